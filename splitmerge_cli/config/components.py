@@ -44,7 +44,7 @@ class Component:
     group: str
     target: Any
     options: Mapping[str, Any]
-    values: Mapping[str, Any]
+    values: dict[str, Any]
     prefix: str
 
     def __hash__(self) -> int:

@@ -50,7 +50,7 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
     files = {name: (key, data.values.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
     files["init"] = ("init", spec.init)
     # the nodes of a network may be a number
-    named = {name: file for name, file in files.items() if isinstance(file[1], str) and file[1] not in INITIAL}
+    named = {name: (key, path) for name, (key, path) in files.items() if isinstance(path, str) and path not in INITIAL}
     if not named:
         return {}
     from splitmerge_cli.data.opening import limited

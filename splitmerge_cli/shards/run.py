@@ -261,7 +261,8 @@ class ShardedRun:
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
         rows, begun = self._restore()
         last = time.monotonic()
-        while len(rows) < (self.spec.iterations or 0) + 1:
+        assert self.spec.iterations is not None  # as `check` says
+        while len(rows) < self.spec.iterations + 1:
             if rows:
                 start = time.monotonic()
                 self.sampler.step()

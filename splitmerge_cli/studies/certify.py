@@ -161,7 +161,7 @@ def certify(
     if coupling not in COUPLINGS:
         raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
     named = {"lag": lag, "k": k, "m": m}
-    _check_schedule(named, spec.iterations or 0)
+    _check_schedule(named, plan.iterations)
     if new is not None:
         # a model that cannot, or other columns: before anything is written
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
@@ -279,7 +279,7 @@ def choose_schedule(
 ) -> Schedule:
     """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    most = plan.spec.iterations or 0
+    most = plan.iterations
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))

@@ -20,7 +20,7 @@ from typer.testing import CliRunner
 import splitmerge_cli
 from splitmerge_cli import runs
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, compose, read_component
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -405,8 +405,8 @@ def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> 
     )
     data, items = from_object(rows, "binary"), from_object(new, "binary")
     states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in case.partitions[0]]
-    options = {str(key): value for key, value in found.config["model"].items()}
-    density = [np.exp(of + weight).sum(axis=1) for _, of, weight in by_state(options, data, items, states)]
+    component = read_component("model", "bernoulli", found.config["model"])
+    density = [np.exp(of + weight).sum(axis=1) for _, of, weight in by_state(component, data, items, states)]
     exact = np.log(np.array(case.partitions[1]) @ np.array(density))
     estimate = found.log_predictive()
     assert len(estimate) == 2 and estimate["standard_error"].between(1e-4, 0.02).all()

@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import documents
-from splitmerge_cli.config import choice
+from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.new_documents import fold_in
 from splitmerge_cli.studies.new_documents import predict_documents, topic_states
@@ -21,6 +21,7 @@ TRAINING = [["a", "a", "b"], ["b", "c"]]
 WORDS, DOCUMENT = np.array([0, 0, 1, 1, 2]), np.array([0, 0, 0, 1, 1])
 V, ETA, ALPHA0, GAMMA = 3, 0.4, 1.3, 0.8
 MODEL = {"name": "hdp", "eta": ETA, "alpha0": ALPHA0, "gamma": GAMMA}
+HDP = read_component("model", "hdp", choice("model", "hdp") | MODEL)
 NEW = [["a", "c"], ["b", "b", "b"], ["a", "b", "c"]]
 STIRLING = np.array([[1, 0, 0, 0, 0], [0, 1, 0, 0, 0], [0, 1, 1, 0, 0], [0, 2, 3, 1, 0], [0, 6, 11, 6, 1]], dtype=float)
 """Unsigned, of the first kind: n tokens at m tables."""
@@ -178,11 +179,11 @@ def made_state(labels: list[int], **hyperparameters: float) -> State:
 def test_states_have_their_own_concentrations_and_draws() -> None:
     data = from_object(TRAINING, "documents")
     states = [made_state([0, 0, 1, 1, 1], alpha0=3.0, gamma=5.0), made_state([0, 0, 1, 1, 1])]
-    first, second = topic_states(choice("model", "hdp") | MODEL, data, states, 1)
+    first, second = topic_states(HDP, data, states, 1)
     assert (first.alpha0, first.gamma, first.eta) == (3.0, 5.0, ETA)
     assert (second.alpha0, second.gamma, second.eta) == (ALPHA0, GAMMA, ETA)
     assert first.word_topics.toarray().tolist() == [[2, 0], [0, 2], [0, 1]]
-    one, other = topic_states(choice("model", "hdp") | MODEL, data, [states[1]] * 2, 1)
+    one, other = topic_states(HDP, data, [states[1]] * 2, 1)
     assert not np.allclose(one.weights, other.weights)
 
 
@@ -191,7 +192,7 @@ def test_weights_are_drawn_until_their_start_is_forgotten() -> None:
     data = from_object([["a"] * 14 + ["b"]], "documents")
     alpha0, n = 20.0, 14
     state = made_state([0] * n + [1], alpha0=alpha0)
-    drawn = [s.weights[0] for s in topic_states(choice("model", "hdp") | MODEL, data, [state] * 1500, 1)]
+    drawn = [s.weights[0] for s in topic_states(HDP, data, [state] * 1500, 1)]
     stirling = np.zeros((n + 1, n + 1))
     stirling[0, 0] = 1.0
     for t in range(n):
@@ -213,7 +214,7 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)
-    found = predict_documents(choice("model", "hdp") | MODEL, data, new, states, labels, 6)
+    found = predict_documents(HDP, data, new, states, labels, 6)
     each = [
         np.array(mixtures[0]) @ [[2 / 3, 1 / 3, 0, 0], [0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1]],
         np.array(mixtures[1]) @ [[1, 0, 0, 0], [1 / 4, 1 / 2, 1 / 4, 0], [0, 0, 0, 1]],

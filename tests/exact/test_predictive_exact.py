@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.config import ConfigError, choice, locate
+from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
@@ -52,11 +52,13 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
 }
 
 
+def read(options: dict[str, Any]) -> Component:
+    return read_component("model", options["name"], choice("model", options["name"]) | options)
+
+
 def build(options: dict[str, Any], data: Dataset, whole: Dataset) -> Any:
-    configured = choice("model", options["name"]) | options
-    cls = locate(configured["_target_"])
-    given = {key: value for key, value in configured.items() if key not in ("name", "_target_")}
-    return cls.from_data(whole, **cls.with_defaults_of(data, **given)), configured
+    model = read(options)
+    return model.target.from_data(whole, **model.target.with_defaults_of(data, **model.options)), model
 
 
 def log_joints(model: Any) -> tuple[list[np.ndarray], np.ndarray]:
@@ -73,7 +75,7 @@ def test_log_density_is_that_of_the_mean_density() -> None:
     data = from_object(POINTS, "points")
     items = get_kind(data.kind).new_items(data, np.array([[0.3, 95.0], [9.0, -40.0]]))
     states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in (([0] * 5, 1), (range(5), 5))]
-    options = choice("model", "gaussian")
+    options = component("model", "gaussian")
     each = [logsumexp(density + weight, axis=1) for _, density, weight in by_state(options, data, items, states)]
     found = predict(options, data, items, states, states[0].labels).log_density
     np.testing.assert_allclose(found, np.log(np.exp(each).mean(axis=0)), rtol=1e-12)
@@ -85,7 +87,7 @@ def test_log_density_is_that_of_the_mean_density() -> None:
 def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
     """p(new | data) = p(data, new) / p(data), each a sum over all partitions."""
     options, given, new = CASES[name]
-    data = from_object(given, locate(choice("model", options["name"])["_target_"]).kind)
+    data = from_object(given, component("model", options["name"]).kind.name)
     items = get_kind(data.kind).new_items(data, new)
     model, configured = build(options, data, data)
     labels, joint = log_joints(model)
@@ -103,7 +105,7 @@ def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
 def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
     """Every weighted partition of data and new item, and where its items are in a given partition."""
     options, given, new = CASES[name]
-    data = from_object(given, locate(choice("model", options["name"])["_target_"]).kind)
+    data = from_object(given, component("model", options["name"]).kind.name)
     items = get_kind(data.kind).new_items(data, new)
     _, configured = build(options, data, data)
     point = np.array([0, 0, 1, 1, 1], dtype=np.int32)
@@ -178,11 +180,11 @@ def test_a_new_item_is_where_members_of_its_cluster_are() -> None:
     configured = choice("model", "gaussian") | {"name": "gaussian"}
     state, point = State(np.array([0, 0, 0, 1, 1], dtype=np.int32), 2, {}), np.array([0, 0, 1, 1, 2], dtype=np.int32)
     items = get_kind(data.kind).new_items(data, [[0.3, 95.0], [9.0, -40.0]])
-    ((_, density, weight),) = by_state(configured, data, items, [state])
+    ((_, density, weight),) = by_state(read(configured), data, items, [state])
     joint = density + weight
     p = np.exp(joint - logsumexp(joint, axis=1)[:, None])
     expected = p @ [[2 / 3, 1 / 3, 0, 0], [0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1]]
-    np.testing.assert_allclose(predict(configured, data, items, [state], point).probability, expected, atol=1e-12)
+    np.testing.assert_allclose(predict(read(configured), data, items, [state], point).probability, expected, atol=1e-12)
 
 
 def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
@@ -192,7 +194,7 @@ def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
     configured = choice("model", "gaussian") | {"name": "gaussian"} | written
     items = get_kind(data.kind).new_items(data, [[0.5, 0.0], [-7.0, 9.0]])
     chain, _ = build(configured, data, data)
-    densities = Following(configured, data, items, chain)
+    densities = Following(read(configured), data, items, chain)
     for labels, concentration, scales in [([0, 1, 0], 3.0, [0.7, 2.0, 0.2]), ([0, 0, 0], 0.4, [5.0, 0.1, 1.5])]:
         chain.set_labels(np.array(labels, dtype=np.int32))
         chain.set_prior_values({"concentration": concentration})
@@ -204,7 +206,7 @@ def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
             State(chain.labels, chain.K, {"concentration": concentration}, scales),
         ]
         for options, state in zip((fixed, configured), states, strict=True):
-            ((_, density, weight),) = by_state(options, data, items, [state])
+            ((_, density, weight),) = by_state(read(options), data, items, [state])
             sizes = np.append(np.bincount(labels), concentration) / (3 + concentration)
             np.testing.assert_allclose(np.exp(weight), sizes, rtol=1e-12)
             np.testing.assert_allclose(densities(), logsumexp(density + weight, axis=1), rtol=1e-9)
@@ -215,7 +217,7 @@ def test_states_without_their_scales_are_refused() -> None:
     configured = choice("model", "gaussian") | {"name": "gaussian", "b0": "hierarchical"}
     state = State(np.zeros(3, dtype=np.int32), 1, {})
     with pytest.raises(ConfigError, match=r"recorded without b0 and kappa0.*resume=false"):
-        predict(configured, data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
+        predict(read(configured), data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
 
 
 def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> None:
@@ -223,7 +225,7 @@ def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> No
     configured = choice("model", "lines") | {"name": "lines", "conjugate": False}
     state = State(np.zeros(3, dtype=np.int32), 1, {})
     with pytest.raises(ConfigError, match=r"^model.conjugate=false: .*expected model.conjugate=true"):
-        predict(configured, data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
+        predict(read(configured), data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
 
 
 def test_a_token_joins_entities_that_are_empty_too() -> None:
@@ -232,10 +234,10 @@ def test_a_token_joins_entities_that_are_empty_too() -> None:
     configured = choice("model", "emm") | {"name": "emm", "alpha": 0.5}
     state = State(np.array([0, 1, 0, 1], dtype=np.int32), 3, {})
     items = get_kind(data.kind).new_items(data, ["a"])
-    ((_, density, weight),) = by_state(configured, data, items, [state])
+    ((_, density, weight),) = by_state(read(configured), data, items, [state])
     np.testing.assert_allclose(np.exp(weight), [1 / 3, 1 / 3, 1 / 3, 0])
     np.testing.assert_allclose(np.exp(density[0, :3]), [2.5 / 3.5, 0.5 / 3.5, 0.5 / 1.5])
-    found = predict(configured, data, items, [state], state.labels)
+    found = predict(read(configured), data, items, [state], state.labels)
     joined = np.array([2.5 / 3.5, 0.5 / 3.5, 1 / 3])
     np.testing.assert_allclose(found.probability[0], joined / joined.sum())
 
@@ -251,7 +253,7 @@ def test_new_items_may_be_anywhere(covariance: str, b0: str | float) -> None:
     kept = None if b0 != "hierarchical" else np.full(1 if covariance == "iso" else 3, scale)
     new = np.array([[0.5, 0.5, 0.0], [1e3, -1e3, 1.0], [1e9, -1e9, 1e9], [-1e15, 1.0, 1e15]])
     z = np.repeat([0, 1], 6).astype(np.int32)
-    ((_, density, _),) = by_state(configured, data, get_kind(data.kind).new_items(data, new), [State(z, 2, {}, kept)])
+    ((_, density, _),) = by_state(read(configured), data, get_kind(data.kind).new_items(data, new), [State(z, 2, {}, kept)])
     for k in (0, 1):
         here, n, D = x[z == k], 6, 3
         mean, kappa, a = here.sum(axis=0) / (n + 0.1), n + 0.1, 2.0 + n / 2
@@ -273,5 +275,5 @@ def test_a_state_of_as_many_entities_as_there_may_be_predicts() -> None:
     data = from_object(["a", "b", "a", "c"], "tokens")
     configured = choice("model", "emm") | {"name": "emm", "kmax": 2}
     state = State(np.array([0, 1, 0, 1], dtype=np.int32), 2, {})
-    ((_, _, weight),) = by_state(configured, data, get_kind(data.kind).new_items(data, ["a"]), [state])
+    ((_, _, weight),) = by_state(read(configured), data, get_kind(data.kind).new_items(data, ["a"]), [state])
     np.testing.assert_allclose(np.exp(weight), [0.5, 0.5, 0.0])

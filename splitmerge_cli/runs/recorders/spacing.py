@@ -83,4 +83,5 @@ def spacing_of(spec: "RunSpecification", N: int, most: int = MOST_ROWS) -> Spaci
     least = OF_SCANS if spec.schedule.name == "full_scan" else max(OF_SCANS, -(-N // LABELS_PER_MOVE))
     if spec.budget is not None or spec.until.is_given:
         return Spacing(least, max(1, rows // 2))
-    return Spacing(max(least, -(-(spec.iterations or 0) // rows)))
+    assert spec.iterations is not None
+    return Spacing(max(least, -(-spec.iterations // rows)))
