@@ -5,6 +5,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # jobs of the test run: one more than there are processors, since tests that call the command line wait now and then
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
+# tests start hundreds of processes, which would each compile the package to bytecode, and tests with their assertions
+unexport PYTHONDONTWRITEBYTECODE
 # what an editable installation has to be built again for
 SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
 

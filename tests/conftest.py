@@ -1,5 +1,6 @@
 """Fixtures of the small cases, and the share of each group of tests in the time of a run."""
 
+import os
 import resource
 import signal
 import time
@@ -10,6 +11,7 @@ from pathlib import PurePosixPath
 import pytest
 from small_cases import MODELS
 
+from splitmerge_cli.config import composition
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
@@ -66,6 +68,25 @@ def subsets_of_fonts():
     fonts.get_glyphs_subset = make
 
 
+COMPOSED = {}
+"""What Hydra composed of the choices of the package, for all tests of a process."""
+
+
+@pytest.fixture(autouse=True)
+def composed_once(request):
+    """Hydra composes each set of choices once, as for the jobs of a sweep: it takes half the time of a small run. In a
+    file that says ``COMPOSES = True``, and in processes that tests start, it composes every time."""
+    if getattr(request.module, "COMPOSES", False):
+        yield
+        return
+    with composition.shared_choices():
+        found = composition._bases.get()
+        found.update(COMPOSED)
+        yield
+        # not what a folder of the user's own was part of: another test may have another there
+        COMPOSED.update((key, made) for key, made in found.items() if not any(os.path.isdir(text) for text in key))
+
+
 # ---- Of many cases of one test the quick run has some
 
 THINNED = {
@@ -73,9 +94,16 @@ THINNED = {
     "tests/replay/test_reference": (2, 8),
     "tests/replay/": (8, 3),
     # one message each, of the same few checks; proofs of samplers (tests/exact) are all in the quick run
-    "tests/cli/test_bad_input": (8, 3),
-    "tests/cli/test_damage": (8, 3),
-    "tests/cli/test_interrupt": (4, 3),
+    "tests/cli/test_bad_input": (4, 6),
+    "tests/cli/test_damage": (4, 6),
+    "tests/cli/test_interrupt": (2, 3),
+    "tests/cli/test_flips": (3, 6),
+    "tests/cli/test_own_data": (4, 6),
+    # draws against one enumeration, and searches of partitions of 1 to 7 items
+    "tests/cli/test_posteriors": (8, 5),
+    "tests/unit/test_diagnostics_uncertainty": (8, 5),
+    # an article each
+    "tests/contract/test_articles": (1, 8),
     "tests/unit/test_errata": (8, 3),
     "tests/unit/test_figures_print": (2, 8),
     "tests/contract/test_configs": (8, 3),

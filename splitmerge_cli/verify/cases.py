@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -62,8 +62,9 @@ class Case:
         resampled.
     title : str
         The data and parameters, for people.
-    resampled : ndarray of float, shape (n_states,), optional
-        Their exact probabilities where hyper-parameters are resampled too.
+    resample : callable, optional
+        Computes their exact probabilities where hyper-parameters are resampled too: integrals, which most checks do
+        not need.
     held : callable, optional
         Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
         which moves of topics alone never change.
@@ -74,13 +75,13 @@ class Case:
     states: list[State]
     pi: NDArray[np.float64]
     title: str
-    resampled: NDArray[np.float64] | None = None
+    resample: Callable[[], NDArray[np.float64]] | None = None
     held: Callable[[float], NDArray[np.float64]] | None = None
 
-    @property
+    @cached_property
     def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
         """Every (labels, K) and its probability in a chain that makes all updates: parameters summed out."""
-        pi = self.pi if self.resampled is None else self.resampled
+        pi = self.pi if self.resample is None else self.resample()
         total: dict[State, float] = {}
         for state, p in zip(self.states, pi, strict=True):
             total[state[:2]] = total.get(state[:2], 0.0) + p
@@ -296,7 +297,7 @@ def _mixture_case(
     if not model.prior_values and integrated is None:
         return Case(model, build, states, pi, title)
     resampled = (integrated or weight)(_concentration(options["concentration"]))
-    return Case(model, build, states, pi, title, normalise([resampled(s) for s in states]))
+    return Case(model, build, states, pi, title, lambda: normalise([resampled(s) for s in states]))
 
 
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

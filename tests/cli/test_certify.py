@@ -75,6 +75,7 @@ def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
     assert (np.abs(together["probability"] - expected) < 4 * together["standard_error"]).all()
 
 
+@pytest.mark.slow  # hundreds of pairs; the average is that of the estimates above, which are quick
 def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None:
     """E of a concentration that is resampled, and E[K], by a sum over partitions and a grid."""
     from scipy.special import gammaln
@@ -391,6 +392,7 @@ def test_python_says_what_is_wrong() -> None:
         splitmerge_cli.certify("gaussian", CLOUDS, pairs=1)
 
 
+@pytest.mark.slow  # hundreds of pairs, as above
 def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
     """Two rows given five others: from pairs that stop soon after their start, without bias."""
     from splitmerge_cli.data.objects import from_object

@@ -64,6 +64,7 @@ def same_as_joblib(smcmc, args: list[str]) -> None:
         assert parquet_bytes(run.path) == parquet_bytes(Path("here", *run.path.parts[1:]))
 
 
+@pytest.mark.slow  # Dask waits for a worker that is gone
 def test_a_killed_workers_job_moves_to_another(smcmc, spawn, tmp_path: Path) -> None:
     args = [*JOBS, "iterations=12000", "seed=range(5)"]
     with scheduler(3, tmp_path) as (address, workers):

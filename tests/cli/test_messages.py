@@ -6,11 +6,11 @@ What is printed is found in the source: every string of it, docstrings too, whic
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
-import pytest
 import typer
 
 import splitmerge_cli
@@ -71,7 +71,7 @@ OTHER = {
 files of a paper."""
 
 
-class Said(NamedTuple):
+class String(NamedTuple):
     """A string of the source, expressions in it as ``{...}``."""
 
     where: str
@@ -92,8 +92,13 @@ def _text(node: ast.AST) -> str | None:
     return None
 
 
-def said() -> Iterator[Said]:
+@cache
+def strings() -> list[String]:
     """Every string of the package."""
+    return list(_strings())
+
+
+def _strings() -> Iterator[String]:
     for file in sorted(ROOT.rglob("*.py")):
         tree = ast.parse(file.read_text(encoding="utf-8"))
         within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}
@@ -102,10 +107,7 @@ def said() -> Iterator[Said]:
             if (isinstance(node, ast.JoinedStr) or id(node) not in within) and (text := _text(node)):
                 where = f"{file.relative_to(ROOT)}:{getattr(node, 'lineno', 0)}"
                 # a paragraph ends a command, a line does not
-                yield Said(where, re.sub(r"\n\s*\n", "; ", text), id(node) in documents)
-
-
-SAID = list(said())
+                yield String(where, re.sub(r"\n\s*\n", "; ", text), id(node) in documents)
 
 
 def commands(text: str) -> Iterator[tuple[str, ...]]:
@@ -125,12 +127,15 @@ def commands(text: str) -> Iterator[tuple[str, ...]]:
             yield (*words,)
 
 
-COMMANDS = sorted({words: where for where, text, _ in SAID for words in commands(text)}.items())
+def test_commands_that_are_mentioned_are_read(smcmc: Any) -> None:
+    """Their words are read as those of a command; lists are shown, and the keys of a run composed."""
+    mentioned = {words: where for where, text, _ in strings() for words in commands(text)}
+    assert len(mentioned) > 30
+    for words, where in sorted(mentioned.items()):
+        check_command(words, where, smcmc)
 
 
-@pytest.mark.parametrize(("words", "where"), COMMANDS, ids=[" ".join(words) for words, _ in COMMANDS])
-def test_a_command_that_is_mentioned_is_read(words: tuple[str, ...], where: str, smcmc: Any) -> None:
-    """Its words are read as those of a command; lists are shown, and the keys of a run composed."""
+def check_command(words: tuple[str, ...], where: str, smcmc: Any) -> None:
     command: Any = typer.main.get_command(app)
     context, left = click.Context(command), list(words)
     while hasattr(command, "get_command") and left:
@@ -143,9 +148,8 @@ def test_a_command_that_is_mentioned_is_read(words: tuple[str, ...], where: str,
         assert re.fullmatch(r"[-\w./]+|[\w.]+=[^{}]+", word), f"{where}: {word}: neither in FILLED nor in FOLLOWING"
     command.make_context("smcmc", [word for word in left if word != "--help"], parent=context.parent)
     if {"list", "info"} & set(words):
-        assert (
-            smcmc(*({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)).exit_code == 0
-        )
+        filled = ({"NAME": {"model": "emm"}.get(words[0], "sams")}.get(word, word) for word in words)
+        assert smcmc(*filled).exit_code == 0, where
     elif keys := [word.replace("FILE", "x.csv") for word in left if "=" in word and context.info_name == "run"]:
         compose(keys if len(keys) > 1 else [*keys, "data.path=x.csv"])  # the first part of one that is put together
 
@@ -156,7 +160,7 @@ COMPILED = re.compile(r"\b((?:data|model|sampler)\.\w+)=([^\s;\"]*)")
 
 def advised() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
-    for where, text, documents in SAID:
+    for where, text, documents in strings():
         # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
         if not where.startswith(("plots/", "papers/", "verify/")) and (not documents or where.startswith("cli/")):
             for key, value in SET.findall(re.sub(r"\{[^{}]*\}", "{}", text)):

@@ -10,6 +10,7 @@ import pytest
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import choice, choices, compose, describe, locate
+from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery, experiments
@@ -74,10 +75,18 @@ def test_composes_and_builds(group: str, name: str) -> None:
 SCHEDULES = ("move_only", "single_site", "full_scan")
 
 
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("sampler", SAMPLERS)
+def covering_pairs() -> Iterator[tuple[str, str]]:
+    """Every sampler with a third of the models, and with those whose clusters have weights, which some samplers alone
+    support; tests/exact has all pairs."""
+    for i, sampler in enumerate(SAMPLERS):
+        for j, model in enumerate(MODELS):
+            if (i + j // 3) % 3 == j % 3 or issubclass(locate(choice("model", model)["_target_"]), Weighted):
+                yield sampler, model
+
+
+@pytest.mark.parametrize(("sampler", "model"), covering_pairs())
 def test_pairs(sampler: str, model: str) -> None:
-    """Every sampler on every model, or a rejection that says why; each meets every schedule."""
+    """A sampler on a model, or a rejection that says why; schedules take turns."""
     schedule = SCHEDULES[(SAMPLERS.index(sampler) + MODELS.index(model)) % 3]
     args = [f"sampler={sampler}", f"model={model}", f"data={data_for(model)}", f"schedule={schedule}", "N=20", "K0=3"]
     for mode in ("exact", "as_printed"):

@@ -7,6 +7,8 @@ import pytest
 from splitmerge_cli.config import ConfigError, compose, composition, locate
 
 CSV = ["data=csv", "model=bernoulli"]
+# what Hydra itself says of a configuration
+COMPOSES = True
 
 
 def rejected(*overrides, config_dir=None):

@@ -232,11 +232,11 @@ def test_weights_multiply_to_the_probability(prior):
 
 @pytest.mark.parametrize("prior", ALL)
 def test_draws_are_of_the_prior(prior):
-    made, generator = build(prior, 5), np.random.default_rng(2)
-    states = mixture_states(5)
+    made, generator = build(prior, 4), np.random.default_rng(2)
+    states = mixture_states(4)
     index = {state: t for t, state in enumerate(states)}
     pi = normalise([pieces.log_prob(made, np.bincount(z)) for z, _ in states])
-    counts, draws = np.zeros(len(states)), 20_000
+    counts, draws = np.zeros(len(states)), 6_000
     for _ in range(draws):
         labels, K = made.draw(generator)
         assert labels.dtype == np.int32 and sorted(set(labels.tolist())) == list(range(K))
