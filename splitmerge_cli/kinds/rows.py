@@ -97,7 +97,7 @@ class Rows(Kind):
         columns = [table.names[j] for j in kept] if table.names else None
         meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
         if issparse(x):
-            meta["nonzeros"] = int(x.nnz)  # type: ignore[attr-defined]
+            meta["nonzeros"] = int(x.nnz)
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
 
     def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:
