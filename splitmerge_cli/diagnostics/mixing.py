@@ -5,10 +5,9 @@ lengthen a short run. A series that never changes, or a single chain, has no suc
 instead of a number that looks like good news.
 """
 
-from statistics import NormalDist
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
@@ -109,9 +108,7 @@ def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal quantiles of the ranks over all chains, ties having their mean rank (equation 14)."""
     _, place, count = np.unique(x, return_inverse=True, return_counts=True)
     ranks = np.cumsum(count) - (count - 1) / 2
-    # scipy.special has it, too: its import would lengthen a short run
-    scores = np.fromiter(map(NormalDist().inv_cdf, (ranks - 3 / 8) / (x.size + 1 / 4)), float, len(ranks))
-    return scores[place].reshape(x.shape)
+    return ndtri((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
 
 
 def ess(draws: ArrayLike) -> float:
