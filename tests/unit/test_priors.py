@@ -11,8 +11,10 @@ from scipy.stats import beta, gamma
 from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
 from small_priors import NAMES, PACKAGE, PLAIN, registered
 
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.prior import TablePrior
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
@@ -21,6 +23,8 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise, partitions
@@ -403,3 +407,17 @@ def test_impossible_numbers_of_clusters_weigh_nothing():
     model.set_labels(np.arange(60) % 4)
     assert model.log_joint() == -np.inf
     assert all(np.isfinite(pieces.scan(model, i)).all() for i in range(60))
+
+
+def test_a_chain_goes_on_with_its_hyper_parameters():
+    def chain():
+        model, rng = Bernoulli(ROWS, prior=RESAMPLED, concentration="gamma(2,1)"), Rng(3)
+        return Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)])
+
+    whole, first, second = chain(), chain(), chain()
+    expected = whole.advance(20)["discount"]
+    begun = first.advance(8)["discount"]
+    second.state = first.state
+    assert first.state["hyperparameters"].keys() == {"concentration", "discount"}
+    np.testing.assert_array_equal(np.r_[begun, second.advance(12)["discount"]], expected)
+    assert len(set(expected)) == 21
