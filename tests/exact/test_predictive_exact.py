@@ -253,7 +253,9 @@ def test_new_items_may_be_anywhere(covariance: str, b0: str | float) -> None:
     kept = None if b0 != "hierarchical" else np.full(1 if covariance == "iso" else 3, scale)
     new = np.array([[0.5, 0.5, 0.0], [1e3, -1e3, 1.0], [1e9, -1e9, 1e9], [-1e15, 1.0, 1e15]])
     z = np.repeat([0, 1], 6).astype(np.int32)
-    ((_, density, _),) = by_state(read(configured), data, get_kind(data.kind).new_items(data, new), [State(z, 2, {}, kept)])
+    ((_, density, _),) = by_state(
+        read(configured), data, get_kind(data.kind).new_items(data, new), [State(z, 2, {}, kept)]
+    )
     for k in (0, 1):
         here, n, D = x[z == k], 6, 3
         mean, kappa, a = here.sum(axis=0) / (n + 0.1), n + 0.1, 2.0 + n / 2
