@@ -39,7 +39,7 @@ _MODULES = {
         "specify",
     ),
     "errors": ("ConfigError", "show"),
-    "groups": ("choice", "choices", "complete", "describe", "plain", "shared", "unshared"),
+    "groups": ("choice", "choices", "complete", "describe", "figure_styles", "plain", "shared", "unshared"),
     "hydra_adapter": ("hydra_session", "unreadable"),
     "schema": ("GROUPS", "Schema"),
     "specification": ("RunSpecification",),
