@@ -14,7 +14,7 @@ from splitmerge_cli.kinds import get_kind
 
 
 def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:
-    """The data set that a model of this kind of data reads.
+    """Convert an object to the data set that models of a kind read.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(values: NDArray[Any], columns: list[str] | None, expected: str) -> NDArray[np.float64]:
-    """Cells as float64.
+    """Convert cells to float64.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
 
 
 def count_words(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:
-    """Counts of words of texts; words as scikit-learn's CountVectorizer finds them, or as they are given."""
+    """Count the words of texts, found as by scikit-learn's CountVectorizer, or as they are given."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     each = list(documents)

@@ -24,7 +24,7 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 
 
 def path() -> Path:
-    """What stands for standard input where a path is expected."""
+    """The path that stands for standard input."""
     found: Path = StandardInput("standard input")
     return found
 
@@ -34,8 +34,8 @@ def stands_for_it(path: object) -> bool:
     return path == SIGN or isinstance(path, StandardInput)
 
 
-def held(limit: "Limit") -> bytes:
-    """What came on standard input, which is read when it is first asked for.
+def read(limit: "Limit") -> bytes:
+    """Read standard input to its end, once: later calls return the same bytes.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What each column of a table is like in each cluster: counts, means, divergence of the cluster from all others."""
+"""Statistics of each column in each cluster: counts, means, divergence of the cluster from all others."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,7 +59,7 @@ class Statistics:
     divergence: Numbers
 
     @property
-    def standardised(self) -> Numbers:
+    def standardised_means(self) -> Numbers:
         """float64 ``[K, F]``: means less that of all items, in standard deviations of all; 0 of a constant column."""
         scale = np.where(self.deviation > 0, self.deviation, np.inf)
         return (self.mean - self.overall) / scale
@@ -128,7 +128,7 @@ def _widest(x: Any, most: int) -> NDArray[np.int64]:
 
 
 def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
-    """Of every column the number of cells, their mean, the sum of squared deviations from it."""
+    """Number of cells, mean and sum of squared deviations from it, by column."""
     if issparse(rows):
         n = np.full(rows.shape[1], float(rows.shape[0]))
         mean = np.asarray(rows.sum(axis=0)).ravel() / np.maximum(n, 1)
@@ -143,7 +143,7 @@ def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> tuple[Numbers, ...]:
-    """Of columns of numbers, or of 0 and 1: n, mean, variance, overall, deviation, divergence."""
+    """Describe columns of numbers, or of 0 and 1: n, mean, variance, overall, deviation, divergence."""
     held = np.where(n > 0, mean, 0.0)
     total = n.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -165,7 +165,7 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
 
 
 def _levels(codes: Numbers, own: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
-    """The same of a categorical column, a feature for each level."""
+    """Describe a categorical column as `_numbers` does others, a feature for each level."""
     present = ~np.isnan(codes)
     cells = own[present] * L + codes[present].astype(np.int64)
     counts = np.bincount(cells, minlength=K * L).reshape(K, L).astype(np.float64)
@@ -193,7 +193,7 @@ def _poisson(n: Numbers, mean: Numbers, rest: Numbers, other: Numbers, overall: 
 
 
 def _discrete(p: Numbers, q: Numbers, n: Numbers, rest: Numbers) -> Numbers:
-    """Of shares ``[..., L]`` of n and rest cells ``[...]``, with an observation spread over all levels."""
+    """Divergence of shares ``[..., L]`` of n and rest cells ``[...]``, an observation more spread over all levels."""
     L = p.shape[-1]
     p = (p * n[..., None] + 1 / L) / (n[..., None] + 1)
     q = (q * rest[..., None] + 1 / L) / (rest[..., None] + 1)

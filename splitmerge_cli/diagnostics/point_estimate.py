@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, checked
+from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, check_partitions
 from splitmerge_cli.diagnostics.partition_search import candidates
 
 MAX_PARTITIONS = 256
@@ -40,7 +40,7 @@ class Estimate:
     loss: str
     """``vi`` or ``binder``."""
     expected_loss: float
-    """Its mean over the sampled partitions: nats (vi), or a share of the pairs of items (binder)."""
+    """Mean loss over the sampled partitions: nats (vi), or a share of the pairs (binder)."""
     partitions: int
     """How many sampled partitions were averaged."""
 
@@ -57,7 +57,7 @@ class PointEstimate:
     """How many sampled partitions were averaged."""
 
 
-def evenly(n: int, most: int) -> NDArray[np.int64]:
+def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
     """Numbers of at most `most` of `n` rows, evenly spaced; all of them where they are no more."""
     kept = min(n, most)
     return (2 * np.arange(kept, dtype=np.int64) + 1) * n // (2 * max(kept, 1))
@@ -127,13 +127,13 @@ def minimise_expected_loss(
     rows = np.asarray(partitions)
     if rows.ndim == 2 and rows.size:
         most = most_partitions(rows.shape[1]) if max_partitions is None else max_partitions
-        rows = rows[evenly(len(rows), most)]
-    rows = checked(rows)
+        rows = rows[evenly_spaced(len(rows), most)]
+    rows = check_partitions(rows)
     widest = int(rows.max()) + 1
     fitting = MAX_CELLS // widest**2
     if fitting < min(MIN_PARTITIONS, len(rows)):
         raise TooManyClusters(f"{widest} clusters in a partition are too many for the expected distance to be found")
-    rows = rows[evenly(len(rows), fitting)]
+    rows = rows[evenly_spaced(len(rows), fitting)]
     expected = ExpectedLoss(rows, loss, MAX_CELLS, max_clusters)
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):

@@ -12,7 +12,7 @@ from rich.text import Text
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.topic_tables import from_words
-from splitmerge_cli.diagnostics.topics import shortened
+from splitmerge_cli.diagnostics.topics import shorten_word
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
@@ -47,7 +47,7 @@ def _words(words: Sequence[str]) -> str:
     """Words as they are shown; their brackets are no markup."""
     from rich.markup import escape
 
-    return escape(" ".join(shortened(word, LETTERS) for word in words))
+    return escape(" ".join(shorten_word(word, LETTERS) for word in words))
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
@@ -102,7 +102,7 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
 
 
 def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
-    """NMI of the topics of the tokens, where they are the same tokens."""
+    """NMI between the topics of the tokens, where both runs have the same tokens."""
     same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
     if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
         return "–"

@@ -13,7 +13,7 @@ from splitmerge_cli.data.base import (
     Dataset,
     blocks,
     holds_nan,
-    noted,
+    notes_entry,
     place_of,
 )
 from splitmerge_cli.kinds.base import Kind, Labels
@@ -95,7 +95,7 @@ class Rows(Kind):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and holds_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)

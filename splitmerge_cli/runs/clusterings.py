@@ -105,14 +105,14 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     dict
         By chain int32 ``[M, N]``; chains that have none are left out.
     """
-    from splitmerge_cli.diagnostics.point_estimate import evenly, most_partitions
+    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
 
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         rows = file.read(columns=["chain", "iteration"]).to_pandas()
         late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
         chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
         chosen = [of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
-        chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
+        chosen = [numbers[evenly_spaced(len(numbers), most_partitions(N))] for numbers in chosen]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
             end = begin + file.metadata.row_group(group).num_rows

@@ -29,7 +29,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
+from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased_estimate
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
@@ -391,7 +391,7 @@ def _pair(
         if chains.iteration < schedule.m:
             rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
-        found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+        found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
     under_way.end(number)
     if chains.rng.halted:

@@ -5,11 +5,11 @@ import pytest
 
 from splitmerge_cli.diagnostics import partition_search, point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import shared_terms
-from splitmerge_cli.diagnostics.partition_losses import LOSSES, ExpectedLoss, checked
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, ExpectedLoss, check_partitions
 from splitmerge_cli.diagnostics.partition_losses import distances as distances_between
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
-    evenly,
+    evenly_spaced,
     minimise_expected_loss,
     minimise_expected_vi,
     most_partitions,
@@ -141,7 +141,7 @@ def test_two_chains_that_disagree_are_balanced_by_their_pool():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_the_expected_loss_of_many_clusters(loss):
     """Whose intersections make no dense table; partitions of other weights."""
-    rows = checked([range(600)] * 3 + [np.arange(600) // 2] + [np.arange(600) // 3] * 2)
+    rows = check_partitions([range(600)] * 3 + [np.arange(600) // 2] + [np.arange(600) // 3] * 2)
     expected_loss = ExpectedLoss(rows, loss, 2**24)
     labels = (np.arange(600) + 1) // 2
     labels[[1, 5]] = labels[[0, 4]]
@@ -151,14 +151,14 @@ def test_the_expected_loss_of_many_clusters(loss):
 
 
 def test_the_best_sampled_may_have_as_many_clusters_as_are_allowed():
-    rows = checked([[0, 0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3]])
+    rows = check_partitions([[0, 0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3]])
     found = ExpectedLoss(rows, "vi", 2**24, 3).best_sampled()
     assert found is not None and found.max() == 2
     assert ExpectedLoss(rows, "vi", 2**24, 2).best_sampled() is None
 
 
 def test_the_first_of_equals_is_taken_and_numbered_by_first_appearance():
-    rows = checked([[0, 0], [0, 1]])
+    rows = check_partitions([[0, 0], [0, 1]])
     expected_loss = ExpectedLoss(rows, "vi", 2**24)
     tried = [found.copy() for found in partition_search.candidates(expected_loss, 2**32)]
     least = min(map(expected_loss, tried))
@@ -175,10 +175,10 @@ def test_few_partitions_that_all_fit_are_enough(monkeypatch):
 
 
 def test_thinning_is_even():
-    assert evenly(5, 9).tolist() == [0, 1, 2, 3, 4]
-    assert evenly(10, 5).tolist() == [1, 3, 5, 7, 9]
-    assert evenly(7, 3).tolist() == [1, 3, 5]
-    assert evenly(0, 3).tolist() == []
+    assert evenly_spaced(5, 9).tolist() == [0, 1, 2, 3, 4]
+    assert evenly_spaced(10, 5).tolist() == [1, 3, 5, 7, 9]
+    assert evenly_spaced(7, 3).tolist() == [1, 3, 5]
+    assert evenly_spaced(0, 3).tolist() == []
     assert most_partitions(100) == point_estimate.MAX_PARTITIONS
     assert most_partitions(100_000) == 40
     rows, truth = noisy(30, 3, 600, seed=5)
@@ -193,7 +193,7 @@ def test_a_small_table_thins_and_limits(monkeypatch):
     found = minimise_expected_vi(rows)
     assert found.partitions == 20
     assert found.labels.max() < 4
-    assert found.expected_vi == pytest.approx(expected(found.labels, rows[evenly(100, 20)]), rel=1e-12)
+    assert found.expected_vi == pytest.approx(expected(found.labels, rows[evenly_spaced(100, 20)]), rel=1e-12)
     monkeypatch.setattr(point_estimate, "MAX_CELLS", 7 * 4**2)
     with pytest.raises(TooManyClusters, match="4 clusters"):
         minimise_expected_vi(rows)
@@ -211,12 +211,12 @@ def test_the_best_sampled_partition_is_the_one_of_least_expected_loss(loss):
     for seed, clusters in enumerate((3, 40)):
         rows, _ = noisy(50, clusters, 30, seed, noise=0.5)
         rows = np.concatenate([rows, rows[:5]])
-        found = ExpectedLoss(checked(rows), loss, 2**20)
+        found = ExpectedLoss(check_partitions(rows), loss, 2**20)
         expected_losses = [distances_between(row, rows, loss).mean() for row in rows]
         best = found.best_sampled()
         assert found(best) == pytest.approx(min(expected_losses), abs=1e-12)
         assert distances_between(best[found.block], rows, loss).mean() == pytest.approx(min(expected_losses), abs=1e-12)
-        assert ExpectedLoss(checked(rows), loss, 2**20, most_clusters=1).best_sampled() is None
+        assert ExpectedLoss(check_partitions(rows), loss, 2**20, most_clusters=1).best_sampled() is None
 
 
 def test_shared_terms_are_their_definition():

@@ -11,7 +11,7 @@ from splitmerge_cli.data.base import LARGEST, DataError, Dataset
 from splitmerge_cli.data.opening import memory
 
 BY = ("document", "word")
-"""What may be held out: whole documents, or some words of each."""
+"""Ways to hold out tokens: whole documents, or some words of each."""
 TOKEN_BYTES = 100
 """Memory that a run of one chain needs for a token at least, at its peak."""
 
@@ -62,12 +62,12 @@ class Tokens:
         return np.repeat(np.arange(self.J, dtype=np.int32), self.lengths)
 
     def take(self, kept: NDArray[np.bool_]) -> "Tokens":
-        """The same documents with some of their tokens; `kept`: bool ``[n]``."""
+        """Keep some tokens of the documents; `kept`: bool ``[n]``."""
         upto = np.concatenate([[0], np.cumsum(kept)])
         return Tokens(self.words[kept], upto[self.starts])
 
     def pick(self, chosen: NDArray[np.bool_]) -> "Tokens":
-        """Some of the documents; `chosen`: bool ``[J]``."""
+        """Keep some of the documents; `chosen`: bool ``[J]``."""
         words = self.words[np.repeat(chosen, self.lengths)]
         return Tokens(words, starts_of(self.lengths[chosen]))
 
