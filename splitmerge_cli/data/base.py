@@ -158,7 +158,7 @@ def blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
         yield start, x[start : start + step]
 
 
-def holds_nan(x: NDArray[np.floating]) -> bool:
+def has_nan(x: NDArray[np.floating]) -> bool:
     """Whether an array holds a NaN, without a second array of its size."""
     return any(np.isnan(block.min()) for _, block in blocks(x))
 

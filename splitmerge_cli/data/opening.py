@@ -149,7 +149,7 @@ class Limit:
 
 def require_file(path: str | Path, expected: str) -> Path:
     """Return the path of a regular file, or of standard input; a `DataError` says what was `expected` in its place."""
-    if standard_input.stands_for_it(path):
+    if standard_input.is_standard_input(path):
         return standard_input.path()
     path = Path(path)
     try:
@@ -179,7 +179,7 @@ def reject_address(path: str | Path) -> None:
 @contextmanager
 def open_file(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
     """Open a file as `splitmerge_cli.received.opened` does, or standard input for ``-`` and its path."""
-    if standard_input.stands_for_it(path):
+    if standard_input.is_standard_input(path):
         yield BytesIO(standard_input.read(Limit.current()))
         return
     with received.opened(path, called) as file:
@@ -268,15 +268,15 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
     return found.hexdigest()
 
 
-# arrays
-
-
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file; a `DataError` if it cannot be read."""
     try:
         return sha256(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+# arrays
 
 
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:

@@ -29,7 +29,7 @@ def path() -> Path:
     return found
 
 
-def stands_for_it(path: object) -> bool:
+def is_standard_input(path: object) -> bool:
     """Whether a path, as it is typed or from `path`, means standard input."""
     return path == SIGN or isinstance(path, StandardInput)
 

@@ -45,18 +45,6 @@ class Estimate:
     """How many sampled partitions were averaged."""
 
 
-@dataclass(frozen=True)
-class PointEstimate:
-    """A partition, and how far the sampled ones are from it."""
-
-    labels: NDArray[np.int32]
-    """``[N]``, numbered by first appearance."""
-    expected_vi: float
-    """Mean variation of information to the sampled partitions, in nats."""
-    partitions: int
-    """How many sampled partitions were averaged."""
-
-
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
     """Numbers of at most `most` of `n` rows, evenly spaced; all of them where they are no more."""
     kept = min(n, most)
@@ -66,22 +54,6 @@ def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
 def most_partitions(N: int) -> int:
     """How many partitions of `N` items are averaged at most: `MAX_PARTITIONS`, and no more than `MAX_LABELS` labels."""
     return max(MIN_PARTITIONS, min(MAX_PARTITIONS, MAX_LABELS // N))
-
-
-def minimise_expected_vi(partitions: ArrayLike) -> PointEstimate:
-    """The partition of least expected variation of information; see `minimise_expected_loss`.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As `minimise_expected_loss`.
-    """
-    found = minimise_expected_loss(partitions, "vi")
-    return PointEstimate(found.labels, found.expected_loss, found.partitions)
 
 
 def minimise_expected_loss(

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.diagnostics.topics import Match, Topics
+from splitmerge_cli.diagnostics.topics import Topics
 
 Row = tuple[str, int | None, float, str | None]
 """quantity, chain (None: over all chains), value, note."""
@@ -202,18 +202,11 @@ def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | Non
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
         note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
-        for name, value in [("topic_similarity", _similarity), ("topics_matched", _matched_count)]:
-            rows.append((f"{name}/truth", None, value(each[best]), note))
-            rows += [(f"{name}/truth", c, value(found), None) for c, found in enumerate(each)]
+        similarity, matched = [found.similarity for found in each], [float(found.matched) for found in each]
+        for name, values in [("topic_similarity", similarity), ("topics_matched", matched)]:
+            rows.append((f"{name}/truth", None, values[best], note))
+            rows += [(f"{name}/truth", c, value, None) for c, value in enumerate(values)]
     return rows
-
-
-def _similarity(found: Match) -> float:
-    return found.similarity
-
-
-def _matched_count(found: Match) -> float:
-    return float(found.matched)
 
 
 def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:

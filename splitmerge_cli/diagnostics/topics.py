@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 TOP = 10
-"""Words by which a topic is shown, and of which its coherence is that."""
+"""Words that show a topic, and over which its coherence is taken."""
 MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01

@@ -12,7 +12,7 @@ from splitmerge_cli.data.base import (
     DataError,
     Dataset,
     blocks,
-    holds_nan,
+    has_nan,
     notes_entry,
     place_of,
 )
@@ -92,7 +92,7 @@ class Rows(Kind):
             note_identifiers(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
             note_classes(table, kept, x)
-        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and holds_nan(x):
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
         meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)

@@ -14,7 +14,7 @@ from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.plan import Plan
 
 Outcomes = Sequence[Mapping[str, Any]]
@@ -24,7 +24,7 @@ Outcomes = Sequence[Mapping[str, Any]]
 class Pooled:
     """The partition of least expected variation of information over all chains."""
 
-    estimate: "PointEstimate"
+    estimate: "Estimate"
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
@@ -68,7 +68,7 @@ def clusterings_of(
 
 def pooled_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
     """The partition of least expected variation of information over all chains; or None, and why there is none."""
-    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
+    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_loss
 
     if why := plan.recorder.not_estimated:
         return None, why
@@ -77,11 +77,12 @@ def pooled_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | No
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        estimate = minimise_expected_vi(together)
+        estimate = minimise_expected_loss(together)
         each = {}
         if plan.dataset.truth is not None:
             each = {
-                c: (minimise_expected_vi(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
+                c: (minimise_expected_loss(rows) if len(sampled) > 1 else estimate).labels
+                for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)

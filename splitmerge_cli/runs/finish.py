@@ -117,7 +117,7 @@ def _summary(
     if pooled is not None:
         central = {
             "criterion": "least expected variation of information over partitions of the second halves of all chains",
-            "expected_vi": pooled.estimate.expected_vi,
+            "expected_vi": pooled.estimate.expected_loss,
             "partitions": pooled.estimate.partitions,
             **_described(pooled.estimate.labels, plan.recorder.listed),
         }

@@ -129,23 +129,24 @@ def corpus(
     require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else require_file(path, WHAT)
-    told = _find_format(path, encoding, columns) if format == "auto" else format
-    if path.is_dir() and told != "text":
-        raise DataError(f"data.format={told}: {path} is a folder; expected a file (a folder is read as text)")
-    require(columns is None or told == "tokens", "data.columns", columns, f"null with data.format={told}")
-    require(vocabulary is None or told != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
+    if format == "auto":
+        format = _find_format(path, encoding, columns)
+    if path.is_dir() and format != "text":
+        raise DataError(f"data.format={format}: {path} is a folder; expected a file (a folder is read as text)")
+    require(columns is None or format == "tokens", "data.columns", columns, f"null with data.format={format}")
+    require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
-    if told == "tokens" and columns is not None and len(columns) == 1:
+    if format == "tokens" and columns is not None and len(columns) == 1:
         require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
         read: Read = read_text_column(path, columns[0], header, encoding, N)
-        told = "text"
-    elif told == "tokens":
+        format = "text"
+    elif format == "tokens":
         read = read_tokens(path, columns, header, words, encoding, N)
-    elif told == "text":
+    elif format == "text":
         read = read_texts(path, encoding, N)
     else:
-        read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[told](path, words, encoding)
-    whole = _whole(path, read, N, told)
+        read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
+    whole = _whole(path, read, N, format)
     return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
 
 

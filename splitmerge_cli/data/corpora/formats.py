@@ -94,9 +94,9 @@ def read_tokens(
         The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
     """
     if suffix_of(path) == ".parquet":
-        table, told = read_parquet(path, MOST_COLUMNS), True
+        table, has_names = read_parquet(path, MOST_COLUMNS), True
     else:
-        table, told = _text(path, columns, header, encoding)
+        table, has_names = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
     table.columns = [_trim(column) for column in table.columns]
     if columns is None:
@@ -107,7 +107,7 @@ def read_tokens(
         key = table.names[word] if table.names else word + 1
         said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
         raise table.error(0, word, said)
-    if header == "auto" and not told and isinstance(table, Text) and _stand_alone(of, coded):
+    if header == "auto" and not has_names and isinstance(table, Text) and _stand_alone(of, coded):
         if table.counts_columns():
             raise table.header_error()
         # any other first row with a count is none of names
@@ -336,8 +336,8 @@ class _Pairs:
     ----------
     words, counts : numpy.ndarray
         int64 ``[pairs]``.
-    said : numpy.ndarray
-        int64 ``[documents]``, number of pairs that each line says it has.
+    declared : numpy.ndarray
+        int64 ``[documents]``, number of pairs that each line declares.
     starts : numpy.ndarray
         int64 ``[documents + 1]``, where the pairs of each document start.
     """
@@ -349,7 +349,7 @@ class _Pairs:
         self.starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
         self.starts = np.append(0, self.starts).astype(np.int64)
         heads = 2 * self.starts[:-1] + np.arange(len(self.starts) - 1)
-        self.said = found[heads]
+        self.declared = found[heads]
         rest = np.delete(found, heads)
         self.words, self.counts = rest[::2], rest[1::2]
 
@@ -365,9 +365,11 @@ class _Pairs:
         """Reject counts that are none, lines with another number of pairs than they say, words that stand twice."""
         self.reject((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
         many = np.diff(self.starts)
-        if (self.said != many).any():
-            row = int(np.argmax(self.said != many))
-            raise DataError(_place(self.path, row + 1, 1, str(self.said[row]), f"{many[row]}, the pairs of the row"))
+        if (self.declared != many).any():
+            row = int(np.argmax(self.declared != many))
+            raise DataError(
+                _place(self.path, row + 1, 1, str(self.declared[row]), f"{many[row]}, the pairs of the row")
+            )
         rows = np.repeat(np.arange(len(many)), many)
         order = np.lexsort((self.words, rows))
         again = np.zeros(len(order), dtype=bool)

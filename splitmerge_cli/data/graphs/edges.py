@@ -209,7 +209,7 @@ class _Nodes:
     given : bool
         Whether the user says which nodes there are.
     notes : list of str
-        What is to be said of how they were read.
+        Notes on how they were read.
     """
 
     names: list[str]
@@ -343,14 +343,14 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     number = {node: k for k, node in enumerate(graph)}
     ties = list(graph.edges(data=True))
     ends = np.array([(number[a], number[b]) for a, b, _ in ties], dtype=np.int64).reshape(-1, 2)
-    key = "weight" if weights == "auto" and any("weight" in told for *_, told in ties) else weights
+    key = "weight" if weights == "auto" and any("weight" in given for *_, given in ties) else weights
     weight = None
     if key not in (None, "auto"):
         weight = np.array([_weight_of(path, k, tie, key) for k, tie in enumerate(ties, start=1)])
     labels, notes = None, []
     if truth is not None:
-        told = [told.get(truth) for _, told in graph.nodes(data=True)]
-        labels = numbered_labels([None if label in (None, "") else str(label) for label in told])
+        true = [given.get(truth) for _, given in graph.nodes(data=True)]
+        labels = numbered_labels([None if label in (None, "") else str(label) for label in true])
         if (missing := int((labels < 0).sum())) == len(labels):
             raise DataError(f"{path}: no node has the attribute '{truth}'; expected data.truth on one at least")
         if missing:
@@ -383,8 +383,8 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
 
 def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:
     """The weight of an edge."""
-    a, b, told = tie
-    value = told.get(key)
+    a, b, given = tie
+    value = given.get(key)
     good = isinstance(value, int | float) and 0 <= value <= MAGNITUDE
     if not good or value is None:
         found = "no such attribute" if value is None else quote(str(value))

@@ -13,7 +13,7 @@ def suffix_of(path: Path) -> str:
 
     Of standard input the ending that goes with its first bytes, empty for text.
     """
-    if standard_input.stands_for_it(path):
+    if standard_input.is_standard_input(path):
         return standard_input.suffix(standard_input.read(Limit.current()))
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])

@@ -165,7 +165,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         type = readings[j].type
         assert type is not None
         name = table.names[j] if table.names else f"column {j + 1}"
-        by_type[type.type].append(name + _SAID[type.type](values[:, d], type.levels))
+        by_type[type.type].append(name + _DETAILS[type.type](values[:, d], type.levels))
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     missing.note(table, read, values)
@@ -183,7 +183,7 @@ def _range(values: Any, levels: tuple[str, ...]) -> str:
     return f" ({np.nanmin(values):g} to {np.nanmax(values):g})" if not np.isnan(values).all() else ""
 
 
-_SAID: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
+_DETAILS: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
     "binary": _levels,
     "categorical": _levels,
     "count": _range,

@@ -124,8 +124,7 @@ class Text(Table):
         head = [cell.strip() for cell in self.top[0]]
         if len(head) < 2 or len(self.top) < 2 or not NAMELESS.fullmatch(head[0]) or not any(head[1:]):
             return False
-        first = [cells[0] for cells in self.rows_below()]
-        return any(first == [str(start + i) for i in range(len(first))] for start in (0, 1))
+        return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
     def names_by_number(self, told: Sequence[int], binary: bool = False) -> bool:
         """Whether the first row, where it is of numbers alone, names the columns.
@@ -166,8 +165,8 @@ class Text(Table):
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
         # the columns of the file, or those that are read
         whole = [cell.strip() for cell in self.top[0]]
-        counted = head if _counting(whole) is None else whole
-        start = _counting(counted)
+        counted = head if _count_start(whole) is None else whole
+        start = _count_start(counted)
         faulty = binary and max(map(int, head)) > 1
         counts = start is not None and len(counted) > 1 + start
         if counts and (pointed == len(head) or faulty):
@@ -183,7 +182,7 @@ class Text(Table):
 
     def counts_columns(self) -> bool:
         """Whether the first of three rows or more counts the columns, from 0 (of two or more) or from 1 (of three)."""
-        start = _counting([cell.strip() for cell in self.top[0]])
+        start = _count_start([cell.strip() for cell in self.top[0]])
         return start is not None and self.width > 1 + start and len(self.rows_below()) > 1
 
     def header_error(self) -> DataError:
@@ -417,6 +416,6 @@ def _parse(
     )
 
 
-def _counting(cells: Sequence[str]) -> int | None:
+def _count_start(cells: Sequence[str]) -> int | None:
     """0 or 1 if the cells are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
     return next((start for start in (0, 1) if list(cells) == [str(start + i) for i in range(len(cells))]), None)

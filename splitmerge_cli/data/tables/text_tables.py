@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -152,7 +151,9 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     if wanted.kind.of_numbers and table.block(kept) is None:
         for j in kept:
             if table.columns[j].type == pa.string():
-                table.columns[j] = _as_numbers(table, j, wanted) or _raise(table.diagnosis(kept, expected))
+                if (found := _as_numbers(table, j, wanted)) is None:
+                    raise table.diagnosis(kept, expected)
+                table.columns[j] = found
     return table
 
 
@@ -165,10 +166,6 @@ def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
     if not pc.all(pc.or_(numeric, absent)).as_py():
         return None
     return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
-
-
-def _raise(error: DataError) -> NoReturn:
-    raise error
 
 
 def _has_header(table: Text, wanted: Wanted) -> bool:
