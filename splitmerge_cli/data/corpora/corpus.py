@@ -1,5 +1,6 @@
 """Corpora: documents of words one after the other, what is held out of them, and the data sets that they make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -230,6 +231,16 @@ def tokens_of(counts: csr_array, of: object = None) -> Tokens:
     upto = starts_of(counts.data)
     check_size(int(upto[-1]), of)
     return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
+
+
+def vectorize(texts: Iterable[Any], **options: Any) -> tuple[csr_array, list[str]]:
+    """Count words with scikit-learn's CountVectorizer: int32 ``[documents, words]``, indices ascending, and the words."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(dtype=np.int32, **options)
+    counts = csr_array(vectorizer.fit_transform(texts))
+    counts.sort_indices()
+    return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 
 
 def dataset(

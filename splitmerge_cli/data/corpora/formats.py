@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.corpora import bag_of_words
-from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of, vectorize
 from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
@@ -477,17 +477,12 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
 
 def _count_words(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:
     """Count the words of texts: counts ``[documents, words]``, and the words."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer(dtype=np.int32)
     try:
-        counts = csr_array(vectorizer.fit_transform(texts))
+        return vectorize(texts)
     except DataError:
         raise
     except ValueError as error:
         raise DataError(f"{path}: no word; expected one at least, of two letters or digits or more") from error
-    counts.sort_indices()
-    return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 
 
 def number_to_take(path: Path, N: int | None, documents: int) -> int:
