@@ -34,11 +34,11 @@ def show_progress() -> Iterator[Report]:
 
 
 def _line() -> Report:
-    told: dict[str, int] = {}
+    printed: dict[str, int] = {}
 
     def tell(name: str, here: int, size: int | None) -> None:
-        if here // LINE_EVERY > told.get(name, 0) or here == size:
-            told[name] = here // LINE_EVERY
+        if here // LINE_EVERY > printed.get(name, 0) or here == size:
+            printed[name] = here // LINE_EVERY
             whole = "" if size is None else f" of {size:,}"
             print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
 

@@ -18,7 +18,7 @@ from scipy.stats import t as student
 LEVEL = 0.95
 """Level of the bound's confidence limit (one-sided), and of intervals (two-sided)."""
 FEW = 5
-"""Pairs that are longer than t, from which on the mean of what they add can be told."""
+"""Pairs still apart at t that are enough to estimate the mean of their terms."""
 
 
 def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:

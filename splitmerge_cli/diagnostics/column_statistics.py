@@ -66,7 +66,7 @@ class Statistics:
 
     @property
     def telling(self) -> Numbers:
-        """float64 ``[D]``: mean divergence over the items, which says how much a column tells of their clusters."""
+        """float64 ``[D]``: mean divergence over the items, a measure of how well a column separates the clusters."""
         shares = self.n[:, np.searchsorted(self.column, np.arange(len(self.columns)))]
         weight = np.where(np.isnan(self.divergence), 0.0, shares)
         return np.asarray((weight * np.nan_to_num(self.divergence)).sum(axis=0) / np.maximum(weight.sum(axis=0), 1.0))
@@ -107,14 +107,14 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
         levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described)
     found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
-    told: list[list[str | None]] = []
+    levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
         if column.type == "categorical":
             found[j] = _levels(x[:, j], own, K, len(column.levels))
-        told.append(list(column.levels) if column.type == "categorical" else [_second(column)])
+        levels_of.append(list(column.levels) if column.type == "categorical" else [_second(column)])
     stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
-    of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in told])
-    return Statistics(names, types, of_feature, [level for levels in told for level in levels], *stacked)
+    of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
+    return Statistics(names, types, of_feature, [level for levels in levels_of for level in levels], *stacked)
 
 
 def _second(column: Any) -> str | None:

@@ -53,7 +53,7 @@ class CredibleBall:
     share: float
     """Share of the sampled partitions in the ball: at least `level`."""
     partitions: int
-    """How many were sampled."""
+    """Number of sampled partitions."""
     horizontal: Bound
     upper: Bound
     lower: Bound

@@ -11,7 +11,7 @@ Summary = Callable[[ArrayLike], tuple[float, float, float]]
 """Centre, low and high end of independent samples."""
 TAIL = (1 - LEVEL) / 2
 MOST_UNITS = 1_000
-"""More units than this are not asked for."""
+"""Units beyond which no number of units is proposed."""
 
 
 def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     [0, 0, 1, 0]
     """
     given = np.asarray(labels)
-    # those of a run are so numbered: told without sorting
+    # those of a run are so numbered: no need to sort
     numbered = given.dtype.kind == "i" and given.size and given[0] == 0 and given.min() == 0
     if numbered and (given[1:] <= np.maximum.accumulate(given)[:-1] + 1).all():
         return given.astype(np.int32)
@@ -55,7 +55,7 @@ def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
-    # those of a run are so numbered: told without a look at each
+    # those of a run are so numbered: no need to look at each
     if rows.dtype.kind == "i" and not rows[:, 0].any() and rows.min() == 0:
         seen = np.maximum.accumulate(rows, axis=1)
         if (rows[:, 1:] <= seen[:, :-1] + 1).all():
@@ -161,7 +161,7 @@ class ExpectedLoss:
     most_cells : int
         Cells that a table of intersections may have.
     most_clusters : int, optional
-        Clusters that a partition may have whose loss is asked for.
+        Most clusters of a partition whose loss is computed.
 
     Attributes
     ----------

@@ -15,11 +15,11 @@ from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, 
 from splitmerge_cli.diagnostics.partition_search import candidates
 
 MAX_PARTITIONS = 256
-"""So many sampled partitions are averaged at most."""
+"""Sampled partitions that are averaged at most."""
 MAX_LABELS = 4_000_000
-"""So many labels, over all of them, at most."""
+"""Labels of all these partitions together, at most."""
 MAX_CELLS = 2**24
-"""So many cells has the table of intersections at most."""
+"""Cells that the table of intersections has at most."""
 MIN_PARTITIONS = 8
 """Where fewer would fit that table there is no estimate."""
 MAX_WORK = 2**32
@@ -42,7 +42,7 @@ class Estimate:
     expected_loss: float
     """Mean loss over the sampled partitions: nats (vi), or a share of the pairs (binder)."""
     partitions: int
-    """How many sampled partitions were averaged."""
+    """Number of sampled partitions that were averaged."""
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:

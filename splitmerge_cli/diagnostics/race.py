@@ -181,7 +181,7 @@ class Result:
     decided : bool
         Whether every interval excludes 1.
     needed : int or None
-        Trials that would decide it, where it is not and that can be told.
+        Trials that would decide it, where it is not decided and the number can be estimated.
     """
 
     first: str

@@ -44,7 +44,7 @@ def documents(
     Parameters
     ----------
     reference : numpy.ndarray
-        int32 ``[N]``, topic of every token in the state whose topics are meant.
+        int32 ``[N]``, topic of every token in the state whose topics are used.
     states : sequence of numpy.ndarray
         int32 ``[N]`` each, recorded states, numbered in any way; may be empty.
     starts : numpy.ndarray

@@ -51,22 +51,22 @@ def _words(words: Sequence[str]) -> str:
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
-    """How well held-out documents are predicted, in a line; None where that was not asked for."""
+    """How well held-out documents are predicted, in a line; None where it was not evaluated."""
     if "perplexity" not in summary:
         return None
-    told = summary["perplexity"]
-    if told is None:
+    found = summary["perplexity"]
+    if found is None:
         return "held-out perplexity: no chain came as far as perplexity.every; a larger budget, or fewer iterations"
-    last = ", ".join(f"{value:.4g}" for value in told["averaged"])
+    last = ", ".join(f"{value:.4g}" for value in found["averaged"])
     return (
-        f"held-out perplexity ({told['method']}, {told['tokens']:,} tokens): {told['all_chains']:.4g}, averaged over "
+        f"held-out perplexity ({found['method']}, {found['tokens']:,} tokens): {found['all_chains']:.4g}, averaged over "
         f"the states of the second half of all chains (each: {last})"
     )
 
 
 @dataclass(frozen=True)
 class RunTopics:
-    """The topics of the best chain of a run, as its files tell them."""
+    """The topics of the best chain of a run, as its files hold them."""
 
     name: str
     words: pd.DataFrame

@@ -89,7 +89,7 @@ class Heldout:
     tokens : Tokens
         By word: those of the J training documents; by document: the documents that are held out.
     observed : numpy.ndarray
-        bool ``[n]``. By document: the half of each of them that its mixture may be told from; by word: all False.
+        bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
     documents : list of str or None
         Names of the documents (by document).
 
@@ -234,7 +234,7 @@ def tokens_of(counts: csr_array, of: object = None) -> Tokens:
 
 
 def vectorize(texts: Iterable[Any], **options: Any) -> tuple[csr_array, list[str]]:
-    """Count words with scikit-learn's CountVectorizer: int32 ``[documents, words]``, indices ascending, and the words."""
+    """Count words with scikit-learn's CountVectorizer: int32 ``[documents, words]``, sorted, and the words."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     vectorizer = CountVectorizer(dtype=np.int32, **options)

@@ -87,7 +87,7 @@ def corpus(
         ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the numbers of
         documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a file with a
         document a line, or a folder with a file for each, whose words are runs of two letters or digits at least, in
-        lower case. ``auto``: told by the ending of the name or, where that does not tell, by the first lines. Text
+        lower case. ``auto``: by the ending of the name or, where that decides nothing, by the first lines. Text
         files may be gzipped.
     vocabulary : str or Path, optional
         A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers

@@ -45,7 +45,7 @@ class Columns:
         return [c for c in (self.source, self.target, self.weights) if isinstance(c, str) and c != "auto"]
 
     def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
-        """Positions of the two ends as far as they can be told before the columns have names."""
+        """Positions of the two ends as far as they are known before the columns have names."""
         given = position(self.source, width), position(self.target, width)
         if given[0] is not None and given[1] is not None:
             return given[0], given[1]

@@ -40,7 +40,7 @@ from splitmerge_cli.data.graphs.edge_rows import (
 from splitmerge_cli.data.opening import check_rows, content, require_file
 from splitmerge_cli.data.tables.columns import header_key, index, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
-from splitmerge_cli.data.tables.entities import refuse_entities
+from splitmerge_cli.data.tables.entities import reject_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
@@ -368,7 +368,7 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
     data = content(path, GRAPH_TIMES)
     try:
         if suffix == ".graphml":
-            refuse_entities(data)
+            reject_entities(data)
             return networkx.read_graphml(BytesIO(data))
         try:
             return networkx.read_gml(BytesIO(data))

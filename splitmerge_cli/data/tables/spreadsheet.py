@@ -10,7 +10,7 @@ from typing import Any
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import CHUNK, Limit, content
-from splitmerge_cli.data.tables.entities import refuse_entities
+from splitmerge_cli.data.tables.entities import reject_entities
 from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.received import opened_zip
@@ -84,7 +84,7 @@ def _check_members(path: Path, data: bytes) -> bool:
                     parts.append(part)
             if member.filename.endswith((".xml", ".rels")):
                 whole = b"".join(parts)
-                refuse_entities(whole)
+                reject_entities(whole)
                 formulas = formulas or _NOT_STORED.search(whole) is not None
     return formulas
 

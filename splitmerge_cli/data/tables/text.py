@@ -126,7 +126,7 @@ class Text(Table):
             return False
         return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
-    def names_by_number(self, told: Sequence[int], binary: bool = False) -> bool:
+    def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
         """Whether the first row, where it is of numbers alone, names the columns.
 
         It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
@@ -134,7 +134,7 @@ class Text(Table):
 
         Parameters
         ----------
-        told : sequence of int
+        positions : sequence of int
             Positions of the columns that are read.
         binary : bool
             Whether these hold nothing but 0 and 1.
@@ -146,13 +146,13 @@ class Text(Table):
             are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
             numbers that are neither 0 nor 1.
         """
-        head = [self.top[0][j].strip() for j in told]
+        head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
             return False
         below = self.rows_below()
         if not below or not all(len(cells) == self.width for cells in below):
             return False
-        read = [[cells[j] for cells in below] for j in told]
+        read = [[cells[j] for cells in below] for j in positions]
 
         def fits(number: float) -> bool:
             return number in (0, 1) if binary else abs(number) <= MAGNITUDE

@@ -58,11 +58,11 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
     notes: list[str] = []
-    before, told = 0, written.separator
+    before, separator = 0, written.separator
     if not wanted.kind.one_column:
         if sep := _SEP_LINE.match(data):
             data, before = data[sep.end() :], 1
-            told = told if told != "auto" else _name_of(sep[1].decode())
+            separator = separator if separator != "auto" else _name_of(sep[1].decode())
         blank = re.match(rb"([ \t]*\r?\n)+", data)
         if blank and data[blank.end() :].strip():
             lines = data.count(b"\n", 0, blank.end())
@@ -75,10 +75,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
     default = BY_SUFFIX.get(written.suffix, "comma")
     looks = not wanted.kind.one_column or wanted.mentioned_columns
     if looks:
-        found = layout(data, default, told, written.decimal)
+        found = layout(data, default, separator, written.decimal)
     else:
-        found = Layout(default if told == "auto" else told, "point" if written.decimal == "auto" else written.decimal)
-    notes += _layout_notes(path, found, default, told, written.decimal)
+        found = Layout(
+            default if separator == "auto" else separator, "point" if written.decimal == "auto" else written.decimal
+        )
+    notes += _layout_notes(path, found, default, separator, written.decimal)
     if found.separator == "space":
         data = tabs(path, data, before)
     delimiter = "\t" if found.separator == "space" else SEPARATORS[found.separator]
@@ -174,11 +176,11 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         return True
     # true labels, and columns that are not read, may be words: they do not tell
     chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
-    told = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
+    positions = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
     if table.heads_index():
         return True
     if wanted.kind.one_column:
-        return _heads_tokens(table, head, told)
+        return _heads_tokens(table, head, positions)
 
     def is_data(j: int) -> bool:
         truth_value = head[j].lower() in wanted.kind.truth_values
@@ -188,18 +190,18 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
     def is_absent(j: int) -> bool:
         return head[j].lower() in MISSING or (not wanted.kind.any_columns and is_missing(head[j]))
 
-    words = [j for j in told if not is_data(j) and not is_absent(j)]
-    if wanted.kind.of_numbers and not head[0] and told[:1] == [0] and any(head):
+    words = [j for j in positions if not is_data(j) and not is_absent(j)]
+    if wanted.kind.of_numbers and not head[0] and positions[:1] == [0] and any(head):
         # names of columns over an index begin so, too
-        others = [head[j] for j in told if head[j]]
+        others = [head[j] for j in positions if head[j]]
         if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
             raise table.header_error()
-    numbers = any(map(is_data, told))
+    numbers = any(map(is_data, positions))
     if wanted.kind.any_columns and numbers:
         below = [cells for cells in table.rows_below() if len(cells) == len(head)]
         if not words:
-            return table.names_by_number(told)
-        if _are_years([head[j] for j in told if is_data(j)]):
+            return table.names_by_number(positions)
+        if _are_years([head[j] for j in positions if is_data(j)]):
             raise table.header_error()
         # words above words are data beside numbers, as in a table without names
         words = [j for j in words if below and all(_is_numeric(table, cells[j]) for cells in below)]
@@ -210,7 +212,7 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} beside numbers; expected names alone or "
             "numbers alone (data.header=true or false says which)"
         )
-    return bool(words) or table.names_by_number(told, bool(wanted.kind.truth_values))
+    return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
 
 
 def _are_years(cells: Sequence[str]) -> bool:
@@ -223,20 +225,20 @@ def _is_numeric(table: Text, cell: str) -> bool:
     return NUMBER.fullmatch(table.number(cell)) is not None
 
 
-def _heads_tokens(table: Text, head: Sequence[str], told: Sequence[int]) -> bool:
-    if HEADER_WORDS & {head[j].lower() for j in told}:
+def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
+    if HEADER_WORDS & {head[j].lower() for j in positions}:
         return True
-    if len(told) != 1 or len(table.top) == 1:
+    if len(positions) != 1 or len(table.top) == 1:
         return False
-    if is_number(head[told[0]]):
+    if is_number(head[positions[0]]):
         # pandas calls the column of a list 0
-        if head[told[0]] == "0" and not any(
-            is_number(cells[told[0]]) for cells in table.rows_below() if len(cells) == len(head)
+        if head[positions[0]] == "0" and not any(
+            is_number(cells[positions[0]]) for cells in table.rows_below() if len(cells) == len(head)
         ):
             raise table.header_error()
         return False
     rows = islice(table.lines(), 1, None)
-    return all(is_number(cells[told[0]]) for _, cells in rows if len(cells) == len(head))
+    return all(is_number(cells[positions[0]]) for _, cells in rows if len(cells) == len(head))
 
 
 def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
