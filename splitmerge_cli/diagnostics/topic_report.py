@@ -59,8 +59,8 @@ def perplexity_line(summary: Mapping[str, Any]) -> str | None:
         return "held-out perplexity: no chain came as far as perplexity.every; a larger budget, or fewer iterations"
     last = ", ".join(f"{value:.4g}" for value in found["averaged"])
     return (
-        f"held-out perplexity ({found['method']}, {found['tokens']:,} tokens): {found['all_chains']:.4g}, averaged over "
-        f"the states of the second half of all chains (each: {last})"
+        f"held-out perplexity ({found['method']}, {found['tokens']:,} tokens): {found['all_chains']:.4g}, averaged "
+        f"over the states of the second half of all chains (each: {last})"
     )
 
 
