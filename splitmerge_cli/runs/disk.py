@@ -37,7 +37,7 @@ def _recorded_bytes(
     found = {}
     # a scale for each column, and kappa0
     parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
-    for streamed in recorder.streamed:
+    for streamed in recorder.streamed_tables:
         every = (steps or {}).get(streamed.key, streamed.every)
         rows = spec.iterations // every + 1 if every else 0
         size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
@@ -65,14 +65,15 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
     limit = DISK_SHARE * free
     if needed <= limit:
         return
-    every = {streamed.key: streamed.every for streamed in recorder.streamed if streamed.every}
+    every = {streamed.key: streamed.every for streamed in recorder.streamed_tables if streamed.every}
     bytes_of = {
-        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed if streamed.key == key) for key in every
+        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed_tables if streamed.key == key)
+        for key in every
     }
     largest = max(every, key=bytes_of.__getitem__)
     room = max(1.0, limit + kept)
 
-    def longer(key: str, factor: float) -> int:
+    def longer_step(key: str, factor: float) -> int:
         """The next step of one digit, at which a chain has two rows at least."""
         enough = math.ceil(every[key] * max(1.0, factor))
         digit = 10 ** (len(str(enough)) - 1)
@@ -80,10 +81,10 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
 
     others = sum(bytes_of.values()) - bytes_of[largest]
     proposals: list[dict[str, int]] = [
-        {largest: longer(largest, bytes_of[largest] / max(1.0, room - others))},
-        {key: longer(key, sum(bytes_of.values()) / room) for key in every},
+        {largest: longer_step(largest, bytes_of[largest] / max(1.0, room - others))},
+        {key: longer_step(key, sum(bytes_of.values()) / room) for key in every},
         # all but the trace may be left out
-        {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
+        {key: longer_step(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
     ]
     sizes_of = partial(_recorded_bytes, spec, recorder, columns)
     fitting = [steps for steps in proposals if 2 * sum(sizes_of(steps).values()) <= room]
