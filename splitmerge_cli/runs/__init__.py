@@ -1,4 +1,4 @@
-"""One run: planned (checked, nothing written), driven, finished; and grids of runs.
+"""One run: planned (checked, nothing written), driven, finished; and what is stored of it.
 
 Names are imported when they are asked for: the command line imports `interrupts` before all else, and a run that was
 finished before needs neither data nor tables.

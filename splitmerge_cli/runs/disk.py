@@ -14,24 +14,27 @@ from splitmerge_cli.runs.recorders.base import Recorder
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.runs.plan import Plan
 
 DISK_SHARE = 0.5
 """Share of the free disk beyond which a run is not begun."""
 
 
-def recorded_bytes(plan: "Plan") -> dict[str, int]:
+def recorded_bytes(
+    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+) -> dict[str, int]:
     """Bytes of the rows that the chains of a run record, by table; none where a budget alone ends them.
 
     The list of a row is taken to have as many values as it can have.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    recorder : Recorder
+    columns : sequence of str
+        The optional columns of the trace and of the partitions.
+    steps : mapping of str to int, optional
+        Other values of some keys that set how often a table has a row.
     """
-    return _recorded_bytes(plan.spec, plan.recorder, plan.optional_columns)
-
-
-def _recorded_bytes(
-    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
-) -> dict[str, int]:
-    """`recorded_bytes`, some keys having other values."""
     if spec.iterations is None:
         return {}
     found = {}
@@ -56,7 +59,7 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
         The optional columns of the trace and of the partitions.
     path : Path
     """
-    sizes = _recorded_bytes(spec, recorder, columns)
+    sizes = recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
@@ -86,7 +89,7 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
         # all but the trace may be left out
         {key: longer_step(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
     ]
-    sizes_of = partial(_recorded_bytes, spec, recorder, columns)
+    sizes_of = partial(recorded_bytes, spec, recorder, columns)
     fitting = [steps for steps in proposals if 2 * sum(sizes_of(steps).values()) <= room]
     advice = "or another out="
     if fitting:

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, choices, component
+from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
@@ -87,8 +87,8 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         assert failure is not None
         raise failure
     works = [(MIXED, extra)] if mixed is not None else []
-    for model in choices("model"):
-        kind = component("model", model).kind
+    for model, cls in classes("model").items():
+        kind = get_kind(cls.kind)
         if not kind.column_types:
             continue
         suited = list(_columns(mixed, kind))
