@@ -178,11 +178,11 @@ def reject_address(path: str | Path) -> None:
 
 @contextmanager
 def open_file(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
-    """Open a file as `splitmerge_cli.received.opened` does, or standard input for ``-`` and its path."""
+    """Open a file as `splitmerge_cli.received.open_file` does, or standard input for ``-`` and its path."""
     if standard_input.is_standard_input(path):
         yield BytesIO(standard_input.read(Limit.current()))
         return
-    with received.opened(path, called) as file:
+    with received.open_file(path, called) as file:
         yield file
 
 
@@ -318,7 +318,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
     """
     limit = Limit.current()
     left = limit.size
-    with received.opened_zip(path, file, MOST_ARRAYS) as archive:
+    with received.open_zip(path, file, MOST_ARRAYS) as archive:
         for member in archive.infolist():
             with archive.open(member) as stream:
                 shape, _, dtype = header_of(stream)
