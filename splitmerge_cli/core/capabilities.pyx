@@ -162,7 +162,7 @@ cdef class Shards(Capability):
 
     @classmethod
     def build_shard(cls, values, columns, **params):
-        """Return the model of some rows; its statistics add to those of the models of other rows.
+        """Return the model for some rows; statistics of such models add up to those of all rows.
 
         Parameters
         ----------
