@@ -466,7 +466,9 @@ def _advance(
     if densities is not None and chains.iteration == 0:
         parts.append(_values(chains.advance(0, until_met)))
         densities.add()
-    while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted):
+    while not parts or (
+        chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted
+    ):
         step = CHUNK if densities is None else 1
         parts.append(_values(chains.advance(min(step, end - chains.iteration), until_met)))
         if densities is not None:
