@@ -94,7 +94,7 @@ cdef enum:
     SCRATCH = 6
 
 
-cdef inline int64_t within(int64_t n) noexcept nogil:
+cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
     """Pairs of n nodes."""
     return n * (n - 1) // 2
 
@@ -189,7 +189,7 @@ cdef class IRM(Coupled):
     cdef int64_t *base                  # [cap] its sum over l
     # and what one edge more between two blocks then adds to that
     cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
-    cdef int64_t fresh                  # what a node without edges adds as a block of its own
+    cdef int64_t new_block              # what a node without edges adds as a block of its own
     cdef int64_t *score                 # [cap] of a scan
     cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
     cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
@@ -229,7 +229,7 @@ cdef class IRM(Coupled):
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     cdef int _fill_tables(self, int64_t N) except -1:
-        cdef int64_t pairs = within(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
+        cdef int64_t pairs = count_pairs(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
         cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
         cdef int e
         frexp(3.0 * widest, &e)
@@ -463,7 +463,7 @@ cdef class IRM(Coupled):
             m = size[own] - 1
             total += gained(&self.tables, row[own] - c[k], c[own], n * m, m, self.tables.wide)
         if k < end:
-            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], within(n), n, self.tables.wide)
+            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], count_pairs(n), n, self.tables.wide)
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -513,7 +513,8 @@ cdef class IRM(Coupled):
             fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
             memset(self.single + d * cap, 0, self.K * sizeof(int64_t))
             add_edges(&self.tables, self.row(d), self.size, 0, self.K, d, self.size[d], 1, self.single + d * cap)
-            column[d] = gained(&self.tables, self.row(d)[d], 0, within(self.size[d]), self.size[d], self.tables.wide)
+            column[d] = gained(&self.tables, self.row(d)[d], 0, count_pairs(self.size[d]), self.size[d],
+                               self.tables.wide)
             for k in range(self.K):
                 self.base[k] += column[k]
             total = column[d]
@@ -527,23 +528,23 @@ cdef class IRM(Coupled):
                         &self.tables, self.row(k)[d], (<int64_t> self.size[d] + 1) * self.size[k], 1, self.tables.wide)
             self.base[d] = total
             self.listed[d] = True
-        self.fresh = 0
+        self.new_block = 0
         for k in range(self.K):
-            self.fresh += block_lik(&self.tables, 0, self.size[k])
+            self.new_block += block_lik(&self.tables, 0, self.size[k])
         self.any_changed = False
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
         a block of its own."""
         cdef Py_ssize_t t, b, own = self.z[i], K = self.K
-        cdef int64_t n, fresh, stay
+        cdef int64_t n, new_block, stay
         cdef int64_t *score = self.score
         cdef const int32_t *c = self.count
         if self.any_changed:
             self.renew()
         self.look(i)
         memcpy(score, self.base, K * sizeof(int64_t))
-        fresh = self.fresh
+        new_block = self.new_block
         for t in range(self.n_touched):
             b = self.touched[t]
             if b == own:
@@ -552,18 +553,18 @@ cdef class IRM(Coupled):
                 add_row(self.single + b * self.cap, K, score)
             else:
                 add_edges(&self.tables, self.row(b), self.size, 0, K, b, self.size[b], c[b], score)
-            score[b] += gained(&self.tables, self.row(b)[b], c[b], within(self.size[b]), self.size[b],
+            score[b] += gained(&self.tables, self.row(b)[b], c[b], count_pairs(self.size[b]), self.size[b],
                                self.tables.wide) - self.grown[b * self.cap + b]
-            fresh += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
+            new_block += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
         if own >= 0:
             # against its own block, without the item
             n = self.size[own] - 1
-            fresh += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
-            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], within(n), n, self.tables.wide)
+            new_block += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
+            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], count_pairs(n), n, self.tables.wide)
             stay = add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, K, own, n, c[own],
                            score)
             score[own] += stay
-        return fresh
+        return new_block
 
     cdef int64_t score_one(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
         """`score_all` for one block k other than `own`, of the item looked at."""
@@ -573,7 +574,7 @@ cdef class IRM(Coupled):
         for t in range(self.n_touched):
             b = self.touched[t]
             if b == k:
-                total += gained(&self.tables, self.row(k)[k], c[k], within(self.size[k]), self.size[k],
+                total += gained(&self.tables, self.row(k)[k], c[k], count_pairs(self.size[k]), self.size[k],
                                 self.tables.wide) - self.grown[k * self.cap + k]
             elif b != own and c[b] == 1:
                 total += self.single[b * self.cap + k]
@@ -585,22 +586,22 @@ cdef class IRM(Coupled):
 
     cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], K = self.K
-        cdef int64_t fresh
+        cdef int64_t new_block
         self.unstage()
-        fresh = self.score_all(i)
+        new_block = self.score_all(i)
         for k in range(K):
             self.w[k] = self.score[k] * self.one + log(self.weight_of(k, k == own))
-        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.weight_new)
+        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else new_block * self.one + log(self.weight_new)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n, fresh = self.score_all(i), top
+        cdef int64_t n, new_block = self.score_all(i), top
         cdef int64_t *score = self.score
         cdef double *w = self.w
         for k in range(K, m):
-            score[k] = fresh
+            score[k] = new_block
         # not of a new block that the prior rules out: it may outweigh all others
-        top = fresh if self.new_cluster_weight > 0.0 else score[0]
+        top = new_block if self.new_cluster_weight > 0.0 else score[0]
         for k in range(K):
             if score[k] > top:
                 top = score[k]
@@ -619,11 +620,11 @@ cdef class IRM(Coupled):
             w[m - 1] = 0.0
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return block_lik(&self.tables, self.row(k)[k], within(self.size[k])) * self.one
+        return block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k])) * self.one
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef int64_t e = <int64_t> self.row(a)[a] + self.row(b)[b] + self.row(max(a, b))[min(a, b)]
-        return block_lik(&self.tables, e, within(<int64_t> self.size[a] + self.size[b])) * self.one
+        return block_lik(&self.tables, e, count_pairs(<int64_t> self.size[a] + self.size[b])) * self.one
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
         cdef Py_ssize_t s, t, k, end
@@ -632,7 +633,7 @@ cdef class IRM(Coupled):
         for s in range(m):
             k = ks[s]
             size = self.sizes_seen(k, &end)
-            total += block_lik(&self.tables, self.row(k)[k], within(self.size[k]))
+            total += block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k]))
             if ks == self.numbers and m == self.K:
                 total += sum_lik(&self.tables, self.row(k), NULL, size, 0, k, self.size[k])
                 continue
@@ -649,7 +650,7 @@ cdef class IRM(Coupled):
         cdef const int32_t *e = self.row(low)
         cdef const int32_t *f = self.row(high)
         cdef int64_t n = <int64_t> self.size[a] + self.size[b]
-        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], within(n))
+        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], count_pairs(n))
         total += sum_lik(&self.tables, e, f, size, 0, low, n)
         total += sum_lik(&self.tables, e, f, size, low + 1, min(high, end), n)
         total += sum_lik(&self.tables, e, f, size, min(high + 1, end), end, n)

@@ -28,7 +28,7 @@ An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unl
 
 The tables are fixed: they are part of the kernel, and all chains share them.
 
-Cost, n items in the clusters at stake and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
+Cost, n items in the selected clusters and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
 predictives; `sums` O(n (D + L) + K), by the union reading n unions of L buckets; after a change by another sampler
 O(N L); as_printed: all pairs of the two sides, whose probabilities of collision are kept; lss: O(D K L) more for the
 mean of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item
@@ -224,14 +224,14 @@ cdef class LSHSM(SplitMerge):
         """Term that hashing adds to the log ratio of a split; where `pair` and `dumb` are terms, of a merge, too."""
         cdef Py_ssize_t n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0), K = self.model.K - merging
         cdef double log_x, log_dumb, total, sign = 1.0
-        self.part(merging)
+        self.gather_sides(merging)
         log_x = self.log_pairs(n)
         if self.kind == UNLIKE:
             # unlike items of both sides; unlike items of two clusters, and two of K + 1
             total = self.total(-1)
             if not merging:
-                total = self.total(self.sides.ci) + self.own(self.group, self.na)
-                total += self.own(self.group + self.na, n - self.na)
+                total = self.total(self.sides.ci) + self.contribution(self.group, self.na)
+                total += self.contribution(self.group + self.na, n - self.na)
             log_dumb = self.log_dumb_merge(total, K + 1)
             sign = -1.0
         else:
@@ -250,7 +250,7 @@ cdef class LSHSM(SplitMerge):
         if self.as_printed:
             return log_or_none(self.unions.sum_printed(self.chances, self.group, self.na, self.group + self.na,
                                                    n - self.na, opposite) / self.model.N)
-        self.nX = self.sums.between(self.group, self.na, self.group + self.na, n - self.na, opposite)
+        self.nX = self.sums.sum_between(self.group, self.na, self.group + self.na, n - self.na, opposite)
         return log_or_none(self.nX / self.model.N)
 
     cdef double log_dumb_merge(self, double total, Py_ssize_t M) noexcept nogil:
@@ -268,7 +268,7 @@ cdef class LSHSM(SplitMerge):
         return log_or_none(total / self.model.N) - log(<double> M)
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """`pair` and `dumb`; equation 11: what its estimates of a split of c into a and b have more than the marginal
+        """Terms `pair` and `dumb`; by equation 11 `estimate`, too: a split by its estimates, over one by marginal
         likelihoods."""
         cdef Py_ssize_t t, a, b, c, n
         cdef int32_t[2] old
@@ -278,7 +278,7 @@ cdef class LSHSM(SplitMerge):
         if self.estimates is None:
             return 0.0
         n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0)
-        self.part(merging)
+        self.gather_sides(merging)
         a, b, c = self.sides.a, self.sides.a + 1, self.sides.ci
         if merging:
             a, b, c = self.sides.ci, self.sides.cj, self.sides.a
@@ -295,8 +295,8 @@ cdef class LSHSM(SplitMerge):
         return self.estimates.of_cluster(self.estimated, k, items, n) - self.model.lik(k)
 
     # -- P+ and P-, cluster by cluster, in item order: functions of the state, however it was reached
-    cdef void part(self, bint merging) noexcept nogil:
-        """group: the items of side A, then those of side B, the anchors among them, each in item order."""
+    cdef void gather_sides(self, bint merging) noexcept nogil:
+        """Set group to the items of side A, then those of side B, the anchors among them, each in item order."""
         cdef Py_ssize_t t, b, i = self.sides.i, j = self.sides.j
         cdef int32_t h
         if merging:
@@ -329,11 +329,11 @@ cdef class LSHSM(SplitMerge):
         if j >= 0:
             self.group[b] = <int32_t> j
 
-    cdef double own(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """The part of a cluster of these items in N P+ or N P-; the printed ratios have neither."""
-        return self.own_of(self.kind, items, n)
+    cdef double contribution(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
+        """Contribution of a cluster with these items to N P+ or N P-; the printed ratios have neither."""
+        return self.contribution_of(self.kind, items, n)
 
-    cdef double own_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef double contribution_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
         if self.as_printed:
             return 0.0
         return self.sums.sum(items, n, items, n, kind == UNLIKE, kind == UNLIKE)
@@ -355,7 +355,7 @@ cdef class LSHSM(SplitMerge):
             return 0
         for k in range(self.model.K):
             n = self.model.members(k, k, self.group)
-            self.of_cluster[self.kind][k] = self.own(self.group, n)
+            self.of_cluster[self.kind][k] = self.contribution(self.group, n)
         self.version[self.kind] = self.model.version
         return 0
 
@@ -383,8 +383,8 @@ cdef class LSHSM(SplitMerge):
                 continue
             if merging:
                 self.of_cluster[kind][max(self.sides.ci, self.sides.cj)] = self.of_cluster[kind][self.model.K]
-                self.of_cluster[kind][c] = self.own_of(kind, self.group, n)
+                self.of_cluster[kind][c] = self.contribution_of(kind, self.group, n)
             else:
-                self.of_cluster[kind][c] = self.own_of(kind, self.group, self.na)
-                self.of_cluster[kind][self.model.K - 1] = self.own_of(kind, self.group + self.na, n - self.na)
+                self.of_cluster[kind][c] = self.contribution_of(kind, self.group, self.na)
+                self.of_cluster[kind][self.model.K - 1] = self.contribution_of(kind, self.group + self.na, n - self.na)
             self.version[kind] = self.model.version
