@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,15 +12,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.config import Component, ConfigError, choice, import_beside, load, places, read_component
+from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import Case, small_case, variants_of
 from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
 from splitmerge_cli.verify.explain import Worst, worst_transition
-from splitmerge_cli.verify.forms import forms_of, own_options, prints_another, refusal, small_options
+from splitmerge_cli.verify.forms import Form, list_forms
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
-from splitmerge_cli.verify.options import checked_options
+from splitmerge_cli.verify.options import Request, read_request
 from splitmerge_cli.verify.schedules import verify_schedule
 from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, stationary, total_variation
 
@@ -123,18 +121,18 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     """
     own = places(config_dir)
     import_beside(own)
-    options = {**checked_options(args, own), "everything": everything}
+    request = read_request(args, own, everything)
     console = Console()
     wide = console.width if console.is_terminal else 152
     console = Console(width=max(wide, 110))
     found: dict[str, list[Checked]] = {}
     refused: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
-    cases = _cases(options)
-    if options["schedule"] is not None:
-        return verify_schedule(cases, args, options, config_dir, console)
+    cases = _build_cases(request)
+    if request.schedule is not None:
+        return verify_schedule(cases, args, request, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
-        checked, rejected = _compared(case, model_name, options)
+        checked, rejected = _check_case(case, request)
         found.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             refused.setdefault(name, {}).setdefault(reason, {})[model_name] = None
@@ -178,9 +176,9 @@ def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
     ConfigError
         As `verify`.
     """
-    options = {**checked_options(args, places(None)), "everything": True}
-    for model_name, case in _cases(options):
-        for one in _compared(case, model_name, options)[0]:
+    request = read_request(args, places(None), everything=True)
+    for model_name, case in _build_cases(request):
+        for one in _check_case(case, request)[0]:
             of_case = {"model": model_name, "states": str(len(case.states)), "case": case.title}
             yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
@@ -239,45 +237,36 @@ def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
     return text.append(f"; {biased} biased as printed" if biased else "")
 
 
-def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
-    """The small cases of the models, all built before the first is checked."""
+def _build_cases(request: Request) -> list[tuple[str, Case]]:
+    """Build the small cases of the models, all before the first is checked."""
     cases = []
-    for name in options["models"]:
-        known = choice("model", name, options["own"])
-        own = {key: value for key, value in options["model_options"].items() if key in known}
-        model = read_component("model", name, known | own, options["own"])
-        given = {key: model.options[key] for key in own}
-        variants = [{}] if options["model_options"] else variants_of(model.target)
-        cases += [(name, _case(model, {**variant, **given}, options)) for variant in variants]
+    for model in request.models:
+        given = {key: model.options[key] for key in request.model_options if key in model.options}
+        for variant in [{}] if request.model_options else variants_of(model.target):
+            try:
+                case = small_case(model.target, request.size, request.seed, {**variant, **given})
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"{model.title}: {error}") from error
+            cases.append((model.name, case))
     return cases
 
 
-def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[list[Checked], list[tuple[str, str]]]:
-    """What was found of every form on one case; and which were refused, and why."""
+def _check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[str, str]]]:
+    """Check every form on one case; return also the rejected ones, each with the reason."""
     checked: list[Checked] = []
     rejected: list[tuple[str, str]] = []
-    gibbs = kernel_of(case, choice("sampler", "gibbs"), {}).matrices if case.model.conjugate else []
-    for sampler_name in options["samplers"]:
-        given = choice("sampler", sampler_name, options["own"])
-        sampler_class: type[Sampler] = load(given["_target_"])
-        able, reason = sampler_class.supports(case.model)
+    gibbs = kernel_of(case, component("sampler", "gibbs")).matrices if case.model.conjugate else []
+    for sampler in request.samplers:
+        able, reason = sampler.target.supports(case.model)
         if not able:
-            rejected.append((sampler_name, reason))
+            rejected.append((sampler.name, reason))
             continue
-        own = own_options(given, options)
-        small = small_options(case, sampler_class, given) | own
-        for mode in options["modes"]:
-            if mode == "as_printed" and not prints_another(sampler_class):
-                continue
-            for form in forms_of(sampler_class, own, mode):
-                extra = {**small, **form, "mode": mode}
-                read_component("sampler", sampler_name, {**given, **extra}, options["own"])
-                if form and (reason := refusal(case, given, extra)):
-                    rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
-                    continue
-                named = {k: v for k, v in (own if form else small).items() if k not in form}
-                shown = " ".join([sampler_name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
-                checked.extend(_rows(case, given, extra, shown, gibbs, options))
+        for mode in request.modes:
+            for form in list_forms(case, sampler, request.sampler_options, mode):
+                if form.rejection:
+                    rejected.append((form.name, form.rejection))
+                else:
+                    checked.extend(_check_form(case, form, gibbs, request))
     return checked, rejected
 
 
@@ -293,30 +282,24 @@ def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[t
     return table
 
 
-def _rows(
-    case: Case,
-    given: Mapping[str, Any],
-    extra: Mapping[str, Any],
-    shown: str,
-    gibbs: list[NDArray[np.float64]],
-    options: Mapping[str, Any],
-) -> Iterator[Checked]:
-    """What was found of the form that is `shown` so: once, or once for each way in which chains learn."""
-    mode = extra["mode"]
-    kernel = kernel_of(case, given, extra)
-    exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
+def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], request: Request) -> Iterator[Checked]:
+    """Check a form once, or an adaptive one once for each way in which chains adapt."""
+    sampler, given = form.sampler, request.sampler_options
+    mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
+    kernel = kernel_of(case, sampler, given)
+    exact, cells = _of_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
-    asked = not exact and (mode == "exact" or options["everything"])
-    worst = worst_transition(case, given, extra) if asked else None
-    ways: list[dict[str, str]] = [{}]
-    if "adaptation" in given and "adaptation" not in extra:
-        ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
+    worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
+    ways: tuple[str, ...] = ("",)
+    if is_adaptive and "adaptation" not in given:
+        ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]
     for way in ways:
         far, sampled = False, ["", ""]
-        if isinstance(case.model, Weighted) and options["iterations"]:
-            cells[2:], sampled, far = sampled_check_of_topics(case, given, extra, options)
-        elif options["iterations"]:
-            sampled, far = sampled_check(case, given, {**extra, **way}, kernel, options)
+        if isinstance(case.model, Weighted) and request.iterations:
+            cells[2:], sampled, far = sampled_check_of_topics(case, sampler, request)
+        elif request.iterations:
+            adapted = sampler.with_options(adaptation=way) if way else sampler
+            sampled, far = sampled_check(case, adapted, kernel, request)
         good = exact and (mode == "as_printed" or not far)
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
@@ -324,9 +307,9 @@ def _rows(
         if mode == "as_printed":
             verdict = "biased, as printed" if biased else "as the exact one"
         mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
-        judged = bool(kernel.matrices) or bool(options["iterations"])
-        row = [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict]
-        yield Checked(given["name"], mode, row, defect, kernel.mutants, good, biased, judged, worst)
+        judged = bool(kernel.matrices) or bool(request.iterations)
+        row = [" ".join(filter(None, [form.title, way])), mode, *cells, *sampled, mutants, verdict]
+        yield Checked(sampler.name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
 def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:
@@ -353,10 +336,3 @@ def _empty_table(title: str) -> Table:
     for column in COLUMNS.values():
         table.add_column(column, overflow="fold")
     return table
-
-
-def _case(model: Component, given: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
-    try:
-        return small_case(model.target, options["size"], options["seed"], given)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{model.title}: {error}") from error

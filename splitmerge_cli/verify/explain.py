@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.kernel import EXACT
@@ -18,7 +20,6 @@ from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.transitions import (
     balance_defect,
-    build_sampler,
     disagreements,
     example_pasts,
     transition_matrix,
@@ -73,16 +74,13 @@ def shown(state: State) -> str:
     return "".join(f"{{{items}}}" for items in clusters) + (f" and {empty} empty" if empty > 0 else "")
 
 
-def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Worst | None:
-    """Where a configured sampler leaves balance most on a case.
+def worst_transition(case: Case, sampler: Component) -> Worst | None:
+    """Find where a sampler leaves balance most on a case.
 
     Parameters
     ----------
     case : Case
-    sampler : mapping
-        Its configuration.
-    extra : mapping
-        Further options.
+    sampler : Component
 
     Returns
     -------
@@ -90,7 +88,7 @@ def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str,
         None where the choices cannot be listed, and where the kernel is in balance.
     """
     rng = Rng(0)
-    built = build_sampler(case.model, rng, sampler, extra)
+    built = build_sampler(sampler, case.model, rng)
     try:
         P = _least_balanced(case, rng, built)
     except (ContinuousDraw, TooManyPaths):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import SeveralProposals, proposals
 from splitmerge_cli.verify.transitions import (
     balance_defect,
-    build_sampler,
     disagreements,
     example_pasts,
     irreducible,
@@ -55,18 +55,28 @@ class Kernel:
     mutants: tuple[int, int] = (0, 0)
 
     @property
-    def connected(self) -> bool:
+    def is_connected(self) -> bool:
+        """Whether every state is reached from every other."""
         return bool(self.matrices) and all(irreducible(P) for P in self.matrices)
 
 
-def kernel_of(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
-    """The transition matrices of a configured sampler on a case, or why there are none."""
-    if "tables_seed" in sampler and "tables_seed" not in extra:
-        drawn = [kernel_of(case, sampler, {**extra, "tables_seed": seed}) for seed in TABLES_SEEDS]
+def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Kernel:
+    """Enumerate the transition matrices of a sampler on a case, or find why it has none.
+
+    Parameters
+    ----------
+    case : Case
+    sampler : Component
+    given : container of str
+        Options that the user names: hash tables are drawn by each of `TABLES_SEEDS` unless ``tables_seed`` is given.
+    """
+    if "tables_seed" in sampler.options and "tables_seed" not in given:
+        seeded = [sampler.with_options(tables_seed=seed) for seed in TABLES_SEEDS]
+        drawn = [kernel_of(case, one, ("tables_seed",)) for one in seeded]
         matrices = [P for kernel in drawn for P in kernel.matrices]
         return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why, drawn[0].mutants)
     rng = Rng(0)
-    built = build_sampler(case.model, rng, sampler, extra)
+    built = build_sampler(sampler, case.model, rng)
     pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
     try:
         if not pasts:

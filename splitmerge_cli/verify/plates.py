@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.reconfiguration import Reconfiguration
 from splitmerge_cli.verify.enumerate import State, state_of
-from splitmerge_cli.verify.transitions import build_sampler, walk
+from splitmerge_cli.verify.transitions import walk
 
 Labels = NDArray[np.int32]
 Plate = tuple[str, Labels]
@@ -66,7 +67,7 @@ def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0)
 
 def reconfigurations(
     model: Model,
-    sampler: Mapping[str, Any],
+    sampler: Component,
     state: ArrayLike,
     za: ArrayLike,
     zb: ArrayLike,
@@ -79,8 +80,8 @@ def reconfigurations(
     Parameters
     ----------
     model : Model
-    sampler : mapping
-        The configuration of `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
+    sampler : Component
+        `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
     state, za, zb : array_like of int, shape (N,)
     tries : int
         How many.
@@ -93,7 +94,7 @@ def reconfigurations(
     Move
     """
     rng = Rng(seed)
-    built = build_sampler(model, rng, sampler, {"relabel": False})
+    built = build_sampler(sampler.with_options(relabel=False), model, rng)
     assert isinstance(built, Reconfiguration)
     built.record = True
     built.fix(np.asarray(za, np.int32), np.asarray(zb, np.int32), *pair)
@@ -135,7 +136,7 @@ def shows_all(move: Move) -> bool:
 
 
 def example(
-    model: Model, sampler: Mapping[str, Any], seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
+    model: Model, sampler: Component, seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
 ) -> tuple[Move, Move]:
     """A move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
@@ -173,7 +174,7 @@ def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[
 
 
 def proposal_probability(
-    model: Model, sampler: Mapping[str, Any], state: State, end: Sequence[int], pair: tuple[int, int]
+    model: Model, sampler: Component, state: State, end: Sequence[int], pair: tuple[int, int]
 ) -> float:
     """Probability with which the walk of `arm`, its partitions fixed to one block and singletons, proposes `end`.
 
@@ -181,7 +182,7 @@ def proposal_probability(
     order. The compiled sampler's choices are enumerated.
     """
     rng = Rng()
-    built = build_sampler(model, rng, sampler, {"relabel": False})
+    built = build_sampler(sampler.with_options(relabel=False), model, rng)
     N = model.N
     built.fix(np.zeros(N, np.int32), np.arange(N, dtype=np.int32), *pair)  # type: ignore[attr-defined]
     paths = walk(model, rng, built, state, always_accept=True)

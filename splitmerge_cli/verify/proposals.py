@@ -4,7 +4,7 @@ transition matrix, the one of its printed form, and those of all mutants.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,13 +12,15 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.transitions import Ends, build_sampler, paths_from, walk
+from splitmerge_cli.verify.transitions import Ends, paths_from, walk
 
 ROUNDING = 1e-9
 """Largest difference of two sums of the same terms. Sums that agree within it count as equal."""
@@ -163,14 +165,13 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
     )
 
 
-def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd.DataFrame:
+def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFrame:
     """Every proposal from a state, with its probability.
 
     Parameters
     ----------
     model : Model
-    sampler : mapping
-        The sampler's configuration.
+    sampler : Component
     state : State
         (labels numbered by first appearance, K).
 
@@ -182,7 +183,7 @@ def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd
         summed.
     """
     rng = Rng()
-    paths = walk(model, rng, build_sampler(model, rng, sampler), state, always_accept=True)
+    paths = walk(model, rng, build_sampler(sampler, model, rng), state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])
     table["log_ratio"] = table["log_ratio"].round(9)
     grouped = table.groupby(["move", "target_state", "log_ratio"], dropna=False, sort=True)["probability"].sum()

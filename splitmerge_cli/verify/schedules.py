@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from splitmerge_cli.runs.schedule import Schedule, build_schedule
 from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
 from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
     irreducible,
@@ -39,7 +40,7 @@ KEYS = ("schedule", "sampler")
 def verify_schedule(
     cases: Sequence[tuple[str, Case]],
     args: Mapping[str, str],
-    options: Mapping[str, Any],
+    request: Request,
     config_dir: str | Path | None,
     console: Console,
 ) -> int:
@@ -51,8 +52,7 @@ def verify_schedule(
         Names of models, and their cases.
     args : mapping of str to str
         The command's, as typed: `KEYS` of them make the schedule.
-    options : mapping
-        As of `verify.options.checked_options`.
+    request : Request
     config_dir : str or Path, optional
         A folder with the user's own groups.
     console : Console
@@ -72,7 +72,7 @@ def verify_schedule(
     wrong = checked = 0
     for name, case in cases:
         spec = compose([f"model={name}", *own], config_dir)
-        rng = Rng(options["seed"])
+        rng = Rng(request.seed)
         try:
             schedule = build_schedule(spec, case.model, rng)
         except ConfigError as error:
@@ -84,12 +84,12 @@ def verify_schedule(
             defect = stationarity_defect(P, case.pi)
             exact = defect < EXACT and irreducible(P)
             parts = [f"max|πP-π| {defect:.1e}", "every state reached" if irreducible(P) else "NOT EVERY STATE REACHED"]
-        if options["iterations"]:
-            distance, noise = sample_schedule(case, spec, options["iterations"], options["seed"])
+        if request.iterations:
+            distance, noise = sample_schedule(case, spec, request.iterations, request.seed)
             exact = exact and distance <= 3 * noise + 1e-12
             parts.append(f"sampled TV {distance:.4f}, {noise:.4f} by chance")
         verdict = "exact" if exact else "NOT EXACT"
-        if P is None and not options["iterations"]:
+        if P is None and not request.iterations:
             verdict = "not compared"
         line = Text(f"{name}, {case.title}: {', '.join(parts)}: ")
         console.print(line.append(verdict, style="green" if exact else "bold red"), highlight=False, soft_wrap=True)

@@ -13,31 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, load
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.enumerate import State, state_of
 from splitmerge_cli.verify.paths import execution_paths
-
-
-def build_sampler(
-    model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any] | None = None
-) -> Sampler:
-    """The sampler of a configuration, with further options.
-
-    Raises
-    ------
-    ConfigError
-        An option is out of range.
-    """
-    given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra or {})
-    try:
-        built = load(sampler["_target_"])(model, rng, **given)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"sampler={sampler['name']}: {error}") from error
-    assert isinstance(built, Sampler)
-    return built
 
 
 class Ends:
