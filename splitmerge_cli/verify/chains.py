@@ -7,7 +7,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.runs.datasets import build_sampler
-from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
+from splitmerge_cli.verify.cases import Case, adaptive_frequencies, sampled_frequencies
 from splitmerge_cli.verify.kernel import Kernel
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.transitions import total_variation
@@ -33,7 +33,7 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
             scan = build_sampler(gibbs_update(conjugate=True), model, rng)
             return [build_sampler(part, model, rng) for part in parts], scan
 
-        frequencies, noise = learning_frequencies(case, chain, request.iterations, BURN_IN, seed=request.seed)
+        frequencies, noise = adaptive_frequencies(case, chain, request.iterations, BURN_IN, seed=request.seed)
     else:
         rng = Rng(request.seed)
         # with continuous draws the refresh connects what the moves do not

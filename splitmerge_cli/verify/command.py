@@ -21,7 +21,12 @@ from splitmerge_cli.verify.forms import Form, list_forms
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
 from splitmerge_cli.verify.options import Request, read_request
 from splitmerge_cli.verify.schedules import verify_schedule
-from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, stationary, total_variation
+from splitmerge_cli.verify.transitions import (
+    is_irreducible,
+    stationarity_defect,
+    stationary_distribution,
+    total_variation,
+)
 
 ADAPTATIONS = ("frozen", "population")
 """How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
@@ -42,22 +47,22 @@ COLUMNS = {
 """Columns of the table, and what they are called above it."""
 TV_ALONE = list(COLUMNS).index("tv")
 STYLES = {"exact": "green", "NOT EXACT": "bold red"}
-"""Of verdicts."""
+"""Colours of the verdicts."""
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
     "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
-    "TV: total variation between the stationary law and the enumerated posterior. "
-    "Of samplers that learn the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
+    "TV: total variation between the stationary distribution and the enumerated posterior. "
+    "For adaptive samplers the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
     "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
-    "Of lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
+    "For lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
-    "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept; one Gibbs site, "
-    "where chains learn), since alone it cannot reach every state. "
-    "Of topics all three TV are of chains: alone, against their law given what no topic holds, which no move changes; "
-    "with a Gibbs scan and refresh; with refresh."
+    "*: together with a Gibbs scan and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for "
+    "adaptive samplers), since alone it cannot reach every state. "
+    "For topics all three TV are of chains: alone, against their distribution given what no topic holds, which no move "
+    "changes; with a Gibbs scan and refresh; with refresh."
 )
 
 
@@ -143,7 +148,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
             continue
         else:
             console.print(_line(model_name, found[model_name]), highlight=False, soft_wrap=True)
-        for title, one in worst if everything else _one_a_form(worst):
+        for title, one in worst if everything else _worst_of_forms(worst):
             console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
         worst.clear()
     if everything:
@@ -152,11 +157,11 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         supported = {
             model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
         }
-        said = "; ".join(
+        text = "; ".join(
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
-        console.print(Text(f"{name} does not support {said}"), soft_wrap=True)
+        console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
     forms = [one for checked in found.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summary(forms, len(cases), wrong), highlight=False, soft_wrap=True)
@@ -164,7 +169,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What `verify` finds of every form of the samplers, as the cells of its tables.
+    """Check the samplers as `verify` does and yield the cells of its tables.
 
     Yields
     ------
@@ -183,8 +188,8 @@ def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
             yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
 
-def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
-    """Of each form the case on which it is furthest from balance."""
+def _worst_of_forms(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
+    """Find for each form the case on which it is furthest from balance."""
     forms: dict[str, list[tuple[str, Checked]]] = {}
     for title, one in worst:
         forms.setdefault(one.cells[0], []).append((title, one))
@@ -193,7 +198,7 @@ def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked
 
 
 def _line(model_name: str, checked: list[Checked]) -> Text:
-    """What was found of one model."""
+    """Summary of one model."""
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
@@ -220,12 +225,12 @@ def _names(checked: list[Checked]) -> str:
 def _figures(exact: list[Checked]) -> str:
     """The largest defect, mutants, and how many forms were sampled alone."""
     defects = [one.defect for one in exact if not np.isnan(one.defect)]
-    said = [f"max|πP-π| {max(defects):.1e}"] if defects else []
+    parts = [f"max|πP-π| {max(defects):.1e}"] if defects else []
     if among := sum(one.mutants[1] for one in exact):
-        said.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
+        parts.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
     if alone := len(exact) - len(defects):
-        said.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
-    return ", ".join(said)
+        parts.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
+    return ", ".join(parts)
 
 
 def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
@@ -287,7 +292,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     sampler, given = form.sampler, request.sampler_options
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
     kernel = kernel_of(case, sampler, given)
-    exact, cells = _of_matrices(case, kernel, gibbs, is_adaptive)
+    exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
@@ -312,12 +317,14 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
         yield Checked(sampler.name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
-def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:
-    """Whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
+def _judge_matrices(
+    case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], is_adaptive: bool
+) -> tuple[bool, list[str]]:
+    """Return whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
     if not kernel.matrices:
         return True, [kernel.why, "", "", "", ""]
     defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
-    exact = defect < EXACT and (not learns or kernel.balance < EXACT)
+    exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
     cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _tv(kernel.matrices, case), "", ""]
     if gibbs:
         beside = [P @ gibbs[0] for P in kernel.matrices]
@@ -327,7 +334,7 @@ def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], l
 
 def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """The largest total variation among those that reach every state."""
-    distances = [total_variation(stationary(P), case.pi) for P in matrices if irreducible(P)]
+    distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
     return f"{max(distances):.4f}" if distances else "reducible"
 
 

@@ -18,13 +18,13 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
-from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
+from splitmerge_cli.verify.cases import Case, adaptive_frequencies, sampled_frequencies
 from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
-    irreducible,
+    is_irreducible,
     stationarity_defect,
     total_variation,
     transition_matrix,
@@ -82,8 +82,9 @@ def verify_schedule(
         exact, parts = True, [f"not enumerated ({why})"]
         if P is not None:
             defect = stationarity_defect(P, case.pi)
-            exact = defect < EXACT and irreducible(P)
-            parts = [f"max|πP-π| {defect:.1e}", "every state reached" if irreducible(P) else "NOT EVERY STATE REACHED"]
+            reached = is_irreducible(P)
+            exact = defect < EXACT and reached
+            parts = [f"max|πP-π| {defect:.1e}", "every state reached" if reached else "NOT EVERY STATE REACHED"]
         if request.iterations:
             distance, noise = sample_schedule(case, spec, request.iterations, request.seed)
             exact = exact and distance <= 3 * noise + 1e-12
@@ -102,7 +103,7 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """The transition matrix of one iteration, composed of those of its samplers, each enumerated.
+    """Compose the transition matrix of one iteration from those of its samplers, each enumerated.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
         Given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
         learns from other chains, draws from a continuum, or has too many execution paths.
     why : str
-        Why there is none.
+        Why it is None.
     """
     n = len(schedule.weights or ())
     made: dict[int, NDArray[np.float64]] = {}
@@ -150,8 +151,15 @@ def _resamples(sampler: Sampler, model: Model) -> bool:
 
 
 def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:
-    """The total variation between frequencies of a chain of this schedule and the posterior, all that is unknown
-    resampled, and what an exact chain would show by chance."""
+    """Sample a chain of this schedule, all that is unknown resampled.
+
+    Returns
+    -------
+    distance : float
+        Total variation between its frequencies and the posterior.
+    noise : float
+        What an exact chain would show by chance.
+    """
     if spec.is_adaptive:
         gibbs = gibbs_update(conjugate=True)
 
@@ -159,7 +167,7 @@ def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: i
             return build_schedule(spec, model, rng).samplers, build_sampler(gibbs, model, rng)
 
         weights = spec.schedule.weights
-        frequencies, noise = learning_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
+        frequencies, noise = adaptive_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
     else:
         rng = Rng(seed)
         schedule = build_schedule(spec, case.model, rng)

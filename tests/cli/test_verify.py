@@ -145,11 +145,11 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
     sampler = component("sampler", name)
     built = build_sampler(sampler.with_options(**sampler.target.small_options(case.model)), case.model, Rng(0))
     made = proposals(case.model, built.rng, built, case.states)
-    assert made.named()
+    assert made.has_named_terms()
     tried = 0
     for term, counts in zip(made.terms, made.counted, strict=True):
         P = made.matrix(omit=(term,))
-        if not counts or not made.factor(term) or balance_defect(P, case.pi) < 1e-10:
+        if not counts or not made.is_factor(term) or balance_defect(P, case.pi) < 1e-10:
             continue
         t = made.terms.index(term)
         less = replace(

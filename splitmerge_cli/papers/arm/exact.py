@@ -12,7 +12,7 @@ import pandas as pd
 from splitmerge_cli.config import RunSpecification, component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.plates import Move, example, option_probabilities, proposal_probability
+from splitmerge_cli.verify.plates import Move, find_example, option_probabilities, proposal_probability
 
 
 def _dataset(spec: RunSpecification) -> Dataset:
@@ -39,7 +39,7 @@ def plates(spec: RunSpecification) -> pd.DataFrame:
         Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i,
         j, log_ratio.
     """
-    forth, back = example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
+    forth, back = find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
