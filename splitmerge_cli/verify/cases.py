@@ -58,8 +58,8 @@ class Case:
     states : list of State
         Every state; of a model with parameters from a continuum every partition.
     pi : ndarray of float, shape (n_states,)
-        Their exact probabilities: of the law that a move of the partition keeps, which holds hyper-parameters that are
-        resampled.
+        Their exact probabilities: of the distribution that a move of the partition keeps, which holds hyper-parameters
+        that are resampled.
     title : str
         The data and parameters, for people.
     resample : callable, optional
@@ -109,7 +109,7 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     model = another()
     states = emm_states(size, options["kmax"])
     weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "label_prior")))
-    title = f"tokens {' '.join(map(str, tokens))}, {_show(options)}"
+    title = f"tokens {' '.join(map(str, tokens))}, {_format_options(options)}"
     return Case(model, another, states, normalise([weight(s) for s in states]), title)
 
 
@@ -138,7 +138,7 @@ def _with_missing(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` points near two lines; the parameters are integrated out, kept, or kept from two candidates."""
+    """`size` points near two lines; collapsed, uncollapsed, or uncollapsed with two candidates."""
     options: dict[str, Any] = {"concentration": 1.3, "sigma0": 2.0, "sigma1": 1.5, "noise": "known", "a0": 2.5}
     options |= {"prior": "crp", "conjugate": True, "refresh": "draw", "steps": 2, "candidates": None} | dict(params)
     rng = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         noise = options["noise"], options["a0"]
         return lines_log_weight(points, concentration, options["sigma0"], sigma1, *noise, prior)
 
-    return _mixture_case(partial(build, points, **options), states, weight, options, _points(points))
+    return _mixture_case(partial(build, points, **options), states, weight, options, _format_points(points))
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -197,7 +197,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0)
 
-    title = ("sparse " if sparse else "") + _points(points)
+    title = ("sparse " if sparse else "") + _format_points(points)
     integrated = partial(weight, hold=False) if resampled else None
     return _mixture_case(another, mixture_states(size), weight, options, title, integrated)
 
@@ -234,7 +234,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 
 def _default_of(key: str, cells: NDArray[np.float64]) -> float:
-    """What the model takes for m0 or b0 of a real column with these observed cells."""
+    """Default m0 or b0 of the model for a real column with these observed cells."""
     if key == "m0":
         return float(cells.mean()) if len(cells) else 0.0
     return 0.1 * (float(cells.var()) if len(cells) > 1 and np.ptp(cells) > 0.0 else 1.0)
@@ -267,13 +267,13 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
     given: dict[str, Any] = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
 
-    def law(log_unseen: float | None = None) -> NDArray[np.float64]:
+    def probabilities(log_unseen: float | None = None) -> NDArray[np.float64]:
         weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
         return normalise([weight(s) for s in states])
 
-    # draws from a continuum are in every move: there is no matrix, whose law would be another
-    held = None if any(isinstance(v, tuple) for v in given.values()) else law
-    return Case(model, another, states, law(), f"documents {text}, {_show(options)}", held=held)
+    # draws from a continuum are in every move: there is no matrix, whose distribution would be another
+    held = None if any(isinstance(v, tuple) for v in given.values()) else probabilities
+    return Case(model, another, states, probabilities(), f"documents {text}, {_format_options(options)}", held=held)
 
 
 def _mixture_case(
@@ -289,7 +289,7 @@ def _mixture_case(
     `integrated`: the same with all else integrated that is resampled, where there is any. Of other priors whose
     hyper-parameters are resampled, `weight` takes their present values, by name.
     """
-    title = f"{data}, {_show(options)}"
+    title = f"{data}, {_format_options(options)}"
     model = build()
     concentration = model.prior.concentration
     held = {"concentration": concentration} | model.prior_values if model.prior_values else concentration
@@ -327,7 +327,7 @@ def _concentration(value: Any) -> Concentration:
     return (read.shape, read.rate) if isinstance(read, Gamma) else read
 
 
-def _points(points: NDArray[Any]) -> str:
+def _format_points(points: NDArray[Any]) -> str:
     return "points " + " ".join(f"({','.join(f'{cell:g}' for cell in row)})" for row in points).replace("nan", "-")
 
 
@@ -430,7 +430,7 @@ def sampled_frequencies(
     return counted
 
 
-def learning_frequencies(
+def adaptive_frequencies(
     case: Case,
     build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
     iterations: int,
@@ -440,7 +440,7 @@ def learning_frequencies(
     batches: int = 40,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run several chains that learn from each other's history and count the states of all.
+    """Run several chains of adaptive samplers, which share their history, and count the states of all.
 
     Parameters
     ----------
@@ -502,5 +502,5 @@ def _frequencies(case: Case, chains: list[Chain], iterations: int, batches: int)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 
 
-def _show(options: Mapping[str, Any]) -> str:
+def _format_options(options: Mapping[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in options.items() if v is not None)
