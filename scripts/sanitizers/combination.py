@@ -250,7 +250,7 @@ def _shard_moves(case: Case) -> list[Any]:
             ShardItems(sharded_by.build_shard(part.copy(), columns, **params), end - len(part), len(values), 8, THREADS)
             for part, end in zip(parts, ends, strict=True)
         ]
-        packed = np.concatenate([shard.counted_all() for shard in shards])
+        packed = np.concatenate([shard.count_all() for shard in shards])
         together = sharded_by.build_whole(columns, shards[0].add_statistics(packed).tobytes(), **params)
         sampler, items = sharded_subcluster(together, Rng(4), _Shards(shards), [len(part) for part in parts], **options)
         sampler.threads = THREADS
