@@ -1,4 +1,4 @@
-"""Fixtures of the small cases, and the share of each group of tests in the time of a run."""
+"""Fixtures of the small cases, and the share of each group of tests in a run's time."""
 
 import os
 import resource
@@ -69,7 +69,7 @@ def subsets_of_fonts():
 
 
 COMPOSED = {}
-"""What Hydra composed of the choices of the package, for all tests of a process."""
+"""Configurations that Hydra composed of the package's choices, for all tests of a process."""
 
 
 @pytest.fixture(autouse=True)
@@ -152,7 +152,7 @@ SPENT: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
 
 
 def processor_seconds() -> float:
-    """Of this process and the ones that it waited for."""
+    """Processor seconds of this process and the ones that it waited for."""
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 

@@ -43,7 +43,7 @@ def soon() -> Iterator[None]:
 
 @pytest.fixture
 def rejected(smcmc, tmp_path: Path) -> Callable[..., str]:
-    """What a run says that is rejected, nothing being written."""
+    """Return the message of a run that is rejected and writes nothing."""
 
     def check(*args: str) -> str:
         before = sorted(tmp_path.iterdir())

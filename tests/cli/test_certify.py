@@ -107,7 +107,7 @@ def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None
 
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
-    """Of every pair of items, as `unbiased` has it of the chains' partitions."""
+    """For every pair of items: `unbiased` on the chains' partitions gives the same."""
     from splitmerge_cli.diagnostics.certificates import unbiased
     from splitmerge_cli.runs import prepare
 
@@ -326,7 +326,7 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
 
 @pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
 def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    """Neither of the pairs that happened to be finished, nor a lag of some of the pilot's."""
+    """Pairs that were finished make none, and some of the pilot's pairs give no lag."""
     make = certify._pair
 
     def interrupted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:

@@ -419,7 +419,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
 
 
 def test_a_link_that_lies_where_a_run_writes_is_not_followed(smcmc, stored: Path) -> None:
-    """Of a folder that comes from somebody else: a lock that is a pipe is not waited for, either."""
+    """The folder comes from somebody else: nor does a run wait for a lock that is a pipe."""
     run = find_runs(shutil.copytree(stored / "half", "results"))[0].path
     other = Path("other").absolute()
     other.write_text("mine")

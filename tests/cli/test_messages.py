@@ -43,7 +43,7 @@ FILLED = {
     "{where}": "",
     "schedule=[{sams: 1}, {gibbs: 1}]": "schedule=[sams,gibbs]",
 }
-"""What stands in place of an expression of a message, where it is part of a command."""
+"""Text in place of an expression in a message, where it is part of a command."""
 FOLLOWING = {
     *(
         "adds",
@@ -67,8 +67,8 @@ OTHER = {
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
     *("config_dir", "_target_", "data.sha256", "store", "pairs"),
 }
-"""What a message may set that is no key of a run: parameters of Python functions, options of verify, of launchers, of
-files of a paper."""
+"""Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
+launchers and of a paper's files."""
 
 
 class String(NamedTuple):
@@ -171,7 +171,7 @@ def advised() -> Iterator[tuple[str, str, str]]:
 
 
 def settings(key: str) -> Iterator[list[str]]:
-    """What stands beside a key where it means something."""
+    """Overrides beside a key with which it has a meaning."""
     group, _, option = key.partition(".")
     for name in choices(group) if group in GROUPS and option else ():
         own = choice(group, name)

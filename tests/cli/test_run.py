@@ -1,4 +1,4 @@
-"""What ``smcmc run`` leaves, and that nothing depends on threads, batches or interruptions."""
+"""Files of ``smcmc run``, which depend neither on threads nor on batches nor on interruptions."""
 
 import fcntl
 import json
@@ -173,7 +173,7 @@ def test_chains_that_disagree_are_named(smcmc) -> None:
 
 
 def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
-    """Rows that are all the same have no direction; the run is what it is, and says so."""
+    """Rows that are all the same have no direction; a note of the run states that."""
     (tmp_path / "same.csv").write_text("1,2\n" * 12)
     keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=move_only"]
     same = smcmc("run", *keys, "iterations=50", "chains=1", "progress=none")
@@ -370,7 +370,7 @@ def killed_and_resumed(smcmc, spawn, long: list[str], whole: Path) -> None:
     def checkpoint() -> list[Path]:
         return list(Path("broken").glob("*/*/work/chain*.npz"))
 
-    # Ctrl-C first: the batch is stored, the status says so, the message how to go on
+    # Ctrl-C first: the batch is stored, the status has it, the message names the command to go on
     process = spawn(*args)
     wait_for(checkpoint, process)
     process.send_signal(signal.SIGINT)

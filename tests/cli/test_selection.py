@@ -1,4 +1,4 @@
-"""What ``auto`` stands for: the model that reads a table, the covariance that predicts it best."""
+"""``auto``: the model that reads a table, the covariance that predicts it best."""
 
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,7 @@ def test_the_table_is_of_rows_that_were_held_out(tilted: np.ndarray, capsys: pyt
     said = capsys.readouterr().out.splitlines()
     best, worst = said[1].split(), said[3].split()
     assert best[0] == "full" and float(best[2]) == 0 and float(worst[2]) > 0.5
-    # nothing predicts better than the truth does: .16, minus the entropy of its two normal variables
+    # nothing predicts better than the truth does: 0.16, minus the entropy of its two normal variables
     assert -0.8 < float(best[1]) < 0.16
 
 
@@ -127,7 +127,7 @@ class _Unmade:
 def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
-    """Of a file and of a data frame; where columns are rejected, what the message advises runs."""
+    """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
     monkeypatch.setattr(selection, "_sampler", lambda cfg: lambda model, data: _Unmade())
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})

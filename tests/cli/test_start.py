@@ -1,4 +1,4 @@
-"""What is imported, and built, before there is something to show."""
+"""Imports and models that a command makes before it shows anything."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Runs that are not finished: nothing that is said of them reads as if they were."""
+"""Runs that are not finished: no message reads as if they were."""
 
 import json
 import warnings
@@ -26,7 +26,7 @@ KEYS = {
     for name, keys in [("table", ["data=csv", "model=bernoulli"]), ("texts", ["data=corpus"])]
 }
 NO_SUMMARY = {"caution", "complete", "converged", "dataset", "load", "n_items", "partitions", "path", "rhat", "traces"}
-"""What a posterior has that summarises no draws."""
+"""Attributes of a posterior that summarise no draws."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
     **{
@@ -59,7 +59,7 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def paths(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The folders of a run of a table and of one of texts, which read files."""
+    """Folders of two runs that read files, one a table and one texts."""
     Path("table.csv").write_text("\n".join(",".join(map(str, row)) for row in np.eye(6, dtype=int)))
     Path("texts.csv").write_text(
         "document,word\n" + "".join(f"{i},{w}\n" for i, t in enumerate(TEXTS) for w in t.split())
@@ -101,7 +101,7 @@ def test_its_clusters_are_the_best_state_so_far(paths: dict[str, Path]) -> None:
 
 
 def test_no_message_advises_to_discard_it(paths: dict[str, Path]) -> None:
-    """What only a finished run has, or one of another kind, is not there (yet); nothing is damaged."""
+    """Files that only a finished run has, or one of another kind, are not there (yet); nothing is damaged."""
     finished = sm.sample("bernoulli", np.eye(6), iterations=10, progress="none")
     for run, said in [(finished.run, "such a run has no"), *((Run(path), HAS) for path in paths.values())]:
         absent = set()

@@ -130,7 +130,7 @@ def test_kept_verdicts_follow_from_their_intervals() -> None:
 
 
 def row_of(verdict: Verdict) -> dict[str, str]:
-    """What a file of claims says of a verdict."""
+    """Row of a verdict in a file of claims."""
     numbers = {"ours": verdict.ours, "low": verdict.low, "high": verdict.high}
     numbers |= {"published": verdict.claim.value, "tolerance": verdict.claim.tolerance}
     cells = {key: "" if math.isnan(value) else repr(float(value)) for key, value in numbers.items()}
@@ -167,7 +167,7 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
 
 
 def test_the_reading_that_was_changed_moved_three_verdicts():
-    """What docs/figures.md says under "When the rules were fixed"."""
+    """docs/figures.md describes it under "When the rules were fixed"."""
     rows = [row for row in rows_of("sdds-fig3") if row["sampler"] == "model"]
     found = {flag: [(r["reading"], r["verdict"]) for r in rows if r["counted"] == flag] for flag in ("True", "False")}
     assert found == {

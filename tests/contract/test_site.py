@@ -98,7 +98,7 @@ SHARED = {"reproduction", "doubtful", "errata", "settings"}
 
 
 def test_reproduction_without_results(tmp_path: Path) -> None:
-    """Nothing is kept: each page says so, and the command; what is known without runs is there."""
+    """No results are stored: each page states that, with the command; what is known without runs is there."""
     (tmp_path / "_generated").mkdir()
     (tmp_path / "_generated" / "gone.md").write_text("a page of before")
     pages = written(tmp_path)

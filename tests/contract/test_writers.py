@@ -1,4 +1,4 @@
-"""What is written goes through the sealed store, and no pickle is read; what does otherwise is listed, with reasons."""
+"""All files are written through the sealed store, and no pickle is read; exceptions are listed, with reasons."""
 
 import ast
 import re
@@ -51,7 +51,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
 
 
 def name_of(call: ast.Call) -> str:
-    """What is called: ``a.b.c`` or ``c``."""
+    """Name of the function that is called: ``a.b.c`` or ``c``."""
     return ast.unparse(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else ""
 
 
@@ -77,7 +77,7 @@ def written(tree: ast.AST) -> set[str]:
 
 
 def unpickled(tree: ast.AST) -> set[str]:
-    """What of a module may read a pickle."""
+    """Calls and imports of a module that may read a pickle."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -90,7 +90,7 @@ def unpickled(tree: ast.AST) -> set[str]:
             name = name_of(node)
             if name in PICKLES or name.rpartition(".")[2] in PICKLES:
                 found.add(name)
-            # numpy reads none unless it is told to; a call that says nothing is one that nobody thought of
+            # numpy reads none unless an argument allows it; so the call has to reject them by name
             safe = any(word.arg == "allow_pickle" and ast.unparse(word.value) == "False" for word in node.keywords)
             if name in ("np.load", "numpy.load", "np.lib.format.read_array") and not safe:
                 found.add(name)

@@ -1,5 +1,5 @@
 """srm, arm, sarm and bsm, compiled and alone, with what they learn from held fixed: each kernel (i, j, z_a, z_b) is
-reversible, not only their mixture; chains that learn, against the enumerated posterior.
+reversible, not only their mixture; adaptive samplers, against the enumerated posterior.
 """
 
 import itertools
@@ -111,7 +111,7 @@ def test_the_pair_is_uniform_over_disagreements(name):
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_only_the_refinement_of_the_past_counts(name):
-    """Two pasts with the same blocks on which both agree move alike, given the pair."""
+    """Two histories with the same blocks on which both agree move alike, given the pair."""
     case = build("irm-uneven")
     sampler = adaptive(case, name)
     first = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
@@ -152,7 +152,7 @@ def test_one_walk_alone_leads_from_one_partition_to_another(name):
 @pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])
 def test_as_printed_bsm_is_biased(t, defect, distance):
     """As printed the launch state reads the present partition: the largest defect of all (i, j, z_a, z_b) of the
-    paper's network, and the distance of the stationary law with the pair drawn (docs/derivations.md)."""
+    paper's network, and the distance of the stationary distribution with the pair drawn (docs/derivations.md)."""
     case = build("irm")
     sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
     history = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
@@ -222,7 +222,7 @@ def test_models_that_are_refused(sampler_class):
         assert reason
 
 
-# ---- Chains that learn from each other
+# ---- Chains with a shared history
 
 SAMPLED = {
     "arm": (ARM, {}),

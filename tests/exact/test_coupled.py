@@ -1,8 +1,8 @@
 """The gate of coupled chains: the joint kernel of every sampler that couples, enumerated over all pairs of states.
 
 Both margins are the transition matrix of the compiled sampler; equal states stay equal; from the joint kernel follow
-the exact law of the meeting time, beside which simulated ones stand, and the bound, which lies above the exact distance
-after any number of iterations. What breaks one of these is found.
+the exact distribution of the meeting time, which simulated ones are compared with, and the bound, which lies above the
+exact distance after any number of iterations. What breaks one of these is found.
 """
 
 from functools import cache, partial
@@ -263,7 +263,7 @@ CONTINUOUS = (
     "gaussian-full-gamma(2,3)-gamma(2,4)",
     "mixed-gamma(2,1)",
 )
-"""Cases whose parameters or scales are drawn from continuous laws."""
+"""Cases whose parameters or scales are drawn from continuous distributions."""
 
 
 def state_of_chain(model: Model) -> np.ndarray:
@@ -273,7 +273,7 @@ def state_of_chain(model: Model) -> np.ndarray:
 
 @pytest.mark.parametrize("case_name", CONTINUOUS)
 def test_continuous_draws_keep_their_laws(case_name: str) -> None:
-    """A refresh of two chains in different states: each coordinate has the law that it has in a chain alone."""
+    """A refresh of two chains in different states: each coordinate has its distribution in a chain alone."""
     case = case_of(case_name)
     starts = []
     for seed, labels in ((1, [0, 0, 1, 1]), (2, [1, 0, 0, 0])):
@@ -319,7 +319,7 @@ def test_continuous_draws_keep_their_laws(case_name: str) -> None:
 
 @pytest.mark.parametrize("case_name", CONTINUOUS)
 def test_parameters_and_scales_meet(case_name: str) -> None:
-    """Chains that draw from continuous laws come to be in one and the same state."""
+    """Chains that draw from continuous distributions come to be in one and the same state."""
     case = case_of(case_name)
     for seed in range(10):
         x, y, rng = case.build(), case.build(), Rng(seed)

@@ -1,4 +1,4 @@
-"""Held-out likelihoods against sums over all topics of all tokens of tiny documents: K = 2 topics and the unseen one.
+"""Held-out likelihoods against sums over all topics of all tokens in tiny documents: K = 2 topics and the unseen one.
 
 What draws are made for is proved by walking every choice of the compiled code. Where a chain has to converge it is
 long, its seed fixed, and alpha0 not small: with little of it a chain rarely leaves a mode.

@@ -114,8 +114,8 @@ MOVES = {
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("covariance", JOINT)
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
-    """Its partitions have the law with the scales integrated out, within noise; which is far from that with the scales
-    held."""
+    """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
+    scales held."""
     case = small_case(Gaussian, 4, 2, JOINT[covariance])
     before = case.model.parameters
     sampler, options = MOVES[name]

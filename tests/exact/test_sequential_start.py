@@ -1,4 +1,4 @@
-"""The sequential start: its law against products of the probabilities of each item given those before it."""
+"""The sequential start: its distribution against products of each item's probability given those before it."""
 
 from collections import defaultdict
 from itertools import permutations
@@ -197,7 +197,7 @@ def test_state_of_topics(V, settled, random):
 
 @pytest.mark.parametrize(("settled", "scans"), [(64, 150), (63, 50), (15, 16), (3, 5)])
 def test_scans_after_a_sample(settled, scans):
-    """150 of a corpus that starts at random, a third of its own after each sample of a quarter of the documents."""
+    """A random start takes 150 scans; a start from a sample of a quarter takes a third of the sample's."""
     model = HDP(np.arange(64) % 2, np.arange(65), 2)
     assert model._settle(Rng(1), 2, settled) == scans
 
@@ -211,7 +211,7 @@ def test_few_documents(lengths):
 
 
 def test_topics_are_found():
-    """Of 20 true ones, by a start from a sample, better than by the same scans from topics at random."""
+    """A start from a sample finds 20 true topics better than the same scans from topics at random."""
     data = synthetic_documents(400, length=60, topics=20, words=500, eta=0.05, alpha0=0.5, seed=3)
     log_joint = {}
     for name in ("sequential", "random"):

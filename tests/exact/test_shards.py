@@ -130,7 +130,7 @@ def test_shards_change_nothing(name):
 
 @pytest.mark.parametrize("concentration", [1.0, "gamma(1,1)"], ids=["fixed", "concentration"])
 def test_shards_of_columns_of_several_types_change_nothing(concentration):
-    """What all rows have in every cluster is rounded otherwise: log joints agree but for that, choices are the same."""
+    """Terms that all rows share are rounded otherwise: log joints agree but for that, choices are equal."""
     x, params = table(), {"m0": [1.0, 100.0], "b0": [0.5, 0.001], "rate": 0.4, "concentration": concentration}
     model, rng = Mixed(x, TYPES, **params), Rng(4)
     sampler = Subcluster(model, rng)

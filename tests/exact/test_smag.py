@@ -140,7 +140,7 @@ def test_scan_by_definition():
 
 
 def test_scan_of_all_topics_by_definition():
-    """The same of the first token of a scan that weighs all topics: few words for so many tokens."""
+    """The first token of a scan that weighs all topics, likewise: few words for so many tokens."""
     generator = np.random.default_rng(0)
     words, starts = generator.integers(30, size=300), [0, 10, 10, 150, 300]
     labels, weights = generator.integers(11, size=300), np.log(generator.dirichlet(np.ones(12)))

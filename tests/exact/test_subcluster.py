@@ -173,7 +173,7 @@ def drawn(generator, covariance: str, labels, D: int = 2):
 @pytest.mark.slow
 @pytest.mark.parametrize("covariance", GEWEKE)
 def test_geweke(covariance):
-    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior's law."""
+    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior."""
     generator, N, kept = np.random.default_rng(8), 6, []
     labels = np.zeros(N, dtype=np.int32)
     for step in range(20_000):

@@ -1,8 +1,9 @@
 """Every compiled kernel, alone, against the enumerated posterior: all its proposals enumerated once, and once all its
 execution paths, decisions included.
 
-From the proposals follow the transition matrix, the round trip of every term, the law as printed and all mutants. A
-Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but the one that says so.
+From the proposals follow the transition matrix, the round trip of every term, the distribution as printed and all
+mutants. A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but for one, by
+its name.
 """
 
 import numpy as np
@@ -147,8 +148,8 @@ LABELS_AS_PRINTED += ["sdds-kernel=smds", "ss"]
     "case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform", "irm", "gaussian-diag"]
 )
 def test_printed_law(case_name, name):
-    """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty
-    clusters)."""
+    """Counted as printed, the distribution is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no
+    empty clusters)."""
     case = case_of(case_name)
     K = np.array([s[1] for s in case.states])
     factor = K * np.log(2.0)
@@ -170,8 +171,8 @@ AS_PRINTED_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (Tru
 @pytest.mark.parametrize("allocation", ["sams", "random"])
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag", "emm-room"])
 def test_as_printed_triadic_is_biased(case_name, allocation, q_ratio, redraw):
-    """As printed, the stationary law is off by .02 to .55: the sub-call's own pair, or the duplicate dropped without a
-    factor, or the ratio of q."""
+    """As printed, the stationary distribution is off by 0.02 to 0.55: the sub-call's own pair, or the duplicate dropped
+    without a factor, or the ratio of q."""
     case = case_of(case_name)
     P = matrix(case, Triadic, beta=0.1, allocation=allocation, mode="as_printed", q_ratio=q_ratio, redraw=redraw)
     assert stationarity_defect(P, case.pi) > 1e-3
@@ -225,8 +226,8 @@ CONTINUA = [
 @pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.parametrize(("model_class", "params"), CONTINUA)
 def test_continuous_draws_at_noise_level(model_class, params, name):
-    """Parameters from a continuum and a random concentration: frequencies of partitions against the law in which both
-    are integrated out."""
+    """Parameters from a continuum and a random concentration: frequencies of partitions against the posterior in which
+    both are integrated out."""
     case = small_case(model_class, 4, 3, params)
     rng = Rng(17)
     sampler_class, given = SAMPLED[name]

@@ -1,4 +1,4 @@
-"""What can be configured, and with which values: derived from the places where the program declares it.
+"""Catalogue of options and their values, derived from the places where the program declares them.
 
 Keys come from `splitmerge_cli.config.schema` and from the files of the groups; types from annotations; names from
 docstrings (``{"a", "b"}``); limits from what a class or function says when a number is out of its range. Values are
@@ -67,7 +67,7 @@ class Catalogue:
     """All of it."""
 
     top: dict[str, Values]
-    """Values of the keys of the schema."""
+    """Values of the schema's keys."""
     data: dict[str, Choice]
     models: dict[str, Choice]
     samplers: dict[str, Choice]
@@ -76,7 +76,7 @@ class Catalogue:
     keys: Values
     """Names of all keys."""
     files: Values
-    """Of the user's own that are there."""
+    """Files of the user's own that are there."""
 
 
 def shown(value: Any) -> str:
@@ -111,7 +111,7 @@ def derive() -> Catalogue:
 
 
 def _of_option(option: Option) -> list[Any]:
-    """Small and extreme values of a key of the schema."""
+    """Small and extreme values of a key in the schema."""
     values: list[Any] = [None] if option.optional else []
     if isinstance(option, OneOf):
         return values + list(option.choices)
@@ -160,11 +160,11 @@ OF_OPTIONS: dict[type, tuple[type, ...]] = {
     PositiveOrGamma: (float, str),
     PriorOption: (str,),
 }
-"""Types of the values of an option."""
+"""Types that an option's values may have."""
 
 
 def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
-    """Types and names of the parameters of a class or function: from its annotations and its docstring."""
+    """Types and names of a class's or function's parameters: from its annotations and its docstring."""
     types: dict[str, set[Any]] = {}
     words: dict[str, list[Any]] = {}
     by_name = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "sequence": list}
@@ -192,7 +192,7 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
 
 
 def _options(group: str, name: str, base: dict[str, Any], build: Any) -> dict[str, Values]:
-    """Values of the options of a choice that `build` takes, every other option as in `base`."""
+    """Values that `build` takes for each option of a choice, every other option as in `base`."""
     types, words = _declared(config.locate(config.choice(group, name)["_target_"]))
     found: dict[str, Values] = {}
     for key, default in base.items():
@@ -217,7 +217,7 @@ def _takes(options: dict[str, Any], build: Any) -> bool:
 
 
 def _limits(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[float]:
-    """Numbers in what is said of an option that is far out of its range."""
+    """Numbers in the message about a value that is far out of its range."""
     found: list[float] = []
     for value in [-1e300, 1e300] if float in types else [-(10**30), 10**30] if int in types else []:
         try:
@@ -229,7 +229,7 @@ def _limits(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list
 
 
 def _named(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[Any]:
-    """Words in what is said of an option that is no name it knows, and lists of two of them."""
+    """Words in the message about an unknown name, and lists of two of them."""
     if str not in types and list not in types:
         return []
     try:
@@ -241,7 +241,7 @@ def _named(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[
 
 
 def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
-    """Data sets that are generated, are here, or of which there is a small copy; and those of the user's own files."""
+    """Data sets that are generated, are here, or have a small copy; and those of the user's own files."""
     found: dict[str, Choice] = {}
     for name in config.choices("data"):
         options = config.choice("data", name)

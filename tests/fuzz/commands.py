@@ -1,4 +1,4 @@
-"""What may become of a command: the oracle of the fuzzed configurations, in the process of `child`."""
+"""Oracle of the fuzzed configurations: what may become of a command, in the process of `child`."""
 
 import os
 import re
@@ -103,7 +103,7 @@ def _nameless(message: str, args: list[str], known: "catalogue.Catalogue") -> st
 
 
 def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | None:
-    """What is wrong with a run that was made; None if nothing is."""
+    """Describe an error of a run that was made; None if it has none."""
     lines = result.stdout.splitlines()
     if not lines or "Traceback" in result.stderr or "warning:" in result.stderr:
         return "no folder on stdout, or a warning"

@@ -152,7 +152,7 @@ def table(draw: Any) -> Case:
 
 @st.composite
 def odd_table(draw: Any) -> Case:
-    """A table of other types than those that are read: what becomes of it is not said, but for how it is said."""
+    """A table of other types than those that are read: any result is right, but an error needs its message."""
     kind = draw(st.sampled_from(["tokens", "binary", "points"]))
     how = draw(st.sampled_from(["parquet", "npy", "npz"]))
     dtype = draw(st.sampled_from(DTYPES))

@@ -1,4 +1,4 @@
-"""What may become of a run's folder that was damaged, or that somebody made: the oracle, in the process of `child`."""
+"""Oracle of runs' folders that are damaged, or that somebody made, in the process of `child`."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 COMMON = ["chains=1", "iterations=9", "timing=false", "progress=none"]
-"""What a run has that says nothing else."""
+"""Options of every run that has no others."""
 UNREAD = (".partitions.arrows", ".topic_sizes.arrows", ".heldout.arrows")
 """Files of an unfinished run of which no picture is drawn."""
 RUNS = {
@@ -134,14 +134,14 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
 
 @cache
 def _diagnosed(name: str, folder: Path) -> str:
-    """What is said of the run as it was written."""
+    """Diagnosis of the run as it was written."""
     shutil.rmtree("results")
     shutil.copytree(next(Path("made", name).glob("*/*")), folder)
     return str(commands.call("diagnose", "results").stdout)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """What a run consists of: files that the manifest of a finished one lists, and itself."""
+    """Files of a run: those that the manifest of a finished one lists, and itself."""
     known = [*os.listdir(folder)] if (folder / WORK).exists() else []
     if not known and (folder / MANIFEST).is_file():
         try:
@@ -221,7 +221,7 @@ def changed(value: Any, where: float, what: Any) -> Any:
 
 
 def _set_value(path: Path, where: float, what: Any) -> None:
-    """Change a value of a file of nested values."""
+    """Change a value in a file of nested values."""
     if path.name == CONFIG:
         path.write_text(yaml.safe_dump(changed(yaml.safe_load(path.read_text()), where, what)))
     elif path.suffix == ".json":

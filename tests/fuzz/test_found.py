@@ -1,4 +1,4 @@
-"""What fuzzing found, each as the smallest example of its class."""
+"""Findings of the fuzzing, each as the smallest example of its class."""
 
 import json
 import warnings
@@ -113,7 +113,7 @@ def test_a_ragged_second_row_is_refused() -> None:
     Path("e.csv").write_bytes(b"source,target,weight\r\ra,b,4\r\rb,c,6\r")
     with pytest.raises(DataError, match=r"e\.csv: row \d"):
         edges("e.csv")
-    # the header is told by the rows below, of which the first is short
+    # the rows below decide whether there is a header; the first of them is short
     Path("f.csv").write_bytes(b"p,q,r\r\rx1,x2,4\r\rx3,x4,6\r")
     with pytest.raises(DataError, match=r"f\.csv: row \d"):
         edges("f.csv")

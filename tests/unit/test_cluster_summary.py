@@ -123,7 +123,7 @@ def test_the_telling_columns_come_first() -> None:
     for _, row in table.iterrows():
         of_cluster = each[each["cluster"] == row["cluster"]]
         assert row["telling"].startswith(of_cluster.loc[of_cluster["divergence"].idxmax(), "column"])
-        # the surest item, counted from 1
+        # the most certain item, counted from 1
         assert row["prototype"] == np.flatnonzero(labels == row["cluster"])[-1] + 1
 
 

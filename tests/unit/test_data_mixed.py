@@ -261,7 +261,7 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 
 def test_a_large_table(tmp_path: Path) -> None:
-    """Columns are told apart without looking at cells one by one."""
+    """Types of columns are found without looking at cells one by one."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
         {"x": rng.normal(size=200_000), "n": rng.poisson(2, 200_000), "s": rng.choice(["a", "b"], 200_000)}

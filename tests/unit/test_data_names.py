@@ -300,7 +300,7 @@ def test_a_first_row_of_numbers_is_data(read: Callable[..., Dataset], text: str,
 def test_a_header_of_numbers_that_cannot_be_binary(read: Callable[..., Dataset]) -> None:
     data = read("0,1,2\n0,1,1\n1,0,0\n", "binary")
     assert data.values.tolist() == [[0, 1, 1], [1, 0, 0]] and data.columns == ["0", "1", "2"] and len(data.notes) == 1
-    # what else is wrong is said as ever
+    # other errors are reported as ever
     with pytest.raises(DataError, match="row 1, column 3: '2'; expected 0 or 1"):
         read("0,1,2\n0,1,1\n1,0,5\n", "binary")
     with pytest.raises(DataError, match="row 3, column 2: 'x'; expected a number"):

@@ -310,7 +310,7 @@ def test_levels_that_are_none():
 
 
 def diagnosed(chains, **rhat):
-    """Rows of a diagnosis: R-hat, or why there is none."""
+    """Rows of a diagnosis: R-hat, or the reason for its absence."""
     rows = [("mean/K", c, 1.0, None) for c in range(chains)]
     for name, value in rhat.items():
         said = isinstance(value, str)

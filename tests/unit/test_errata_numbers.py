@@ -47,7 +47,7 @@ def marginal(tokens: list[int], vocabulary: int, alpha: float) -> float:
 
 
 def gibbs_law(tokens: list[int], vocabulary: int, alpha: float, with_itself: bool) -> float:
-    """Total variation between the law of Algorithm 1 with two entities and the posterior."""
+    """Total variation between the distribution of Algorithm 1 with two entities and the posterior."""
     states = list(product(range(2), repeat=len(tokens)))
     scan = np.eye(len(states))
     for n, token in enumerate(tokens):
@@ -135,7 +135,7 @@ def test_mean_of_K_depends_on_the_cap_and_on_the_concentration() -> None:
     caps = [60, 100, 300, 2000]
     means = pure_means(500, 0.001, log(10), caps)
     shown(
-        f"concentration .001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
+        f"concentration 0.001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
         + ", ".join(f"{mean:.1f}" for mean in means)
     )
     assert means == pytest.approx([11.3, 14.9, 45.5, 126.6], abs=0.05)
@@ -152,7 +152,7 @@ FOUR = list(partitions(4))
 
 
 def relational(inside: bool) -> Matrix:
-    """Posterior of the partitions of the paper's network, with the pairs inside blocks or without."""
+    """Posterior of the partitions on the paper's network, with the pairs inside blocks or without."""
     weights = []
     for z in FOUR:
         sizes = np.bincount(z)
@@ -284,7 +284,7 @@ def test_purity_of_table_1() -> None:
 
 @pytest.mark.parametrize("hyper", [(1.6, 0.9), (0.3, 6.0)], ids=["gamma-large", "alpha0-large"])
 def test_split_of_a_topic_without_its_choices(hyper: tuple[float, float]) -> None:
-    """Section 3.3 of Rana et al. 2013: q = 1 in place of the choice of topics and of the two words; five tokens."""
+    """Section 3.3 in Rana et al. 2013: q = 1 in place of the probability of the topics and the two words; five tokens."""
     case = small_case(HDP, 5, 0, {"gamma": hyper[0], "alpha0": hyper[1]})
     far = []
     for omitted in ([], ["anchors"]):

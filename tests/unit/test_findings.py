@@ -1,4 +1,4 @@
-"""Findings and doubtful claims: the files of the papers fit their claims, and a wrong one is said by file and key."""
+"""Findings and doubtful claims: the papers' files fit their claims, and the error of a wrong one names file and key."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -192,7 +192,7 @@ def test_likelihood_is_a_product_on_either_side_of_its_series(mass, n):
 
 @pytest.mark.parametrize("gamma", [0.3, 2.0])
 def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
-    """Of beta_u, which Beta(1, gamma) breaks."""
+    """The share of beta_u, which Beta(1, gamma) breaks."""
     model = build(gamma=gamma)
     scatter(model, 5)
     model.start_parameters(Rng(1))

@@ -1,4 +1,4 @@
-"""Chains that learn from each other: the history they share, what they draw from it, and rounds on several threads."""
+"""Adaptive samplers: the history that chains share, what they draw from it, and rounds on several threads."""
 
 import numpy as np
 import pytest

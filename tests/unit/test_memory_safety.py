@@ -1,4 +1,4 @@
-"""What keeps the compiled code within its memory: tables, copies, and states that come from a file."""
+"""Memory safety of the compiled code: tables, copies, and states that come from a file."""
 
 import copy
 import re
@@ -167,7 +167,7 @@ def chain_of(kind: str) -> Chain:
 
 
 def with_value(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of one part of a state."""
+    """Return a function that changes one part of a state."""
 
     def change(state: dict[str, Any]) -> None:
         place: Any = state

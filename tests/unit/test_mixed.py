@@ -124,7 +124,7 @@ def test_a_column_without_cells_says_nothing():
 
 
 def test_defaults_fit_the_columns():
-    """Of counts the mean of the rates' prior is the column's; of reals as in `gaussian`; in any order of columns."""
+    """Counts: the prior mean of the rate is the column's mean; reals: as in `gaussian`; in any order of columns."""
     means = np.nanmean(TABLE[:, [2, 7]], axis=0)
     m0, variance = np.nanmean(TABLE[:, [0, 4]], axis=0), np.nanvar(TABLE[:, [0, 4]], axis=0)
     given = mixed(shape=1.5, rate=(1.5 / means).tolist(), m0=m0.tolist(), b0=(0.1 * variance).tolist())
@@ -145,7 +145,7 @@ PRIOR |= {"b0": 0.8}
 
 
 def integral_of(kind, cells):
-    """log of the integral of the likelihood of these observed cells against the prior of the parameters."""
+    """Log of the likelihood of these observed cells, integrated against the parameters' prior."""
     if kind == "binary":
         f = lambda p: stats.beta.pdf(p, 0.6, 0.9) * np.prod(np.where(cells == 1, p, 1 - p))  # noqa: E731
         total = sum(integrate.quad(f, *ends, epsabs=0, epsrel=1e-9, limit=400)[0] for ends in ((0, 0.5), (0.5, 1)))
@@ -195,7 +195,7 @@ def test_marginal_likelihood_integrates_the_parameters(kind):
 
 @pytest.mark.parametrize("mean", [1e-3, 40.0, 3e3, 1e6, 1e9])
 def test_counts_of_every_size(mean):
-    """Past the end of the table of rising factorials, too, where a logarithm has few digits left."""
+    """Counts beyond the table of rising factorials, too, where a logarithm has few digits left."""
     rng = np.random.default_rng(int(mean))
     x = rng.poisson(mean * rng.choice([0.7, 1.0, 1.4], size=(60, 1)), size=(60, 2)).astype(float)
     x[rng.random(x.shape) < 0.1] = np.nan

@@ -1,4 +1,4 @@
-"""What pictures of many columns compute: the columns they choose, directions, places of text."""
+"""Pictures of many columns: the columns they choose, directions, places of text."""
 
 import doctest
 

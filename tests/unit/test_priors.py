@@ -306,7 +306,7 @@ def test_the_definition_is_the_conditional(name, prior):
 @pytest.mark.parametrize("prior", NAMES)
 @pytest.mark.parametrize("name", MODELS)
 def test_odds_hold_the_weights(name, prior):
-    """Of two live clusters, of a lone item's own and another, and of a new one."""
+    """Odds between two live clusters, between a lone item's own and another, and with a new one."""
     model = MODELS[name](prior=prior, concentration=1.3)
     labels = np.r_[np.zeros(model.N - 11, int), np.full(10, 1), 2]
     model.set_labels(labels)

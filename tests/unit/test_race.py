@@ -1,4 +1,4 @@
-"""What a race says: targets, times to them, who is first and when that is not decided."""
+"""Races: targets, times to them, who is first and when that is not decided."""
 
 import numpy as np
 import pytest

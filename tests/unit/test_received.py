@@ -1,4 +1,4 @@
-"""What is received: files that are none, links, JSON and zips that cost more than they hold, letters that steer."""
+"""Received files: files that are none, links, JSON and zips that cost more than they hold, control characters."""
 
 import io
 import os
