@@ -1,4 +1,4 @@
-"""Fixtures of the small cases, and the share of each group of tests in a run's time."""
+"""Fixtures of the small cases, and the share that each group of tests has in a run's time."""
 
 import os
 import resource
@@ -57,13 +57,13 @@ def subsets_of_fonts():
 
     made, make = {}, fonts.get_glyphs_subset
 
-    def once(path, glyphs):
+    def get_subset(path, glyphs):
         key = str(path), getattr(path, "face_index", 0), frozenset(glyphs)
         if key not in made:
             made[key] = make(path, glyphs).__enter__()
         return nullcontext(made[key])
 
-    fonts.get_glyphs_subset = once
+    fonts.get_glyphs_subset = get_subset
     yield
     fonts.get_glyphs_subset = make
 
@@ -73,7 +73,7 @@ COMPOSED = {}
 
 
 @pytest.fixture(autouse=True)
-def composed_once(request):
+def compose_once(request):
     """Hydra composes each set of choices once, as for the jobs of a sweep: it takes half the time of a small run. In a
     file that says ``COMPOSES = True``, and in processes that tests start, it composes every time."""
     if getattr(request.module, "COMPOSES", False):

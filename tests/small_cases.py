@@ -103,7 +103,7 @@ MODELS = {
 }
 
 
-def _found():
+def _find_others():
     """Every other model of conf/model, but that of topics, on generated data."""
     here = {type(build()) for build in MODELS.values()}
     for name in choices("model"):
@@ -112,7 +112,7 @@ def _found():
             yield name, partial(example, name, N=60)
 
 
-MODELS |= dict(_found())
+MODELS |= dict(_find_others())
 
 
 def check_walk_weights(model, rtol=1e-9):

@@ -158,7 +158,7 @@ SET = re.compile(r"(?<![\w.@/{}\-\[(,'])([a-z_]\w*(?:\.\w+)*|N|K0)=('[^']*'|[^\s
 COMPILED = re.compile(r"\b((?:data|model|sampler)\.\w+)=([^\s;\"]*)")
 
 
-def advised() -> Iterator[tuple[str, str, str]]:
+def advice() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
     for where, text, documents in strings():
         # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
@@ -186,7 +186,7 @@ def test_a_key_that_is_mentioned_is_one_of_some_run() -> None:
     known = {key for key, _ in all_keys()} | set(GROUPS) | {"experiment"}
     wrong, seen = [], set()
     with shared_choices():
-        for where, key, value in advised():
+        for where, key, value in advice():
             value = re.split(r"[,);`]", value, maxsplit=1)[0].rstrip(".:") if not value.startswith("[") else value
             if (key, value) in seen or (key in OTHER and key not in known):
                 continue

@@ -32,7 +32,7 @@ def run_of(smcmc, *args: str) -> Run:
     return open_run(Path(result.stdout.splitlines()[-1]))
 
 
-def within(place: float, limits: np.ndarray) -> bool:
+def is_within(place: float, limits: np.ndarray) -> bool:
     room = 1e-6 * np.ptp(limits)
     return bool(limits.min() - room <= place <= limits.max() + room)
 
@@ -50,7 +50,7 @@ def texts(figure: Figure) -> list[Text]:
         for ax in shown
         for axis in (ax.xaxis, ax.yaxis)
         for tick in axis._update_ticks()
-        if tick.label1.get_visible() and within(tick.get_loc(), axis.get_view_interval())
+        if tick.label1.get_visible() and is_within(tick.get_loc(), axis.get_view_interval())
     }
     named = {label for ax in figure.axes for label in (ax.xaxis.label, ax.yaxis.label) if ax not in shown}
     return [text for text in found if text not in named and (text not in ticks or text in drawn)]

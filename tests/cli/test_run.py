@@ -343,14 +343,14 @@ def test_weighted_list(smcmc) -> None:
     assert run_path(smcmc("run", *SMALL[1:], "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
 
 
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
+def run_to_the_end(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
     return runs.run(compose([*args, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The long run, not interrupted."""
-    return uninterrupted(tmp_path_factory, LONG)
+    return run_to_the_end(tmp_path_factory, LONG)
 
 
 def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
@@ -360,7 +360,7 @@ def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
 @pytest.mark.slow
 def test_chains_that_learn_killed_and_resumed(smcmc, spawn, tmp_path_factory: pytest.TempPathFactory) -> None:
     """On one thread where the uninterrupted run had two."""
-    whole = uninterrupted(tmp_path_factory, [*LEARNING, "workers=2"])
+    whole = run_to_the_end(tmp_path_factory, [*LEARNING, "workers=2"])
     killed_and_resumed(smcmc, spawn, [*LEARNING, "workers=1"], whole)
 
 

@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
 
 
 @contextmanager
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def interrupt_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Ctrl-C when two chains have made a tenth of their iterations, and the others none."""
     whole = drive._drive
 
@@ -66,7 +66,7 @@ def paths(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     )
     found = {}
     for name, keys in KEYS.items():
-        with interrupted(monkeypatch), pytest.raises(runs.Interrupted) as error:
+        with interrupt_runs(monkeypatch), pytest.raises(runs.Interrupted) as error:
             runs.run(compose(keys))
         found[name] = error.value.path
     return found
@@ -160,7 +160,7 @@ def test_whatever_state_it_is_in(paths: dict[str, Path], state: str, said: str) 
 
 def test_an_estimator_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = sm.SplitMergeClustering("bernoulli", iterations=2000, random_state=1)
-    with interrupted(monkeypatch), pytest.warns(sm.NotConverged, match=HAS) as told:
+    with interrupt_runs(monkeypatch), pytest.warns(sm.NotConverged, match=HAS) as told:
         estimator.fit(np.eye(6))
     assert told[0].filename == __file__ and not estimator.converged_
     # its folder goes with the object: the same call begins anew

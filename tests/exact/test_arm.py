@@ -45,7 +45,7 @@ def adaptive(case, name, **options):
     return sampler_class(case.model, Rng(0), **given | options)
 
 
-def fixed(case, sampler, history, pair):
+def fixed_matrix(case, sampler, history, pair):
     sampler.fix(*history, *pair)
     return transition_matrix(case.model, sampler.rng, sampler, case.states)
 
@@ -65,7 +65,7 @@ def test_every_phi_of_four_nodes(case_name, name):
     for history in every_past(case):
         for i, j in disagreements(history):
             for pair in ((i, j), (j, i)):
-                P = fixed(case, sampler, history, pair)
+                P = fixed_matrix(case, sampler, history, pair)
                 assert balance_defect(P, case.pi) < 1e-15
                 checked += 1
     assert checked == 120
@@ -95,7 +95,7 @@ def test_some_phis_of_six_nodes(name):
     rng = np.random.default_rng(4)
     for history in example_pasts(case.states, 2, seed=3):
         differ = disagreements(history)
-        assert balance_defect(fixed(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
+        assert balance_defect(fixed_matrix(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -105,8 +105,8 @@ def test_the_pair_is_uniform_over_disagreements(name):
     sampler = adaptive(case, name)
     for history in example_pasts(case.states, 5, seed=1):
         pairs = [pair for i, j in disagreements(history) for pair in ((i, j), (j, i))]
-        mean = np.mean([fixed(case, sampler, history, pair) for pair in pairs], axis=0)
-        np.testing.assert_allclose(fixed(case, sampler, history, ()), mean, atol=1e-14)
+        mean = np.mean([fixed_matrix(case, sampler, history, pair) for pair in pairs], axis=0)
+        np.testing.assert_allclose(fixed_matrix(case, sampler, history, ()), mean, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -116,7 +116,7 @@ def test_only_the_refinement_of_the_past_counts(name):
     sampler = adaptive(case, name)
     first = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     second = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0])
-    P, Q = (fixed(case, sampler, history, (0, 2)) for history in (first, second))
+    P, Q = (fixed_matrix(case, sampler, history, (0, 2)) for history in (first, second))
     np.testing.assert_allclose(P, Q, atol=1e-15)
 
 
@@ -127,7 +127,7 @@ FACTORS = {"arm": {"target", "forward", "reverse"}, "bsm": {"target", "allocatio
 
 @pytest.mark.parametrize("case_name", ["irm", "bernoulli-five"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_mutants_break_the_law(name, case_name):
+def test_mutants_leave_the_posterior(name, case_name):
     case = build(case_name)
     sampler = adaptive(case, name)
     history = example_pasts(case.states, 1)[0]
@@ -157,19 +157,21 @@ def test_as_printed_bsm_is_biased(t, defect, distance):
     sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
     history = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
     found = [
-        balance_defect(fixed(case, sampler, (z, one), pair), case.pi)
+        balance_defect(fixed_matrix(case, sampler, (z, one), pair), case.pi)
         for z, one in every_past(case)
         for pair in disagreements((z, one))
     ]
     assert max(found) == pytest.approx(defect, abs=1e-4)
-    assert total_variation(stationary(fixed(case, sampler, history, ())), case.pi) == pytest.approx(distance, abs=1e-4)
+    assert total_variation(stationary(fixed_matrix(case, sampler, history, ())), case.pi) == pytest.approx(
+        distance, abs=1e-4
+    )
 
 
 def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
     case = build("irm")
     as_printed, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("as_printed", "exact"))
     history = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, as_printed, history, ()), fixed(case, exact, history, ()))
+    np.testing.assert_array_equal(fixed_matrix(case, as_printed, history, ()), fixed_matrix(case, exact, history, ()))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -179,7 +181,7 @@ def test_nothing_to_learn_from_is_null(name):
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_array_equal(P, np.eye(15))
     same = np.array([0, 1, 1, 0], dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, sampler, (same, same), ()), np.eye(15))
+    np.testing.assert_array_equal(fixed_matrix(case, sampler, (same, same), ()), np.eye(15))
 
 
 def test_learnt_matrices_are_those_of_the_fixed_sampler():
@@ -307,4 +309,4 @@ def test_all_pairs_of_items_can_be_split_and_merged():
     for case_name, name in itertools.product(("irm", "irm-five"), ("arm", "sarm", "bsm-0")):
         case = build(case_name)
         history = example_pasts(case.states, 1)[0]
-        assert irreducible(fixed(case, adaptive(case, name), history, ()))
+        assert irreducible(fixed_matrix(case, adaptive(case, name), history, ()))

@@ -145,16 +145,16 @@ def given_state(words: list[int], more: int = 0) -> tuple[float, np.ndarray]:
             p *= np.exp(gammaln(ALPHA0 * BETA[k] + tokens[k]) - gammaln(ALPHA0 * BETA[k]))
         # tables of the opened topics: the sum over them of the density of the sticks below beta_u
         unseen = tokens[2:].astype(int)
-        law = 0.0
+        density = 0.0
         for tables in itertools.product(*(range(1, t + 1) for t in unseen)):
             m = sum(tables)
             sticks = GAMMA ** len(tables) * np.exp(sum(map(gammaln, tables)) + gammaln(GAMMA) - gammaln(GAMMA + m))
-            law += (
+            density += (
                 (ALPHA0 * BETA[2]) ** m
                 * sticks
                 * np.prod([STIRLING[t, s] for t, s in zip(unseen, tables, strict=True)])
             )
-        p *= law
+        p *= density
         total += p
         proportions += p * np.array([*(ALPHA0 * BETA[:2] + tokens[:2]), ALPHA0 * BETA[2] + unseen.sum()])
     return total, proportions / total / (ALPHA0 + n)
@@ -206,11 +206,11 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
     """Proportional to their numbers, averaged over states; the last column has the share of no topic in the data."""
     seeds, mixtures = [], [[[0.5, 0.3, 0.2]], [[0.1, 0.2, 0.7]]]
 
-    def folded(*given: Any) -> tuple[np.ndarray, np.ndarray]:
+    def record_fold(*given: Any) -> tuple[np.ndarray, np.ndarray]:
         seeds.append(tuple(given[7]))
         return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
 
-    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", folded)
+    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", record_fold)
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)

@@ -100,7 +100,7 @@ COMPANY = {
 }
 
 
-def off_by(params, company, size, iterations, threads=1):
+def posterior_distance(params, company, size, iterations, threads=1):
     """Total variation between a chain's frequencies and the posterior, and what chance would make of it."""
     case, rng = small_case(HDP, size, 0, params), Rng(0)
     samplers = [*COMPANY[company](case.model, rng), Refresh(case.model, rng)]
@@ -112,14 +112,14 @@ def off_by(params, company, size, iterations, threads=1):
 @pytest.mark.parametrize("company", COMPANY)
 @pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
 def test_posterior(params, company):
-    distance, noise = off_by(params, company, 5, 40_000)
+    distance, noise = posterior_distance(params, company, 5, 40_000)
     assert distance < 3 * noise < 0.2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
 def test_posterior_of_seven_tokens(params):
-    distance, noise = off_by(params, "default", 7, 1_000_000)
+    distance, noise = posterior_distance(params, "default", 7, 1_000_000)
     assert distance < 3 * noise < 0.1
 
 

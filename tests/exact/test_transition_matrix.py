@@ -40,7 +40,7 @@ from splitmerge_cli.verify.transitions import (
 CANDIDATES = "lines-conjugate-candidates"
 
 
-def enumerated(case_name: str, name: str, **options) -> Enumeration:
+def enumerate_kernel(case_name: str, name: str, **options) -> Enumeration:
     form = SAMPLERS[name]
     return enumeration(case_of(case_name), form.sampler, **form.options | options)
 
@@ -78,7 +78,7 @@ def test_log_joint_is_the_enumerated_posterior(case_name):
 def test_exact(case_name, name):
     """Stationary, and reversible but for the scans in item order; early rejection changes no probability; the terms of
     every proposal are, negated, those of its inverse; every mutant, a term left out or turned round, is found."""
-    case, found = case_of(case_name), enumerated(case_name, name)
+    case, found = case_of(case_name), enumerate_kernel(case_name, name)
     P = found.matrix
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert stationarity_defect(P, case.pi) < 1e-12
@@ -105,13 +105,13 @@ OF_EVERY_MODEL = ["emm", "bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag
 
 
 @pytest.mark.parametrize("name", FACTORS)
-def test_mutants_break_the_law(name):
+def test_mutants_leave_the_posterior(name):
     """Each term is needed, on every kind of model where it is a factor: without it, or with the wrong sign, the
     posterior is left."""
     seen = set()
     for case_name in OF_EVERY_MODEL:
         if supported(case_name, name):
-            for (_, term), P in enumerated(case_name, name).proposals.mutants().items():
+            for (_, term), P in enumerate_kernel(case_name, name).proposals.mutants().items():
                 assert stationarity_defect(P, case_of(case_name).pi) > 1e-5, (case_name, term)
                 seen.add(term)
     assert seen == FACTORS[name]
@@ -127,7 +127,7 @@ def test_a_mutant_is_the_sampler_without_the_term(case_name, name, term):
     sampler = form.sampler(case.model, Rng(0), **form.options)
     sampler.omit(term)
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-    np.testing.assert_allclose(enumerated(case_name, name).proposals.matrix(omit=[term]), P, atol=1e-13)
+    np.testing.assert_allclose(enumerate_kernel(case_name, name).proposals.matrix(omit=[term]), P, atol=1e-13)
 
 
 @pytest.mark.parametrize("case_name", ["emm-one", "emm-room", "bernoulli-two"])
@@ -147,7 +147,7 @@ LABELS_AS_PRINTED += ["sdds-kernel=smds", "ss"]
 @pytest.mark.parametrize(
     "case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform", "irm", "gaussian-diag"]
 )
-def test_printed_law(case_name, name):
+def test_printed_distribution(case_name, name):
     """Counted as printed, the distribution is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no
     empty clusters)."""
     case = case_of(case_name)
@@ -155,13 +155,13 @@ def test_printed_law(case_name, name):
     factor = K * np.log(2.0)
     if case.model.allows_empty:
         factor = factor - np.array([np.log(np.arange(1, k + 1)).sum() for k in K])
-    law = normalise(np.log(case.pi) + factor)
-    P = enumerated(case_name, name).proposals.matrix(printed=True)
-    assert stationarity_defect(P, law) < 1e-12
-    assert total_variation(law, case.pi) > 0.05
+    printed = normalise(np.log(case.pi) + factor)
+    P = enumerate_kernel(case_name, name).proposals.matrix(printed=True)
+    assert stationarity_defect(P, printed) < 1e-12
+    assert total_variation(printed, case.pi) > 0.05
     assert stationarity_defect(P, case.pi) > 1e-5
     if case_name in ("emm", "bernoulli"):
-        np.testing.assert_allclose(enumerated(case_name, name, mode="as_printed").matrix, P, atol=1e-13)
+        np.testing.assert_allclose(enumerate_kernel(case_name, name, mode="as_printed").matrix, P, atol=1e-13)
 
 
 AS_PRINTED_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (True, False)]
@@ -261,7 +261,7 @@ def test_gibbs_hides_a_wrong_kernel():
 @pytest.mark.parametrize("name", ["sdds", "sdds-kernel=ssdm", "sdds-kernel=smds", "ss"])
 @pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
 def test_irreducible_alone(case_name, name):
-    assert irreducible(enumerated(case_name, name).matrix)
+    assert irreducible(enumerate_kernel(case_name, name).matrix)
 
 
 def random_case(seed):

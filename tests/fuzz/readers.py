@@ -65,7 +65,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
         left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)
     ):
         return "wrong", f"files were written: {left}"
-    wrong = _broken(made)
+    wrong = _find_fault(made)
     if wrong is None and expected is not None and (found := canonical(made)) != expected:
         wrong = f"read as {found!r}\nwas      {expected!r}"
     return ("wrong", wrong) if wrong else ("accepted", "")
@@ -98,7 +98,7 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
     return config.locate(config.choice("data", reader)["_target_"])(**here)
 
 
-def _broken(made: Any) -> str | None:
+def _find_fault(made: Any) -> str | None:
     """Describe an error of what was read; None if it has none."""
     if isinstance(made, np.ndarray):
         return None if (made.dtype == np.int32 and not len(made)) or made.min() == 0 else "labels"

@@ -77,7 +77,7 @@ def test_a_limit_at_the_distance_is_small_enough() -> None:
 
 
 LOGS = np.random.default_rng(4).normal(size=(6, 3))
-"""Logarithms of densities of three items, by six pairs."""
+"""Log densities of three items, by six pairs."""
 VALUES = np.array(
     [[1.0, 2.0, 0.5], [1.5, -0.4, 1.0], [0.7, 1.0, 2.0], [1.0, 1.0, 1.0], [0.2, 3.0, 1.0], [2.0, 1.0, 0.1]]
 )

@@ -176,7 +176,7 @@ def tree_of(path: Path) -> dict[str, Any]:
 
 
 @cache
-def taken(key: str) -> dict[str, set[str]]:
+def values_by_key(key: str) -> dict[str, set[str]]:
     """The values that each key has somewhere in a paper's experiments, as text; defaults of what they choose too."""
     found: dict[str, set[str]] = defaultdict(set)
 
@@ -223,7 +223,7 @@ def test_settings_are_those_of_the_experiments(name: str) -> None:
         for word in words:
             option, _, value = word.partition("=")
             read = yaml.safe_load(value) if not value.startswith("gamma(") else value
-            assert str(read) in taken(key)[option], (word, taken(key)[option])
+            assert str(read) in values_by_key(key)[option], (word, values_by_key(key)[option])
 
 
 # ---- What reads them

@@ -108,8 +108,11 @@ def partitions_of(N, seed=0):
 
 
 CLOSE = {"rel": 1e-12, "abs": 1e-9}
-"""Tolerance of log likelihoods. Both models round a number to 2^-48 of the widest of its column (iso: of all), which
-moves a log likelihood by about 1e-13, and add up N D logarithms: the differences seen are 1e-10 at most, of 14,000."""
+"""Tolerance of log likelihoods.
+
+Both models round a number to 2^-48 of the widest of its column (iso: of all), which moves a log likelihood by about
+1e-13, and add up N D logarithms: the differences seen are 1e-10 at most, of 14,000.
+"""
 
 
 KINDS = list(itertools.product(COVARIANCES, PRIORS))
