@@ -67,6 +67,25 @@ else:
     compile_args += ["-DNDEBUG"] if DEBUG else ["-DNDEBUG", "-g0"]
 
 NUMPY = Path(np.__file__).parent
+PACKAGE = Path("splitmerge_cli")
+INCLUDE = PACKAGE / "core" / "include"
+NEEDS = re.compile(
+    r"""^\s*from\s+splitmerge_cli\.([\w.]+)\s+cimport|(?:extern from|include)\s+"(\w+\.h)\"""", re.MULTILINE
+)
+
+
+def find_dependencies(source: str) -> list[str]:
+    """Declarations and headers that a module is compiled with: a change of another leaves it as it is."""
+    found, waiting = set(), [Path(source), Path(source).with_suffix(".pxd")]
+    while waiting:
+        path = waiting.pop()
+        if path not in found and path.exists():
+            found.add(path)
+            for module, header in NEEDS.findall(path.read_text(encoding="utf-8")):
+                waiting.append(INCLUDE / header if header else PACKAGE / f"{module.replace('.', '/')}.pxd")
+    return sorted(path.as_posix() for path in found - {Path(source)})
+
+
 sources = sorted(p.as_posix() for p in Path("splitmerge_cli").rglob("*.pyx"))
 extensions = [
     Extension(
@@ -79,7 +98,7 @@ extensions = [
         define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
         extra_compile_args=[optimisation(source), *compile_args],
         extra_link_args=link_args,
-        depends=sorted(p.as_posix() for suffix in ("*.pxd", "*.h") for p in Path("splitmerge_cli").rglob(suffix)),
+        depends=find_dependencies(source),
     )
     for source in sources
 ]

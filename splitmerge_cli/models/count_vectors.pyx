@@ -16,7 +16,7 @@ from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger, longs_of
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.core.shared import as_array, shared
+from splitmerge_cli.core.shared import as_array, share
 
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials; larger sums are worth two logarithms."""
@@ -80,7 +80,7 @@ def prepare_counts(x, ordered):
     cells = values.data if issparse(values) else values
     if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
         raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
-    return shared(_prepare, values, ordered)
+    return share(_prepare, values, ordered)
 
 
 cdef class CountVectors(Model):
@@ -95,7 +95,7 @@ cdef class CountVectors(Model):
         self.start, self.column, self.value = longs_of(data.start), ints_of(data.column), ints_of(data.value)
         self.total, self.constant = longs_of(data.total), longs_of(data.constant)
         self.length = min(data.largest + 1, LONGEST_TABLE)
-        table = shared(_rising, pseudo_count, self.length)
+        table = share(_rising, pseudo_count, self.length)
         self._hold(table)
         self.rise = doubles_of(table.rise)
         return 0

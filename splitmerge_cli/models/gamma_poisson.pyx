@@ -16,7 +16,7 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, Numbers, read_options
-from splitmerge_cli.core.shared import shared
+from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.count_vectors import prepare_counts
 
 
@@ -100,7 +100,7 @@ cdef class GammaPoisson(CountVectors):
         self.shape = given["shape"]
         values = x if hasattr(x, "mean") else np.asarray(x)
         self.vectors = values
-        rates = shared(_rates, data.D, tuple(find_rates(values, self.shape, given["rate"])))
+        rates = share(_rates, data.D, tuple(find_rates(values, self.shape, given["rate"])))
         self._hold(rates)
         self.rate = doubles_of(rates.rate)
         self.take_counts(data, self.shape)
