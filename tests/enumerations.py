@@ -18,7 +18,7 @@ INVERSE = {"forward": "reverse", "reverse": "forward"}
 
 
 class Enumeration:
-    """What one sampler does on one case, enumerated when it is first asked for.
+    """Matrix and proposals of one sampler on one case, enumerated at their first use.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ MOST_KEPT = 24
 
 
 def enumeration(case: Case, sampler: type[Sampler], **options: Any) -> Enumeration:
-    """The enumeration of a sampler with these options on a case, shared by all that ask for it."""
+    """Return the enumeration of a sampler with these options on a case, shared by all callers."""
     key = case, sampler, repr(sorted(options.items()))
     if key not in _ENUMERATED:
         if len(_ENUMERATED) == MOST_KEPT:
@@ -63,7 +63,7 @@ def round_trip_defect(made: Proposals) -> float:
     where a proposal has none. (Proposals of ratio 0 or without bound have none.)"""
     chosen = (made.origin != made.target) & np.isfinite(made.log_ratio)
     order = [made.terms.index(INVERSE.get(name, name)) for name in made.terms]
-    values = np.where(made.counted, made.values, 0.0) if made.named() else np.empty((len(made.origin), 0))
+    values = np.where(made.counted, made.values, 0.0) if made.has_named_terms() else np.empty((len(made.origin), 0))
     there = np.column_stack([made.log_ratio, values])[chosen]
     back = -np.column_stack([made.log_ratio, values[:, order] if values.shape[1] else values])[chosen]
     # states far apart, so that the nearest proposal joins the same two

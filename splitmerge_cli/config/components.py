@@ -65,6 +65,12 @@ class Component:
         """The kind of data that a model reads."""
         return get_kind(self.target.kind)
 
+    def with_options(self, **options: Any) -> "Component":
+        """Return the model or sampler with other options, read as its class lists them."""
+        listed = options_of(self.target)
+        read = {key: _read(listed[key], self.prefix, value) for key, value in options.items() if key in listed}
+        return replace(self, options={**self.options, **options, **read}, values=self.values | options)
+
 
 @dataclass(frozen=True)
 class DataSource:

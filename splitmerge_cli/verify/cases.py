@@ -58,8 +58,8 @@ class Case:
     states : list of State
         Every state; of a model with parameters from a continuum every partition.
     pi : ndarray of float, shape (n_states,)
-        Their exact probabilities: of the law that a move of the partition keeps, which holds hyper-parameters that are
-        resampled.
+        Their exact probabilities: of the distribution that a move of the partition keeps, which holds hyper-parameters
+        that are resampled.
     title : str
         The data and parameters, for people.
     resample : callable, optional
@@ -234,7 +234,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 
 def _default_of(key: str, cells: NDArray[np.float64]) -> float:
-    """What the model takes for m0 or b0 of a real column with these observed cells."""
+    """Default m0 or b0 of the model for a real column with these observed cells."""
     if key == "m0":
         return float(cells.mean()) if len(cells) else 0.0
     return 0.1 * (float(cells.var()) if len(cells) > 1 and np.ptp(cells) > 0.0 else 1.0)
@@ -267,13 +267,13 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     text = " | ".join(" ".join("abc"[w] for w in words[docs == j]) for j in range(docs.max() + 1))
     given: dict[str, Any] = {key: _concentration(options[key]) for key in ("gamma", "alpha0")}
 
-    def law(log_unseen: float | None = None) -> NDArray[np.float64]:
+    def probabilities(log_unseen: float | None = None) -> NDArray[np.float64]:
         weight = hdp_log_weight(docs, words, 3, given["gamma"], given["alpha0"], options["eta"], log_unseen)
         return normalise([weight(s) for s in states])
 
-    # draws from a continuum are in every move: there is no matrix, whose law would be another
-    held = None if any(isinstance(v, tuple) for v in given.values()) else law
-    return Case(model, another, states, law(), f"documents {text}, {_show(options)}", held=held)
+    # draws from a continuum are in every move: there is no matrix, whose distribution would be another
+    held = None if any(isinstance(v, tuple) for v in given.values()) else probabilities
+    return Case(model, another, states, probabilities(), f"documents {text}, {_show(options)}", held=held)
 
 
 def _mixture_case(
@@ -430,7 +430,7 @@ def sampled_frequencies(
     return counted
 
 
-def learning_frequencies(
+def adaptive_frequencies(
     case: Case,
     build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
     iterations: int,
@@ -440,7 +440,7 @@ def learning_frequencies(
     batches: int = 40,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run several chains that learn from each other's history and count the states of all.
+    """Run several chains of adaptive samplers, which share their history, and count the states of all.
 
     Parameters
     ----------

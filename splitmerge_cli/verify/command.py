@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,17 +12,21 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.config import Component, ConfigError, choice, import_beside, load, places, read_component
+from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import Case, small_case, variants_of
 from splitmerge_cli.verify.chains import sampled_check, sampled_check_of_topics
 from splitmerge_cli.verify.explain import Worst, worst_transition
-from splitmerge_cli.verify.forms import forms_of, own_options, prints_another, refusal, small_options
+from splitmerge_cli.verify.forms import Form, list_forms
 from splitmerge_cli.verify.kernel import EXACT, Kernel, kernel_of
-from splitmerge_cli.verify.options import checked_options
+from splitmerge_cli.verify.options import Request, read_request
 from splitmerge_cli.verify.schedules import verify_schedule
-from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, stationary, total_variation
+from splitmerge_cli.verify.transitions import (
+    is_irreducible,
+    stationarity_defect,
+    stationary_distribution,
+    total_variation,
+)
 
 ADAPTATIONS = ("frozen", "population")
 """How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
@@ -44,22 +47,22 @@ COLUMNS = {
 """Columns of the table, and what they are called above it."""
 TV_ALONE = list(COLUMNS).index("tv")
 STYLES = {"exact": "green", "NOT EXACT": "bold red"}
-"""Of verdicts."""
+"""Colours of the verdicts."""
 LEGEND = (
     "max|πP-π|: of the exact transition matrix of the compiled code, all random choices enumerated. "
     "balance: max|π_a P_ab - π_b P_ba|, 0 for a reversible kernel (a Gibbs scan is none). "
-    "TV: total variation between the stationary law and the enumerated posterior. "
-    "Of samplers that learn the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
+    "TV: total variation between the stationary distribution and the enumerated posterior. "
+    "For adaptive samplers the largest over several pairs of partitions (z_a, z_b) to learn from, balance for each "
     "(i, j, z_a, z_b); they are sampled as 4 chains after 200 Gibbs scans. "
-    "Of lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
+    "For lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
-    "*: together with a Gibbs scan and birth_death in the same mode (neal8, where parameters are kept; one Gibbs site, "
-    "where chains learn), since alone it cannot reach every state. "
-    "Of topics all three TV are of chains: alone, against their law given what no topic holds, which no move changes; "
-    "with a Gibbs scan and refresh; with refresh."
+    "*: together with a Gibbs scan and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for "
+    "adaptive samplers), since alone it cannot reach every state. "
+    "For topics all three TV are of chains: alone, against their distribution given what no topic holds, which no move "
+    "changes; with a Gibbs scan and refresh; with refresh."
 )
 
 
@@ -123,18 +126,18 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     """
     own = places(config_dir)
     import_beside(own)
-    options = {**checked_options(args, own), "everything": everything}
+    request = read_request(args, own, everything)
     console = Console()
     wide = console.width if console.is_terminal else 152
     console = Console(width=max(wide, 110))
     found: dict[str, list[Checked]] = {}
     refused: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
-    cases = _cases(options)
-    if options["schedule"] is not None:
-        return verify_schedule(cases, args, options, config_dir, console)
+    cases = _build_cases(request)
+    if request.schedule is not None:
+        return verify_schedule(cases, args, request, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
-        checked, rejected = _compared(case, model_name, options)
+        checked, rejected = _check_case(case, request)
         found.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             refused.setdefault(name, {}).setdefault(reason, {})[model_name] = None
@@ -145,7 +148,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
             continue
         else:
             console.print(_line(model_name, found[model_name]), highlight=False, soft_wrap=True)
-        for title, one in worst if everything else _one_a_form(worst):
+        for title, one in worst if everything else _worst_of_forms(worst):
             console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
         worst.clear()
     if everything:
@@ -154,11 +157,11 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         supported = {
             model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
         }
-        said = "; ".join(
+        text = "; ".join(
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
-        console.print(Text(f"{name} does not support {said}"), soft_wrap=True)
+        console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
     forms = [one for checked in found.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summary(forms, len(cases), wrong), highlight=False, soft_wrap=True)
@@ -166,7 +169,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """What `verify` finds of every form of the samplers, as the cells of its tables.
+    """Check the samplers as `verify` does and yield the cells of its tables.
 
     Yields
     ------
@@ -178,15 +181,15 @@ def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
     ConfigError
         As `verify`.
     """
-    options = {**checked_options(args, places(None)), "everything": True}
-    for model_name, case in _cases(options):
-        for one in _compared(case, model_name, options)[0]:
+    request = read_request(args, places(None), everything=True)
+    for model_name, case in _build_cases(request):
+        for one in _check_case(case, request)[0]:
             of_case = {"model": model_name, "states": str(len(case.states)), "case": case.title}
             yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
 
-def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
-    """Of each form the case on which it is furthest from balance."""
+def _worst_of_forms(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
+    """Find for each form the case on which it is furthest from balance."""
     forms: dict[str, list[tuple[str, Checked]]] = {}
     for title, one in worst:
         forms.setdefault(one.cells[0], []).append((title, one))
@@ -195,7 +198,7 @@ def _one_a_form(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked
 
 
 def _line(model_name: str, checked: list[Checked]) -> Text:
-    """What was found of one model."""
+    """Summary of one model."""
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
@@ -222,12 +225,12 @@ def _names(checked: list[Checked]) -> str:
 def _figures(exact: list[Checked]) -> str:
     """The largest defect, mutants, and how many forms were sampled alone."""
     defects = [one.defect for one in exact if not np.isnan(one.defect)]
-    said = [f"max|πP-π| {max(defects):.1e}"] if defects else []
+    parts = [f"max|πP-π| {max(defects):.1e}"] if defects else []
     if among := sum(one.mutants[1] for one in exact):
-        said.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
+        parts.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
     if alone := len(exact) - len(defects):
-        said.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
-    return ", ".join(said)
+        parts.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
+    return ", ".join(parts)
 
 
 def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
@@ -239,45 +242,36 @@ def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
     return text.append(f"; {biased} biased as printed" if biased else "")
 
 
-def _cases(options: Mapping[str, Any]) -> list[tuple[str, Case]]:
-    """The small cases of the models, all built before the first is checked."""
+def _build_cases(request: Request) -> list[tuple[str, Case]]:
+    """Build the small cases of the models, all before the first is checked."""
     cases = []
-    for name in options["models"]:
-        known = choice("model", name, options["own"])
-        own = {key: value for key, value in options["model_options"].items() if key in known}
-        model = read_component("model", name, known | own, options["own"])
-        given = {key: model.options[key] for key in own}
-        variants = [{}] if options["model_options"] else variants_of(model.target)
-        cases += [(name, _case(model, {**variant, **given}, options)) for variant in variants]
+    for model in request.models:
+        given = {key: model.options[key] for key in request.model_options if key in model.options}
+        for variant in [{}] if request.model_options else variants_of(model.target):
+            try:
+                case = small_case(model.target, request.size, request.seed, {**variant, **given})
+            except (TypeError, ValueError) as error:
+                raise ConfigError(f"{model.title}: {error}") from error
+            cases.append((model.name, case))
     return cases
 
 
-def _compared(case: Case, model_name: str, options: Mapping[str, Any]) -> tuple[list[Checked], list[tuple[str, str]]]:
-    """What was found of every form on one case; and which were refused, and why."""
+def _check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[str, str]]]:
+    """Check every form on one case; return also the rejected ones, each with the reason."""
     checked: list[Checked] = []
     rejected: list[tuple[str, str]] = []
-    gibbs = kernel_of(case, choice("sampler", "gibbs"), {}).matrices if case.model.conjugate else []
-    for sampler_name in options["samplers"]:
-        given = choice("sampler", sampler_name, options["own"])
-        sampler_class: type[Sampler] = load(given["_target_"])
-        able, reason = sampler_class.supports(case.model)
+    gibbs = kernel_of(case, component("sampler", "gibbs")).matrices if case.model.conjugate else []
+    for sampler in request.samplers:
+        able, reason = sampler.target.supports(case.model)
         if not able:
-            rejected.append((sampler_name, reason))
+            rejected.append((sampler.name, reason))
             continue
-        own = own_options(given, options)
-        small = small_options(case, sampler_class, given) | own
-        for mode in options["modes"]:
-            if mode == "as_printed" and not prints_another(sampler_class):
-                continue
-            for form in forms_of(sampler_class, own, mode):
-                extra = {**small, **form, "mode": mode}
-                read_component("sampler", sampler_name, {**given, **extra}, options["own"])
-                if form and (reason := refusal(case, given, extra)):
-                    rejected.append((" ".join([sampler_name, *map(str, form.values())]), reason))
-                    continue
-                named = {k: v for k, v in (own if form else small).items() if k not in form}
-                shown = " ".join([sampler_name, *map(str, form.values()), *(f"{k}={v}" for k, v in named.items())])
-                checked.extend(_rows(case, given, extra, shown, gibbs, options))
+        for mode in request.modes:
+            for form in list_forms(case, sampler, request.sampler_options, mode):
+                if form.rejection:
+                    rejected.append((form.name, form.rejection))
+                else:
+                    checked.extend(_check_form(case, form, gibbs, request))
     return checked, rejected
 
 
@@ -293,30 +287,24 @@ def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[t
     return table
 
 
-def _rows(
-    case: Case,
-    given: Mapping[str, Any],
-    extra: Mapping[str, Any],
-    shown: str,
-    gibbs: list[NDArray[np.float64]],
-    options: Mapping[str, Any],
-) -> Iterator[Checked]:
-    """What was found of the form that is `shown` so: once, or once for each way in which chains learn."""
-    mode = extra["mode"]
-    kernel = kernel_of(case, given, extra)
-    exact, cells = _of_matrices(case, kernel, gibbs, "adaptation" in given)
+def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], request: Request) -> Iterator[Checked]:
+    """Check a form once, or an adaptive one once for each way in which chains adapt."""
+    sampler, given = form.sampler, request.sampler_options
+    mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
+    kernel = kernel_of(case, sampler, given)
+    exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
-    asked = not exact and (mode == "exact" or options["everything"])
-    worst = worst_transition(case, given, extra) if asked else None
-    ways: list[dict[str, str]] = [{}]
-    if "adaptation" in given and "adaptation" not in extra:
-        ways = [{"adaptation": way} for way in (ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1])]
+    worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
+    ways: tuple[str, ...] = ("",)
+    if is_adaptive and "adaptation" not in given:
+        ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]
     for way in ways:
         far, sampled = False, ["", ""]
-        if isinstance(case.model, Weighted) and options["iterations"]:
-            cells[2:], sampled, far = sampled_check_of_topics(case, given, extra, options)
-        elif options["iterations"]:
-            sampled, far = sampled_check(case, given, {**extra, **way}, kernel, options)
+        if isinstance(case.model, Weighted) and request.iterations:
+            cells[2:], sampled, far = sampled_check_of_topics(case, sampler, request)
+        elif request.iterations:
+            adapted = sampler.with_options(adaptation=way) if way else sampler
+            sampled, far = sampled_check(case, adapted, kernel, request)
         good = exact and (mode == "as_printed" or not far)
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
@@ -324,17 +312,19 @@ def _rows(
         if mode == "as_printed":
             verdict = "biased, as printed" if biased else "as the exact one"
         mutants = "{}/{}".format(*kernel.mutants) if kernel.mutants[1] else ""
-        judged = bool(kernel.matrices) or bool(options["iterations"])
-        row = [" ".join([shown, *way.values()]), mode, *cells, *sampled, mutants, verdict]
-        yield Checked(given["name"], mode, row, defect, kernel.mutants, good, biased, judged, worst)
+        judged = bool(kernel.matrices) or bool(request.iterations)
+        row = [" ".join(filter(None, [form.title, way])), mode, *cells, *sampled, mutants, verdict]
+        yield Checked(sampler.name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
-def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], learns: bool) -> tuple[bool, list[str]]:
-    """Whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
+def _judge_matrices(
+    case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], is_adaptive: bool
+) -> tuple[bool, list[str]]:
+    """Return whether the matrices are those of an exact sampler, and their cells: alone, and with a Gibbs scan."""
     if not kernel.matrices:
         return True, [kernel.why, "", "", "", ""]
     defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
-    exact = defect < EXACT and (not learns or kernel.balance < EXACT)
+    exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
     cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _tv(kernel.matrices, case), "", ""]
     if gibbs:
         beside = [P @ gibbs[0] for P in kernel.matrices]
@@ -344,7 +334,7 @@ def _of_matrices(case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], l
 
 def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """The largest total variation among those that reach every state."""
-    distances = [total_variation(stationary(P), case.pi) for P in matrices if irreducible(P)]
+    distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
     return f"{max(distances):.4f}" if distances else "reducible"
 
 
@@ -353,10 +343,3 @@ def _empty_table(title: str) -> Table:
     for column in COLUMNS.values():
         table.add_column(column, overflow="fold")
     return table
-
-
-def _case(model: Component, given: Mapping[str, Any], options: Mapping[str, Any]) -> Case:
-    try:
-        return small_case(model.target, options["size"], options["seed"], given)
-    except (TypeError, ValueError) as error:
-        raise ConfigError(f"{model.title}: {error}") from error

@@ -1,5 +1,6 @@
-"""Log weights of small partitions of points on lines, of normal mixtures and of mixed tables, for `enumerate`: the
-dense formulas, which nothing compiled has a part in.
+"""Log weights of small partitions under lines, normal mixtures and mixed tables, for `enumerate`.
+
+They are the dense formulas, which nothing compiled has a part in.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State,
 def lines_log_weight(
     x: ArrayLike, concentration: Concentration, sigma0: float, sigma1: float, noise: str, a0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitions of points on lines, the parameters of every line integrated out.
+    """Log weight of partitioned points on lines, each line's parameters integrated out.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def gaussian_log_weight(
     a0: float,
     b0: Scales,
 ) -> Callable[[State], float]:
-    """Log weight of partitions of a Gaussian mixture, means and covariances integrated out.
+    """Log weight of a partition under a Gaussian mixture, means and covariances integrated out.
 
     Parameters
     ----------
@@ -157,7 +158,7 @@ def gaussian_log_weight(
 def mixed_log_weight(
     x: ArrayLike, types: Sequence[str], levels: Sequence[int], concentration: Concentration, **options: Any
 ) -> Callable[[State], float]:
-    """Log weight of partitions of a table with columns of several types, the parameters integrated out.
+    """Log weight of partitioned rows with columns of several types, parameters integrated out.
 
     Parameters
     ----------
@@ -226,7 +227,7 @@ def mixed_log_weight(
 def _scales_log_lik(
     y: NDArray[np.float64], covariance: str, kappa0: Hyper, a0: float, b0: Scales
 ) -> Callable[[NDArray[np.int64]], float]:
-    """Log likelihood of labels of points about m0, integrated over gamma densities of b0 or kappa0.
+    """Log likelihood of labels for points about m0, integrated over gamma densities of b0 or kappa0.
 
     The trapezoidal rule in log b0 and log kappa0, in which the integrand is analytic: where b0 has one density for each
     column and covariance=full, on a grid of all of them.

@@ -54,10 +54,10 @@ def state_of(labels: ArrayLike, K: int, parameters: NDArray[np.float64] | None =
         A row for each cluster, in the order of the model's list; they are put in the order of first appearance.
     """
     number: dict[int, int] = {}
-    shown = tuple(number.setdefault(int(k), len(number)) for k in np.asarray(labels))
+    renumbered = tuple(number.setdefault(int(k), len(number)) for k in np.asarray(labels))
     if parameters is None:
-        return shown, K
-    return shown, K, tuple(tuple(float(value) for value in parameters[k]) for k in number)
+        return renumbered, K
+    return renumbered, K, tuple(tuple(float(value) for value in parameters[k]) for k in number)
 
 
 def emm_states(n: int, kmax: int) -> list[State]:
@@ -106,7 +106,7 @@ def emm_log_weight(
 def bernoulli_log_weight(
     x: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitions of a Bernoulli mixture; NaN where a cell is missing, which has no factor."""
+    """Log weight of a partition under a Bernoulli mixture; a missing cell (NaN) has no factor."""
     values = np.asarray(x, dtype=float)
 
     def log_lik(z: NDArray[np.int64]) -> float:
@@ -124,7 +124,7 @@ def bernoulli_log_weight(
 def irm_log_weight(
     adjacency: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitions of the nodes of an undirected graph, the probabilities of edges integrated out.
+    """Log weight of a partition under a graph's block model, edge probabilities integrated out.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def hdp_log_weight(
     eta: float,
     log_unseen: float | None = None,
 ) -> Callable[[State], float]:
-    """Log weight of partitions of the tokens of documents into topics, the topics' weights summed out.
+    """Log weight of assigning tokens to topics, the topics' weights summed out.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def hdp_log_weight(
     gamma, alpha0 : float or (shape, rate)
     eta : float
     log_unseen : float, optional
-        log beta_u: the weight is then that of partitions given what no topic holds; `gamma` and `alpha0` numbers.
+        log beta_u: the weight is then given the share that no topic holds; `gamma` and `alpha0` numbers.
 
     Returns
     -------

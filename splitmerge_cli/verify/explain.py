@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.kernel import EXACT
@@ -18,11 +20,10 @@ from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.transitions import (
     balance_defect,
-    build_sampler,
     disagreements,
-    example_pasts,
+    example_histories,
+    list_paths,
     transition_matrix,
-    walk,
 )
 
 DENSITIES = "the ratio of the posterior densities"
@@ -60,29 +61,26 @@ class Worst:
     def __str__(self) -> str:
         found = self.explanation or "no single term explains it"
         return (
-            f"worst: {shown(self.origin)} to {shown(self.target)} by {self.move}, flow {self.there:.3g} there and "
-            f"{self.back:.3g} back; {found}"
+            f"worst: {format_state(self.origin)} to {format_state(self.target)} by {self.move}, "
+            f"flow {self.there:.3g} there and {self.back:.3g} back; {found}"
         )
 
 
-def shown(state: State) -> str:
-    """A state as its clusters: ``{0 2}{1}``, and how many are empty."""
+def format_state(state: State) -> str:
+    """Return a state as its clusters: ``{0 2}{1}``, and how many are empty."""
     labels, K = state[0], state[1]
     clusters = [" ".join(str(i) for i, k in enumerate(labels) if k == c) for c in range(max(labels) + 1)]
     empty = K - len(clusters)
     return "".join(f"{{{items}}}" for items in clusters) + (f" and {empty} empty" if empty > 0 else "")
 
 
-def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Worst | None:
-    """Where a configured sampler leaves balance most on a case.
+def worst_transition(case: Case, sampler: Component) -> Worst | None:
+    """Find where a sampler leaves balance most on a case.
 
     Parameters
     ----------
     case : Case
-    sampler : mapping
-        Its configuration.
-    extra : mapping
-        Further options.
+    sampler : Component
 
     Returns
     -------
@@ -90,7 +88,7 @@ def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str,
         None where the choices cannot be listed, and where the kernel is in balance.
     """
     rng = Rng(0)
-    built = build_sampler(case.model, rng, sampler, extra)
+    built = build_sampler(sampler, case.model, rng)
     try:
         P = _least_balanced(case, rng, built)
     except (ContinuousDraw, TooManyPaths):
@@ -101,7 +99,7 @@ def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str,
         return None
     there, back = case.states[a], case.states[b]
     by_move: dict[str, float] = {}
-    for target, probability, _, move in walk(case.model, rng, built, there):
+    for target, probability, _, move in list_paths(case.model, rng, built, there):
         if target == back:
             by_move[move] = by_move.get(move, 0.0) + probability
     move = max(by_move, key=lambda name: by_move[name])
@@ -109,44 +107,46 @@ def worst_transition(case: Case, sampler: Mapping[str, Any], extra: Mapping[str,
 
 
 def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
-    """The transition matrix; of a sampler that learns that of the pair of items and of partitions to learn from that
-    is worst, which the sampler then is fixed to."""
+    """Return the transition matrix; of an adaptive sampler the one that is furthest from balance.
+
+    The sampler is then fixed to the pair of items and the partitions of that matrix.
+    """
     if not hasattr(built, "fix"):
         return transition_matrix(case.model, rng, built, case.states)
     worst, least = None, -1.0
-    for past in example_pasts(case.states, 4 if case.model.N < 6 else 2):
-        for pair in disagreements(past):
-            built.fix(*past, *pair)
+    for history in example_histories(case.states, 4 if case.model.N < 6 else 2):
+        for pair in disagreements(history):
+            built.fix(*history, *pair)
             P = transition_matrix(case.model, rng, built, case.states)
             if (defect := balance_defect(P, case.pi)) > least:
-                worst, least, found = (past, pair), defect, P
+                worst, least, found = (history, pair), defect, P
     assert worst is not None
     built.fix(*worst[0], *worst[1])
     return found
 
 
 def _explanation(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
-    """The first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
+    """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
     try:
         made = proposals(case.model, rng, built, case.states)
     except (SeveralProposals, TooManyPaths, ContinuousDraw):
         return ""
     if not np.isfinite(made.log_ratio).any():
         return ""
-    for said, change in (*_of_terms(made), *_of_densities(case, made)):
+    for text, change in (*_of_terms(made), *_of_densities(case, made)):
         with np.errstate(invalid="ignore"):
             P = made.with_ratio(made.log_ratio + change)
         if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
-            return said
+            return text
     return _of_moves(case, made, built.moves)
 
 
 def _of_terms(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Changes by the terms that the sampler names."""
-    if not made.terms or not made.named():
+    if not made.terms or not made.has_named_terms():
         return
     for t, (term, counts) in enumerate(zip(made.terms, made.counted, strict=True)):
-        if not made.factor(term):
+        if not made.is_factor(term):
             continue
         value = made.values[:, t]
         if not counts:
@@ -166,8 +166,10 @@ def _of_densities(case: Case, made: Proposals) -> Iterator[tuple[str, NDArray[np
 
 
 def _of_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
-    """What the ratio lacks beside that of the posterior densities and of the probabilities of going there and back,
-    up to a factor for each move."""
+    """Find what the ratio lacks compared with posterior densities and proposal probabilities.
+
+    It may be right up to a factor for each move.
+    """
     chosen = (made.origin != made.target) & np.isfinite(made.log_ratio)
     n = made.states
     q = np.bincount(made.origin * n + made.target, made.probability, n * n)
@@ -180,7 +182,7 @@ def _of_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
         forward, reverse = np.log(made.probability[chosen]), np.log(q[fro] / paths[fro])
     if not np.isfinite(reverse).all():
         none = int(np.flatnonzero(~np.isfinite(reverse))[0])
-        there, back = (shown(case.states[k]) for k in (origin[none], target[none]))
+        there, back = (format_state(case.states[k]) for k in (origin[none], target[none]))
         return f"it proposes to go from {there} to {back}, and never back"
     density = np.log(case.pi[target]) - np.log(case.pi[origin])
     lacks = density + proposed - made.log_ratio[chosen]
@@ -193,7 +195,7 @@ def _of_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
         f"{PROPOSALS} should not count": -proposed,
         f"{DENSITIES} and {PROPOSALS} are left out": density + proposed,
     }
-    for said, change in changes.items():
+    for text, change in changes.items():
         left = {int(k): (lacks - change)[move == k] for k in np.unique(move)}
         if max(np.ptp(values) for values in left.values()) < EXACT:
             factors = [
@@ -202,5 +204,5 @@ def _of_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
                 if abs(values[0]) > EXACT
             ]
             lacking = f"its ratio lacks {' and '.join(factors)}" if factors else ""
-            return "; ".join(filter(None, [said, lacking]))
+            return "; ".join(filter(None, [text, lacking]))
     return ""

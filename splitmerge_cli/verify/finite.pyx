@@ -1,5 +1,4 @@
-"""A mixture, and topics, whose parameters and weights are from finite sets, so that samplers which draw them can be
-enumerated.
+"""A mixture and topics with parameters and weights from finite sets, so that samplers which draw them are enumerated.
 
     theta_k  one of M candidates, with probabilities `base`;  p(x_i | theta = m) = exp(table[i, m])
     w_k      one of V values, g(n) = sum_v mass_v value_v^n;   f(K) = concentration^K

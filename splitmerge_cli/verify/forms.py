@@ -1,45 +1,68 @@
-"""Which forms of a sampler ``smcmc verify`` checks, and with which options on small data."""
+"""Forms of a sampler that ``smcmc verify`` checks, and their options on small data."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify.cases import Case
-from splitmerge_cli.verify.transitions import build_sampler
 
 
-def prints_another(sampler: type[Sampler]) -> bool:
-    """Whether mode=as_printed is another sampler: by a term, or by an allocation or anchors of its own."""
-    return sampler.PRINTED_TERM is not None or "printed" in sampler.TERMS
+class Form(NamedTuple):
+    """A form of a sampler.
 
-
-def own_options(given: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a sampler that the user names."""
-    return {k: v for k, v in options["sampler_options"].items() if k in given and not k.startswith("_") and k != "name"}
-
-
-def small_options(case: Case, sampler: type[Sampler], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a sampler with which few execution paths are to be enumerated."""
-    return {k: v for k, v in sampler.small_options(case.model).items() if k in given}
-
-
-def forms_of(sampler: type[Sampler], own: Mapping[str, Any], mode: str) -> list[dict[str, Any]]:
-    """Forms of a sampler that have rows; one without options where it has a single form.
-
-    An option that the user names is the same in all.
+    Attributes
+    ----------
+    name : str
+        The sampler's name and the options that make the form.
+    title : str
+        The name, and further options that the user named or that are small.
+    sampler : Component
+    rejection : str
+        Why it cannot be built on this case; empty where it can, or where the sampler has no other form.
     """
-    chosen = [{k: own.get(k, v) for k, v in form.items()} for form in sampler.FORMS.get(mode, [{}])]
-    return [form for t, form in enumerate(chosen) if form not in chosen[:t]]
+
+    name: str
+    title: str
+    sampler: Component
+    rejection: str
 
 
-def refusal(case: Case, given: Mapping[str, Any], extra: Mapping[str, Any]) -> str:
-    """Why a form of a sampler that supports the model cannot be built on this case; empty: it can."""
+def list_forms(case: Case, sampler: Component, given: Mapping[str, Any], mode: str) -> Iterator[Form]:
+    """List the forms of a sampler in a mode; none where mode=as_printed is no other sampler.
+
+    Parameters
+    ----------
+    case : Case
+    sampler : Component
+        One that supports the model.
+    given : mapping
+        Options that the user names: the same in all forms.
+    mode : str
+    """
+    target = sampler.target
+    # by a term, or by an allocation or anchors of its own
+    if mode == "as_printed" and target.PRINTED_TERM is None and "printed" not in target.TERMS:
+        return
+    own = {key: value for key, value in given.items() if key in sampler.options}
+    small = {key: value for key, value in target.small_options(case.model).items() if key in sampler.options} | own
+    chosen = [{key: own.get(key, value) for key, value in form.items()} for form in target.FORMS.get(mode, [{}])]
+    for number, form in enumerate(chosen):
+        if form in chosen[:number]:
+            continue
+        name = " ".join([sampler.name, *map(str, form.values())])
+        further = [f"{key}={value}" for key, value in (own if form else small).items() if key not in form]
+        made = sampler.with_options(**{**small, **form, "mode": mode})
+        yield Form(name, " ".join([name, *further]), made, _find_rejection(case, made) if form else "")
+
+
+def _find_rejection(case: Case, sampler: Component) -> str:
+    """Return why a sampler that supports the model cannot be built on this case; empty: it can."""
     try:
-        build_sampler(case.model, Rng(0), given, extra)
+        build_sampler(sampler, case.model, Rng(0))
     except ConfigError as error:
         return str(error.__cause__)
     return ""

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.proposals import SeveralProposals, proposals
 from splitmerge_cli.verify.transitions import (
+    adaptive_matrices,
     balance_defect,
-    build_sampler,
     disagreements,
-    example_pasts,
-    irreducible,
-    learnt_matrices,
+    example_histories,
+    is_irreducible,
     transition_matrix,
 )
 
@@ -33,7 +33,7 @@ TABLES_SEEDS = (0, 1)
 
 @dataclass(frozen=True)
 class Kernel:
-    """What the compiled code does on a case.
+    """Transition matrices, balance and mutants of a sampler on a case.
 
     Attributes
     ----------
@@ -55,42 +55,54 @@ class Kernel:
     mutants: tuple[int, int] = (0, 0)
 
     @property
-    def connected(self) -> bool:
-        return bool(self.matrices) and all(irreducible(P) for P in self.matrices)
+    def is_connected(self) -> bool:
+        """Whether every state is reached from every other."""
+        return bool(self.matrices) and all(is_irreducible(P) for P in self.matrices)
 
 
-def kernel_of(case: Case, sampler: Mapping[str, Any], extra: Mapping[str, Any]) -> Kernel:
-    """The transition matrices of a configured sampler on a case, or why there are none."""
-    if "tables_seed" in sampler and "tables_seed" not in extra:
-        drawn = [kernel_of(case, sampler, {**extra, "tables_seed": seed}) for seed in TABLES_SEEDS]
+def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Kernel:
+    """Enumerate the transition matrices of a sampler on a case, or find why it has none.
+
+    Parameters
+    ----------
+    case : Case
+    sampler : Component
+    given : container of str
+        Options that the user names: hash tables are drawn by each of `TABLES_SEEDS` unless ``tables_seed`` is given.
+    """
+    if "tables_seed" in sampler.options and "tables_seed" not in given:
+        seeded = [sampler.with_options(tables_seed=seed) for seed in TABLES_SEEDS]
+        drawn = [kernel_of(case, one, ("tables_seed",)) for one in seeded]
         matrices = [P for kernel in drawn for P in kernel.matrices]
         return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why, drawn[0].mutants)
     rng = Rng(0)
-    built = build_sampler(case.model, rng, sampler, extra)
-    pasts = example_pasts(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
+    built = build_sampler(sampler, case.model, rng)
+    histories = example_histories(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
     try:
-        if not pasts:
+        if not histories:
             P = transition_matrix(case.model, rng, built, case.states)
-            return Kernel([P], balance_defect(P, case.pi), "", _mutants(case, built))
-        found = list(learnt_matrices(case.model, rng, built, case.states, pasts))
-        built.fix(*pasts[0], *disagreements(pasts[0])[0])  # type: ignore[attr-defined]
-        mutants = _mutants(case, built)
+            return Kernel([P], balance_defect(P, case.pi), "", _count_mutants(case, built))
+        found = list(adaptive_matrices(case.model, rng, built, case.states, histories))
+        built.fix(*histories[0], *disagreements(histories[0])[0])  # type: ignore[attr-defined]
+        mutants = _count_mutants(case, built)
     except TooManyPaths:
         return Kernel([], why="too many paths")
     except ContinuousDraw:
         return Kernel([], why="continuous")
-    for_pairs = [balance_defect(Q, case.pi) for _, of_past in found for Q in of_past]
+    for_pairs = [balance_defect(Q, case.pi) for _, for_pair in found for Q in for_pair]
     return Kernel([P for P, _ in found], max(for_pairs), "", mutants)
 
 
-def _mutants(case: Case, built: Sampler) -> tuple[int, int]:
-    """How many mutants of a kernel are found, and how many there are; of one with several proposals in a step none is
-    tried, nor of one whose ratio is not made of named terms."""
+def _count_mutants(case: Case, built: Sampler) -> tuple[int, int]:
+    """Count the mutants of a kernel that are found, and all.
+
+    A kernel with several proposals in a step has none, nor one whose ratio is not made of named terms.
+    """
     if not built.TERMS or built.mode != "exact":
         return 0, 0
     try:
         made = proposals(case.model, built.rng, built, case.states)
     except SeveralProposals:
         return 0, 0
-    mutants = made.mutants() if made.named() else {}
+    mutants = made.mutants() if made.has_named_terms() else {}
     return sum(balance_defect(P, case.pi) > EXACT for P in mutants.values()), len(mutants)

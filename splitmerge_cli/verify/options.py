@@ -1,12 +1,13 @@
-"""The options of ``smcmc verify``: read and checked."""
+"""Options of ``smcmc verify``, read once: names become code here."""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, choice, choices, quote_priors, unreadable
+from splitmerge_cli.config import Component, ConfigError, choice, choices, quote_priors, read_component, unreadable
 from splitmerge_cli.config.hydra_adapter import parsed_override
 
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
@@ -14,12 +15,56 @@ KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, 
 a schedule samplers are checked, each by itself."""
 
 
-def checked_options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, Any]:
-    """The command's options, checked."""
+@dataclass(frozen=True)
+class Request:
+    """The samplers to check and the small cases to check them on.
+
+    Attributes
+    ----------
+    samplers, models : list of Component
+    sampler_options, model_options : dict
+        Options that the user names, as given: they hold for every chosen sampler or model that has them.
+    modes : list of str
+        ``exact``, ``as_printed`` or both.
+    size, seed, iterations : int
+    schedule : str or None
+        As `smcmc run` takes it; checked in place of the samplers by themselves.
+    everything : bool
+        Explain samplers that are biased as printed, too.
+    """
+
+    samplers: list[Component]
+    models: list[Component]
+    sampler_options: dict[str, Any]
+    model_options: dict[str, Any]
+    modes: list[str]
+    size: int
+    seed: int
+    iterations: int
+    schedule: str | None
+    everything: bool
+
+
+def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool = False) -> Request:
+    """Read and check the command's options.
+
+    Parameters
+    ----------
+    args : mapping of str to str
+        `KEYS` and options of samplers and models.
+    own : sequence of str
+        Hydra's additional search path.
+    everything : bool
+
+    Raises
+    ------
+    ConfigError
+        An unknown key or choice, or a value out of range.
+    """
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():
-        value = _value(key, text)
+        value = _read_value(key, text)
         group, _, option = key.partition(".")
         if option and group in nested:
             if (group, option) == ("sampler", "mode"):
@@ -45,32 +90,39 @@ def checked_options(args: Mapping[str, str], own: Sequence[str]) -> dict[str, An
             raise ConfigError(f"mode={mode}: expected none beside schedule={schedule}, which is checked as it is")
         if not schedule.startswith("[") and ("sampler" not in args or "," in args["sampler"]):
             raise ConfigError(f"schedule={schedule}: expected one sampler beside it, as sampler=sdds")
-    chosen = {}
-    for group in ("sampler", "model"):
-        names = choices(group, own)
-        chosen[group] = names if values[group] == "all" else values[group].split(",")
-        for name in chosen[group]:
-            if name not in names:
-                raise ConfigError(f"{group}={name}: expected all or one of {', '.join(names)}")
-        options = {
-            k for name in chosen[group] for k in choice(group, name, own) if not k.startswith("_") and k != "name"
-        }
-        for option in nested[group]:
-            if option not in options:
-                known = ", ".join(sorted(options))
-                raise ConfigError(f"{group}.{option}: no such option of {values[group]}; expected one of {known}")
-    return values | {
-        "own": own,
-        "samplers": chosen["sampler"],
-        "models": chosen["model"],
-        "modes": ["exact", "as_printed"] if values["mode"] == "both" else [values["mode"]],
-        "sampler_options": nested["sampler"],
-        "model_options": nested["model"],
-    }
+    chosen = {group: _read_group(group, values[group], nested[group], own) for group in nested}
+    return Request(
+        samplers=chosen["sampler"],
+        models=chosen["model"],
+        sampler_options=nested["sampler"],
+        model_options=nested["model"],
+        modes=["exact", "as_printed"] if values["mode"] == "both" else [values["mode"]],
+        everything=everything,
+        **{key: values[key] for key in ("size", "seed", "iterations", "schedule")},
+    )
 
 
-def _value(key: str, text: str) -> Any:
-    """A value as `smcmc run` reads it; names of groups, which may be lists, and schedules as they stand."""
+def _read_group(group: str, text: str, options: Mapping[str, Any], own: Sequence[str]) -> list[Component]:
+    """Read the samplers or models of these names, each with those of the options that it has."""
+    names = choices(group, own)
+    chosen = names if text == "all" else text.split(",")
+    for name in chosen:
+        if name not in names:
+            raise ConfigError(f"{group}={name}: expected all or one of {', '.join(names)}")
+    files = {name: choice(group, name, own) for name in chosen}
+    known = {key for file in files.values() for key in file if not key.startswith("_") and key != "name"}
+    for option in options:
+        if option not in known:
+            expected = ", ".join(sorted(known))
+            raise ConfigError(f"{group}.{option}: no such option of {text}; expected one of {expected}")
+    return [
+        read_component(group, name, file | {key: value for key, value in options.items() if key in file}, own)
+        for name, file in files.items()
+    ]
+
+
+def _read_value(key: str, text: str) -> Any:
+    """Return a value as `smcmc run` reads it; names of groups, which may be lists, and schedules as they stand."""
     if key in ("sampler", "model", "schedule"):
         return text
     try:

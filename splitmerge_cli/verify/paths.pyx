@@ -14,12 +14,12 @@ from splitmerge_cli.models.scale_prior import Scaled
 
 
 class TooManyPaths(Exception):
-    """The tree of choices is larger than the limit."""
+    """A step has more execution paths than the limit."""
 
 
 def execution_paths(Model model not None, Rng rng not None, Sampler sampler not None, labels, Py_ssize_t K,
                     parameters=None, bint always_accept=False, Py_ssize_t limit=2_000_000):
-    """Every path of one step from a state.
+    """Enumerate the execution paths of one step from a state.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
 
 
 def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state_y, Py_ssize_t limit=2_000_000):
-    """Every path of one coupled step from a pair of states.
+    """Enumerate the execution paths of one coupled step from a pair of states.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Types of the pieces of models and priors (see ``pieces.pyx``)."""
+"""Types of ``pieces.pyx``."""
 
 from collections.abc import Sequence
 

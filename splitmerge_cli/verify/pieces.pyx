@@ -110,7 +110,7 @@ def choice(Model model not None, Py_ssize_t i, int32_t[::1] clusters):
 
 
 def allocation_steps(Model model not None, int32_t[::1] order, int32_t[::1] sides):
-    """Probability of each step of a sequential allocation, in scratch columns: list of float."""
+    """Probability of each step when items are allocated one by one, in scratch columns: list of float."""
     cdef Py_ssize_t t, a = model.K, b = model.K + 1
     cdef double o
     cdef int32_t c = model.z[order[0]]

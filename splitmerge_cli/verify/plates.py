@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.reconfiguration import Reconfiguration
 from splitmerge_cli.verify.enumerate import State, state_of
-from splitmerge_cli.verify.transitions import build_sampler, walk
+from splitmerge_cli.verify.transitions import list_paths
 
 Labels = NDArray[np.int32]
 Plate = tuple[str, Labels]
@@ -48,7 +49,7 @@ class Move:
 
 
 def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0) -> list[list[Labels]]:
-    """States that Gibbs chains from random starts reach after numbers of scans, by chain."""
+    """Return the states that Gibbs chains from random starts reach after numbers of scans, by chain."""
     found = []
     for chain in range(chains):
         rng = Rng(seed, chain)
@@ -66,7 +67,7 @@ def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0)
 
 def reconfigurations(
     model: Model,
-    sampler: Mapping[str, Any],
+    sampler: Component,
     state: ArrayLike,
     za: ArrayLike,
     zb: ArrayLike,
@@ -74,13 +75,13 @@ def reconfigurations(
     pair: tuple[int, int] = (-1, -1),
     seed: int = 0,
 ) -> Iterator[Move]:
-    """Moves of a sampler from one state, with two partitions that it learns from.
+    """Make moves of a sampler from one state, with two partitions that it learns from.
 
     Parameters
     ----------
     model : Model
-    sampler : mapping
-        The configuration of `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
+    sampler : Component
+        `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
     state, za, zb : array_like of int, shape (N,)
     tries : int
         How many.
@@ -93,7 +94,7 @@ def reconfigurations(
     Move
     """
     rng = Rng(seed)
-    built = build_sampler(model, rng, sampler, {"relabel": False})
+    built = build_sampler(sampler.with_options(relabel=False), model, rng)
     assert isinstance(built, Reconfiguration)
     built.record = True
     built.fix(np.asarray(za, np.int32), np.asarray(zb, np.int32), *pair)
@@ -103,17 +104,17 @@ def reconfigurations(
         if not built.plates:
             # z_a and z_b agree on all pairs
             return
-        accepted = same(model.labels, built.plates[-1][1])
+        accepted = is_same_partition(model.labels, built.plates[-1][1])
         yield Move(list(built.plates), built.pair, built.last_log_ratio, accepted)
 
 
-def same(a: ArrayLike, b: ArrayLike) -> bool:
+def is_same_partition(a: ArrayLike, b: ArrayLike) -> bool:
     """Whether two labellings are one partition."""
     return state_of(a, 0)[0] == state_of(b, 0)[0]
 
 
-def shows_all(move: Move) -> bool:
-    """Whether a move is like the paper's figure.
+def has_all_plates(move: Move) -> bool:
+    """Whether a move has all plates of the paper's figure.
 
     It is an accepted split; other blocks are out and find places, then single items move in and out; the number of
     clusters stays.
@@ -134,13 +135,13 @@ def shows_all(move: Move) -> bool:
     )
 
 
-def example(
-    model: Model, sampler: Mapping[str, Any], seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
+def find_example(
+    model: Model, sampler: Component, seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
 ) -> tuple[Move, Move]:
-    """A move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
+    """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
     Among the moves from the states of three chains after `scans[1]` scans (z_a is the chain's own after `scans[0]`, z_b
-    that of another) the one of highest acceptance ratio for which `shows_all` holds and whose reverse was found.
+    that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found.
 
     Raises
     ------
@@ -153,17 +154,17 @@ def example(
         if own != other:
             za, zb = states[own][0], states[other][1]
             moves = reconfigurations(model, sampler, states[own][1], za, zb, tries, seed=seed)
-            found += [(move, za, zb) for move in moves if shows_all(move)]
+            found += [(move, za, zb) for move in moves if has_all_plates(move)]
     for move, za, zb in sorted(found, key=lambda each: -each[0].log_ratio):
         end = move.plate("singles")
         for back in reconfigurations(model, sampler, end, za, zb, 20 * tries, move.pair, seed):
-            if same(back.plate("singles"), move.plate("state")):
+            if is_same_partition(back.plate("singles"), move.plate("state")):
                 return move, back
     raise RuntimeError(f"no move from the states of seed {seed} shows all plates and was undone again")
 
 
 def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[np.float64]:
-    """Probability of each of the given partitions in a Gibbs update whose options they are, shape (options,)."""
+    """Probability of each partition in a Gibbs update with these options, shape (options,)."""
     log_q = []
     for labels in options:
         model.set_labels(np.asarray(labels, np.int32))
@@ -173,16 +174,16 @@ def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[
 
 
 def proposal_probability(
-    model: Model, sampler: Mapping[str, Any], state: State, end: Sequence[int], pair: tuple[int, int]
+    model: Model, sampler: Component, state: State, end: Sequence[int], pair: tuple[int, int]
 ) -> float:
-    """Probability with which the walk of `arm`, its partitions fixed to one block and singletons, proposes `end`.
+    """Probability with which a move of `arm`, its partitions fixed to one block and singletons, proposes `end`.
 
     With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on the given pair, in item
     order. The compiled sampler's choices are enumerated.
     """
     rng = Rng()
-    built = build_sampler(model, rng, sampler, {"relabel": False})
+    built = build_sampler(sampler.with_options(relabel=False), model, rng)
     N = model.N
     built.fix(np.zeros(N, np.int32), np.arange(N, dtype=np.int32), *pair)  # type: ignore[attr-defined]
-    paths = walk(model, rng, built, state, always_accept=True)
+    paths = list_paths(model, rng, built, state, always_accept=True)
     return sum(p for reached, p, _, _ in paths if reached[0] == tuple(end))

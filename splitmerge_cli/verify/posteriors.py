@@ -33,9 +33,9 @@ from splitmerge_cli.verify.enumerate import (
 
 INDEX = "index.json"
 BATCHES = 20
-"""Batches of successive draws from whose spread the noise of a sample is told."""
+"""Batches of successive draws; their spread gives the noise of a sample."""
 CHANCE = 0.001
-"""An exact sample is said to differ at most this often, by any of three signs: total variation, E[K], one state."""
+"""Largest probability that an exact sample counts as different: by total variation, E[K] or one state."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +85,8 @@ class Posterior:
 
 def cases() -> list[Posterior]:
     """All cases, by id."""
-    found = [*_bernoulli(), *_emm(), *_irm(), *_gaussian(), *_lines(), *_mixed(), *_hdp()]
-    return sorted(found, key=lambda case: case.id)
+    makers = _bernoulli_cases, _emm_cases, _irm_cases, _gaussian_cases, _lines_cases, _mixed_cases, _hdp_cases
+    return sorted((case for make in makers for case in make()), key=lambda case: case.id)
 
 
 def write(folder: Path) -> list[dict[str, Any]]:
@@ -219,13 +219,13 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
 # cases
 
 
-def _listed(x: ArrayLike) -> Any:
-    """Nested lists for JSON, None for NaN."""
+def _nest(x: ArrayLike) -> Any:
+    """Return nested lists for JSON, None for NaN."""
     values = np.asarray(x)
     if values.dtype.kind != "f":
         return values.tolist()
     if values.ndim > 1:
-        return [_listed(row) for row in values]
+        return [_nest(row) for row in values]
     return [None if np.isnan(value) else round(float(value), 12) for value in values]
 
 
@@ -237,7 +237,7 @@ def _mixture(
     return Posterior(id, model, {"N": N, **data}, hyper, states, make(*x, **hyper))
 
 
-def _bernoulli() -> Iterator[Posterior]:
+def _bernoulli_cases() -> Iterator[Posterior]:
     settings = [
         ("bernoulli-n4", 4, 2, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
         ("bernoulli-n6", 6, 4, {"concentration": 1.7, "beta1": 0.4, "beta0": 0.7, "prior": "crp"}),
@@ -249,22 +249,22 @@ def _bernoulli() -> Iterator[Posterior]:
     ]
     for id, N, D, hyper in settings:
         x = np.random.default_rng(N + D).integers(2, size=(N, D)).astype(np.uint8)
-        yield _mixture(id, "bernoulli", N, {"x": _listed(x)}, bernoulli_log_weight, hyper, x)
+        yield _mixture(id, "bernoulli", N, {"x": _nest(x)}, bernoulli_log_weight, hyper, x)
 
 
-def _emm() -> Iterator[Posterior]:
+def _emm_cases() -> Iterator[Posterior]:
     for label_prior in ("labelled", "partition", "as_printed"):
         for N, kmax in ((5, 6), (7, 4)):
             tokens = np.random.default_rng(N).integers(3, size=N).astype(np.int32)
             hyper: dict[str, Any] = {"alpha": 0.3, "mu": 1.0, "sigma": 0.8, "label_prior": label_prior}
             weight = emm_log_weight(tokens, 3, **hyper)
-            data = {"N": N, "tokens": _listed(tokens), "n_tokens": 3}
+            data = {"N": N, "tokens": _nest(tokens), "n_tokens": 3}
             name = label_prior.replace("_", "-")
             states = partial(emm_states, N, kmax)
             yield Posterior(f"emm-n{N}-{name}", "emm", data, {**hyper, "kmax": kmax}, states, weight)
 
 
-def _irm() -> Iterator[Posterior]:
+def _irm_cases() -> Iterator[Posterior]:
     settings = [
         ("irm-n4", 4, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
         ("irm-n6", 6, {"concentration": 1.4, "beta1": 0.6, "beta0": 1.7, "prior": "crp"}),
@@ -275,10 +275,10 @@ def _irm() -> Iterator[Posterior]:
     for id, N, hyper in settings:
         upper = np.triu(np.random.default_rng(N).random((N, N)) < 0.5, 1)
         A = (upper | upper.T).astype(np.uint8)
-        yield _mixture(id, "irm", N, {"adjacency": _listed(A)}, irm_log_weight, hyper, A)
+        yield _mixture(id, "irm", N, {"adjacency": _nest(A)}, irm_log_weight, hyper, A)
 
 
-def _gaussian() -> Iterator[Posterior]:
+def _gaussian_cases() -> Iterator[Posterior]:
     fixed: dict[str, Any] = {"concentration": 1.0, "prior": "crp", "m0": 0.0, "kappa0": 0.3, "a0": 1.5, "b0": 0.7}
     settings: list[tuple[str, int, int, dict[str, Any]]] = [
         ("gaussian-diag-n6", 6, 2, {"covariance": "diag"}),
@@ -296,10 +296,10 @@ def _gaussian() -> Iterator[Posterior]:
         rng = np.random.default_rng(10 * N + D)
         x = np.round(rng.normal(size=(N, D)) + 2.5 * (np.arange(N) % 2)[:, None], 3)
         hyper = {**fixed, **changed}
-        yield _mixture(id, "gaussian", N, {"x": _listed(x)}, continuous.gaussian_log_weight, hyper, x)
+        yield _mixture(id, "gaussian", N, {"x": _nest(x)}, continuous.gaussian_log_weight, hyper, x)
 
 
-def _lines() -> Iterator[Posterior]:
+def _lines_cases() -> Iterator[Posterior]:
     fixed: dict[str, Any] = {"concentration": 1.2, "sigma0": 3.0, "sigma1": 0.7, "a0": 1.5, "prior": "crp"}
     for id, N, changed in (
         ("lines-n6", 6, {"noise": "known"}),
@@ -311,10 +311,10 @@ def _lines() -> Iterator[Posterior]:
         side = np.arange(N) % 2
         y = np.where(side, 1.5 * abscissa + 1, -abscissa) + rng.normal(0, 0.7, N)
         x = np.round(np.column_stack([abscissa, y]), 3)
-        yield _mixture(id, "lines", N, {"x": _listed(x)}, continuous.lines_log_weight, {**fixed, **changed}, x)
+        yield _mixture(id, "lines", N, {"x": _nest(x)}, continuous.lines_log_weight, {**fixed, **changed}, x)
 
 
-def _mixed() -> Iterator[Posterior]:
+def _mixed_cases() -> Iterator[Posterior]:
     types, levels = ("real", "binary", "categorical", "count"), (0, 2, 3, 0)
     options = {"beta1": 0.4, "beta0": 0.6, "alpha": 0.7, "shape": 1.3, "rate": 0.4, "m0": 0.0, "kappa0": 0.3}
     for id, N, missing in (("mixed-n6", 6, 0.0), ("mixed-n6-missing", 6, 0.3), ("mixed-n7-missing", 7, 0.2)):
@@ -330,12 +330,12 @@ def _mixed() -> Iterator[Posterior]:
         ).astype(float)
         x[rng.random(x.shape) < missing] = np.nan
         hyper: dict[str, Any] = {"concentration": 0.8, **options, "a0": 1.5, "b0": 0.5, "prior": "crp"}
-        data = {"N": N, "x": _listed(x), "types": list(types), "levels": list(levels)}
+        data = {"N": N, "x": _nest(x), "types": list(types), "levels": list(levels)}
         weight = continuous.mixed_log_weight(x, types, levels, **hyper)
         yield Posterior(id, "mixed", data, hyper, partial(mixture_states, N), weight)
 
 
-def _hdp() -> Iterator[Posterior]:
+def _hdp_cases() -> Iterator[Posterior]:
     for id, lengths, gamma, alpha0 in (
         ("hdp-n5", (3, 2), 1.0, 1.0),
         ("hdp-n6", (2, 2, 2), 1.5, 0.7),
@@ -346,6 +346,6 @@ def _hdp() -> Iterator[Posterior]:
         docs = np.repeat(np.arange(len(lengths)), lengths)
         words = np.random.default_rng(N).integers(V, size=N)
         hyper: dict[str, Any] = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
-        data = {"N": N, "documents": _listed(docs), "words": _listed(words), "vocabulary": V}
+        data = {"N": N, "documents": _nest(docs), "words": _nest(words), "vocabulary": V}
         weight = hdp_log_weight(docs, words, V, **hyper)
         yield Posterior(id, "hdp", data, hyper, partial(mixture_states, N), weight)

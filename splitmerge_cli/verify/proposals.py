@@ -4,7 +4,7 @@ transition matrix, the one of its printed form, and those of all mutants.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,16 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import Component
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.transitions import Ends, build_sampler, paths_from, walk
+from splitmerge_cli.verify.transitions import Ends, list_paths, paths_from
 
 ROUNDING = 1e-9
-"""Largest difference of two sums of the same terms. Sums that agree within it count as equal."""
+"""Largest difference by rounding: two sums of the same terms that agree within it count as equal."""
 
 
 class SeveralProposals(Exception):
@@ -62,7 +64,7 @@ class Proposals:
     values: NDArray[np.float64]
     states: int
 
-    def named(self) -> bool:
+    def has_named_terms(self) -> bool:
         """Whether the log ratio is the sum of the named terms that count. A sampler in Python that does not ``add``
         them has none; a Gibbs update needs none."""
         return bool(self.terms) and self._gap() < ROUNDING
@@ -107,7 +109,7 @@ class Proposals:
         P[np.diag_indices(n)] += np.bincount(self.origin, p * (1.0 - accepted), n)
         return P
 
-    def factor(self, term: str) -> bool:
+    def is_factor(self, term: str) -> bool:
         """Whether a term ever changes a ratio of two different states."""
         made = (self.origin != self.target) & ~np.isnan(self.log_ratio)
         return bool((np.abs(self.values[made, self.terms.index(term)]) > ROUNDING).any())
@@ -116,7 +118,7 @@ class Proposals:
         """The matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
         found = {}
         for term, counts in zip(self.terms, self.counted, strict=True):
-            if counts and self.factor(term):
+            if counts and self.is_factor(term):
                 found["omit", term] = self.matrix(omit=(term,))
                 found["flip", term] = self.matrix(flip=(term,))
         return found
@@ -163,26 +165,25 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
     )
 
 
-def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd.DataFrame:
-    """Every proposal from a state, with its probability.
+def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFrame:
+    """Table of every proposal from a state, with its probability.
 
     Parameters
     ----------
     model : Model
-    sampler : mapping
-        The sampler's configuration.
+    sampler : Component
     state : State
         (labels numbered by first appearance, K).
 
     Returns
     -------
     DataFrame
-        move, target_state, probability (of proposing it; null moves are those whose target is the state itself with
+        move, target_state, probability (of proposing it; null proposals are those whose target is the state itself with
         log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move to one state with one ratio are
         summed.
     """
     rng = Rng()
-    paths = walk(model, rng, build_sampler(model, rng, sampler), state, always_accept=True)
+    paths = list_paths(model, rng, build_sampler(sampler, model, rng), state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])
     table["log_ratio"] = table["log_ratio"].round(9)
     grouped = table.groupby(["move", "target_state", "log_ratio"], dropna=False, sort=True)["probability"].sum()
@@ -190,7 +191,7 @@ def proposal_table(model: Model, sampler: Mapping[str, Any], state: State) -> pd
 
 
 def allocation_steps(model: Model, order: Sequence[int], sides: Sequence[int]) -> list[float]:
-    """Probability of each step of a sequential allocation to two sides that begin empty.
+    """Probability of each step when items are allocated one by one to two sides that begin empty.
 
     Parameters
     ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,13 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
-from splitmerge_cli.verify.cases import Case, learning_frequencies, sampled_frequencies
+from splitmerge_cli.verify.cases import Case, adaptive_frequencies, sampled_frequencies
 from splitmerge_cli.verify.chains import BURN_IN
 from splitmerge_cli.verify.kernel import EXACT
+from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import (
-    irreducible,
+    is_irreducible,
     stationarity_defect,
     total_variation,
     transition_matrix,
@@ -39,7 +40,7 @@ KEYS = ("schedule", "sampler")
 def verify_schedule(
     cases: Sequence[tuple[str, Case]],
     args: Mapping[str, str],
-    options: Mapping[str, Any],
+    request: Request,
     config_dir: str | Path | None,
     console: Console,
 ) -> int:
@@ -51,8 +52,7 @@ def verify_schedule(
         Names of models, and their cases.
     args : mapping of str to str
         The command's, as typed: `KEYS` of them make the schedule.
-    options : mapping
-        As of `verify.options.checked_options`.
+    request : Request
     config_dir : str or Path, optional
         A folder with the user's own groups.
     console : Console
@@ -72,7 +72,7 @@ def verify_schedule(
     wrong = checked = 0
     for name, case in cases:
         spec = compose([f"model={name}", *own], config_dir)
-        rng = Rng(options["seed"])
+        rng = Rng(request.seed)
         try:
             schedule = build_schedule(spec, case.model, rng)
         except ConfigError as error:
@@ -82,14 +82,15 @@ def verify_schedule(
         exact, parts = True, [f"not enumerated ({why})"]
         if P is not None:
             defect = stationarity_defect(P, case.pi)
-            exact = defect < EXACT and irreducible(P)
-            parts = [f"max|πP-π| {defect:.1e}", "every state reached" if irreducible(P) else "NOT EVERY STATE REACHED"]
-        if options["iterations"]:
-            distance, noise = sample_schedule(case, spec, options["iterations"], options["seed"])
+            reached = is_irreducible(P)
+            exact = defect < EXACT and reached
+            parts = [f"max|πP-π| {defect:.1e}", "every state reached" if reached else "NOT EVERY STATE REACHED"]
+        if request.iterations:
+            distance, noise = sample_schedule(case, spec, request.iterations, request.seed)
             exact = exact and distance <= 3 * noise + 1e-12
             parts.append(f"sampled TV {distance:.4f}, {noise:.4f} by chance")
         verdict = "exact" if exact else "NOT EXACT"
-        if P is None and not options["iterations"]:
+        if P is None and not request.iterations:
             verdict = "not compared"
         line = Text(f"{name}, {case.title}: {', '.join(parts)}: ")
         console.print(line.append(verdict, style="green" if exact else "bold red"), highlight=False, soft_wrap=True)
@@ -102,7 +103,7 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """The transition matrix of one iteration, composed of those of its samplers, each enumerated.
+    """Compose the transition matrix of one iteration from those of its samplers, each enumerated.
 
     Parameters
     ----------
@@ -118,7 +119,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
         Given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
         learns from other chains, draws from a continuum, or has too many execution paths.
     why : str
-        Why there is none.
+        Why it is None.
     """
     n = len(schedule.weights or ())
     made: dict[int, NDArray[np.float64]] = {}
@@ -150,8 +151,15 @@ def _resamples(sampler: Sampler, model: Model) -> bool:
 
 
 def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:
-    """The total variation between frequencies of a chain of this schedule and the posterior, all that is unknown
-    resampled, and what an exact chain would show by chance."""
+    """Sample a chain of this schedule, all that is unknown resampled.
+
+    Returns
+    -------
+    distance : float
+        Total variation between its frequencies and the posterior.
+    noise : float
+        What an exact chain would show by chance.
+    """
     if spec.is_adaptive:
         gibbs = gibbs_update(conjugate=True)
 
@@ -159,7 +167,7 @@ def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: i
             return build_schedule(spec, model, rng).samplers, build_sampler(gibbs, model, rng)
 
         weights = spec.schedule.weights
-        frequencies, noise = learning_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
+        frequencies, noise = adaptive_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
     else:
         rng = Rng(seed)
         schedule = build_schedule(spec, case.model, rng)

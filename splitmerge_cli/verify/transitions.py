@@ -13,31 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, load
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.enumerate import State, state_of
 from splitmerge_cli.verify.paths import execution_paths
-
-
-def build_sampler(
-    model: Model, rng: Rng, sampler: Mapping[str, Any], extra: Mapping[str, Any] | None = None
-) -> Sampler:
-    """The sampler of a configuration, with further options.
-
-    Raises
-    ------
-    ConfigError
-        An option is out of range.
-    """
-    given = {k: v for k, v in sampler.items() if k not in ("name", "_target_")} | dict(extra or {})
-    try:
-        built = load(sampler["_target_"])(model, rng, **given)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"sampler={sampler['name']}: {error}") from error
-    assert isinstance(built, Sampler)
-    return built
 
 
 class Ends:
@@ -53,7 +33,7 @@ class Ends:
         self.known: dict[bytes, int] = {}
 
     def numbers(self, found: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Of what `execution_paths` found, shape (paths,)."""
+        """Number the end of each path that `execution_paths` found, shape (paths,)."""
         rows = np.column_stack([found["labels"], found["K"]])
         if found["parameters"] is not None:
             return np.array(
@@ -75,7 +55,7 @@ class Ends:
 def paths_from(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
 ) -> dict[str, Any]:
-    """Every path of one step from a state: what `execution_paths` finds.
+    """Enumerate the execution paths of one step from a state.
 
     Parameters
     ----------
@@ -97,12 +77,12 @@ def paths_from(
     return execution_paths(model, rng, sampler, state[0], state[1], parameters, always_accept, limit)
 
 
-def walk(
+def list_paths(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
 ) -> list[tuple[State, float, float, str]]:
-    """Every path of one step from a state, as a list.
+    """List the execution paths of one step from a state.
 
-    Parameters and errors as of `paths_from`.
+    Parameters and errors are those of `paths_from`.
 
     Returns
     -------
@@ -120,8 +100,9 @@ def walk(
 def transition_matrix(
     model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000
 ) -> NDArray[np.float64]:
-    """Transition matrix of one step, shape (n_states, n_states), rows sum to 1: every decision as it is made, early
-    rejection included.
+    """Enumerate the transition matrix of one step, shape (n_states, n_states); rows sum to 1.
+
+    Every decision counts as it is made, early rejection included.
 
     Raises
     ------
@@ -138,11 +119,11 @@ def transition_matrix(
     return P
 
 
-Past = tuple[NDArray[np.int32], NDArray[np.int32]]
+History = tuple[NDArray[np.int32], NDArray[np.int32]]
 """Two partitions, as labels, that a sampler learns from."""
 
 
-def example_pasts(states: Sequence[State], number: int, seed: int = 0) -> list[Past]:
+def example_histories(states: Sequence[State], number: int, seed: int = 0) -> list[History]:
     """Pairs of different partitions to learn from.
 
     Parameters
@@ -169,17 +150,17 @@ def example_pasts(states: Sequence[State], number: int, seed: int = 0) -> list[P
     return [(np.array(a, dtype=np.int32), np.array(b, dtype=np.int32)) for a, b in pairs.values()]
 
 
-def disagreements(history: Past) -> list[tuple[int, int]]:
+def disagreements(history: History) -> list[tuple[int, int]]:
     """The pairs i < j that one of the partitions joins and the other does not."""
     za, zb = history
     differ = (za[:, None] == za) != (zb[:, None] == zb)
     return [(int(i), int(j)) for i, j in np.argwhere(np.triu(differ))]
 
 
-def learnt_matrices(
-    model: Model, rng: Rng, sampler: Any, states: Sequence[State], pasts: Sequence[Past], limit: int = 2_000_000
+def adaptive_matrices(
+    model: Model, rng: Rng, sampler: Any, states: Sequence[State], histories: Sequence[History], limit: int = 2_000_000
 ) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
-    """Transition matrices of a sampler that learns from the chains' history, for given partitions to learn from.
+    """Enumerate the transition matrices of an adaptive sampler, for given partitions to learn from.
 
     Parameters
     ----------
@@ -187,7 +168,7 @@ def learnt_matrices(
         As in `transition_matrix`; the limit is that of each matrix.
     sampler : Sampler
         One with `fix`.
-    pasts : sequence of (labels, labels)
+    histories : sequence of (labels, labels)
 
     Yields
     ------
@@ -197,7 +178,7 @@ def learnt_matrices(
         One for each of `disagreements`.
     """
     try:
-        for za, zb in pasts:
+        for za, zb in histories:
             sampler.fix(za, zb)
             P = transition_matrix(model, rng, sampler, states, limit)
             for_pair = []
@@ -209,8 +190,8 @@ def learnt_matrices(
         sampler.fix()
 
 
-def stationary(P: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The stationary law of an irreducible transition matrix, shape (n,)."""
+def stationary_distribution(P: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the stationary distribution of an irreducible transition matrix, shape (n,)."""
     n = len(P)
     A = np.vstack([P.T - np.eye(n), np.ones(n)])
     b = np.zeros(n + 1)
@@ -218,7 +199,7 @@ def stationary(P: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
 
 
-def irreducible(P: NDArray[np.float64]) -> bool:
+def is_irreducible(P: NDArray[np.float64]) -> bool:
     """Whether every state can be reached from every other."""
     from scipy.sparse.csgraph import connected_components
 
@@ -237,5 +218,5 @@ def balance_defect(P: NDArray[np.float64], pi: NDArray[np.float64]) -> float:
 
 
 def total_variation(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
-    """Half the summed absolute difference of two laws."""
+    """Half the summed absolute difference of two distributions."""
     return float(0.5 * np.abs(p - q).sum())

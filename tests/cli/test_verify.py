@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli.config import choice, load
+from splitmerge_cli.config import component
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.verify import command
 from splitmerge_cli.verify.cases import small_case
@@ -136,19 +136,20 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
 
     from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.models.bernoulli import Bernoulli
+    from splitmerge_cli.runs.datasets import build_sampler
     from splitmerge_cli.verify import explain
     from splitmerge_cli.verify.proposals import proposals
-    from splitmerge_cli.verify.transitions import balance_defect, build_sampler
+    from splitmerge_cli.verify.transitions import balance_defect
 
     case = small_case(Bernoulli)
-    given = choice("sampler", name)
-    built = build_sampler(case.model, Rng(0), given, load(given["_target_"]).small_options(case.model))
+    sampler = component("sampler", name)
+    built = build_sampler(sampler.with_options(**sampler.target.small_options(case.model)), case.model, Rng(0))
     made = proposals(case.model, built.rng, built, case.states)
-    assert made.named()
+    assert made.has_named_terms()
     tried = 0
     for term, counts in zip(made.terms, made.counted, strict=True):
         P = made.matrix(omit=(term,))
-        if not counts or not made.factor(term) or balance_defect(P, case.pi) < 1e-10:
+        if not counts or not made.is_factor(term) or balance_defect(P, case.pi) < 1e-10:
             continue
         t = made.terms.index(term)
         less = replace(
@@ -302,9 +303,9 @@ def test_forms_that_do_not_serve_say_why(smcmc) -> None:
 
 def test_two_draws_of_the_tables_are_checked() -> None:
     """Each is a kernel of its own; a seed that is given is the only one."""
-    case, given = small_case(Gaussian), choice("sampler", "lshsm")
-    small = load(given["_target_"]).small_options(case.model)
-    two = kernel_of(case, given, small)
+    case, sampler = small_case(Gaussian), component("sampler", "lshsm")
+    small = sampler.with_options(**sampler.target.small_options(case.model))
+    two = kernel_of(case, small)
     assert len(two.matrices) == 2
     assert abs(two.matrices[0] - two.matrices[1]).max() > 1e-3
-    assert len(kernel_of(case, given, small | {"tables_seed": 5}).matrices) == 1
+    assert len(kernel_of(case, small.with_options(tables_seed=5), ("tables_seed",)).matrices) == 1

@@ -1,5 +1,6 @@
-"""What the exact tests go through: every sampler of conf/sampler in all its forms, every small case, which go together,
-and what is checked of each. A new sampler's file and configuration, or a new model's case, are found by themselves.
+"""Samplers and small cases of the exact tests: every sampler of conf/sampler in all its forms, and which go together.
+
+A new sampler's file and configuration, or a new model's case, are found by themselves.
 """
 
 from collections.abc import Iterator
@@ -115,22 +116,22 @@ def _changes(sampler: type[Sampler], base: dict[str, Any]) -> Iterator[dict[str,
 SAMPLERS = _forms()
 
 
-def learns(name: str) -> bool:
-    """Whether a sampler learns from other chains: a kernel for each pair of partitions and of items."""
+def is_adaptive(name: str) -> bool:
+    """Whether a sampler learns from other chains, so that it has a kernel for each pair of partitions and of items."""
     return hasattr(SAMPLERS[name].sampler, "fix")
 
 
 @cache
-def listed(case_name: str) -> bool:
+def has_listed_states(case_name: str) -> bool:
     """Whether the states of a case can be listed: all but the partition is from a finite set, or held."""
     model = case_of(case_name).model
     return not isinstance(model, Weighted) and (model.conjugate or len(case_of(case_name).states[0]) == 3)
 
 
-def supported(case_name: str, name: str) -> bool:
+def is_supported(case_name: str, name: str) -> bool:
     """Whether a sampler has a transition matrix on a case."""
     case, form = case_of(case_name), SAMPLERS[name]
-    if not listed(case_name) or not form.sampler.supports(case.model)[0]:
+    if not has_listed_states(case_name) or not form.sampler.supports(case.model)[0]:
         return False
     if form.sampler.DRAWS_FROM_CONTINUUM:
         # on a finite base measure it has one: test_subcluster.py, test_partially_collapsed.py
@@ -146,14 +147,17 @@ def supported(case_name: str, name: str) -> bool:
 
 def pairs(learning: bool = False) -> list[tuple[str, str]]:
     """Every case with every form of every sampler that has a matrix there."""
-    return [(c, s) for c in CASES for s in SAMPLERS if learns(s) == learning and supported(c, s)]
+    return [(c, s) for c in CASES for s in SAMPLERS if is_adaptive(s) == learning and is_supported(c, s)]
 
 
 def check_terms(found: Enumeration, least: float = 1e-9) -> None:
-    """The matrix from the proposals is that of the decisions as they are made; the terms are, negated, those of the
-    inverse; every mutant, a term left out or turned round, is off balance by `least`."""
+    """Check the proposals, terms and mutants of a sampler.
+
+    The matrix from the proposals is that of the decisions as they are made; the terms are, negated, those of the
+    inverse; every mutant, a term left out or turned round, is off balance by `least`.
+    """
     made = found.proposals
-    assert made.named()
+    assert made.has_named_terms()
     np.testing.assert_allclose(made.matrix(), found.matrix, atol=1e-12)
     assert round_trip_defect(made) < 1e-8
     for mutant, P in made.mutants().items():

@@ -1,7 +1,7 @@
 """The exact joint kernel of two coupled chains, by enumeration of all execution paths of a coupled step.
 
-From it: whether both margins are the transition matrix, whether equal states stay equal, the exact law of the meeting
-time, and the exact bound of the total variation distance beside the distance itself.
+From it: whether both margins are the transition matrix, whether equal states stay equal, the exact distribution of the
+meeting time, and the exact bound of the total variation distance beside the distance itself.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ class JointKernel:
         same = np.einsum("aaij->aij", self.J)
         return float((same.sum(axis=(1, 2)) - np.einsum("aii->a", same)).max())
 
-    def meeting_law(self, start: NDArray[np.float64], lag: int, longest: int) -> NDArray[np.float64]:
-        """Law of the meeting time.
+    def meeting_distribution(self, start: NDArray[np.float64], lag: int, longest: int) -> NDArray[np.float64]:
+        """Distribution of the meeting time.
 
         Parameters
         ----------
         start : ndarray of float, shape (n,)
-            Law of the start state of each chain.
+            Distribution of the start state of each chain.
         lag : int
         longest : int
 
@@ -69,21 +69,21 @@ class JointKernel:
         """
         ahead = start @ np.linalg.matrix_power(self.P, lag)
         pair = np.outer(ahead, start)
-        law = np.zeros(longest + 1)
+        distribution = np.zeros(longest + 1)
         for t in range(lag, longest + 1):
             met = np.einsum("aa->a", pair)
-            law[t] = met.sum()
+            distribution[t] = met.sum()
             pair = pair.copy()
             np.fill_diagonal(pair, 0.0)
             pair = np.einsum("ab,abij->ij", pair, self.J)
-        return law
+        return distribution
 
 
-def bound_of(law: NDArray[np.float64], lag: int, t: int) -> float:
-    """E max(0, ceil((tau - lag - t) / lag)): what bounds the total variation distance after t iterations from the
-    target (Biswas, Jacob and Vanetti 2019, theorem 2.5)."""
-    tau = np.arange(len(law))
-    return float(law @ np.maximum(0, -(-(tau - lag - t) // lag)))
+def total_variation_bound(meeting: NDArray[np.float64], lag: int, t: int) -> float:
+    """E max(0, ceil((tau - lag - t) / lag)), a bound of the total variation distance to the target after t iterations
+    (Biswas, Jacob and Vanetti 2019, theorem 2.5)."""
+    tau = np.arange(len(meeting))
+    return float(meeting @ np.maximum(0, -(-(tau - lag - t) // lag)))
 
 
 def joint_kernel(

@@ -18,15 +18,15 @@ from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.srm import SRM
-from splitmerge_cli.verify.cases import learning_frequencies, small_case
+from splitmerge_cli.verify.cases import adaptive_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
+    adaptive_matrices,
     balance_defect,
     disagreements,
-    example_pasts,
-    irreducible,
-    learnt_matrices,
+    example_histories,
+    is_irreducible,
     stationarity_defect,
-    stationary,
+    stationary_distribution,
     total_variation,
     transition_matrix,
 )
@@ -76,7 +76,7 @@ def test_some_phis(case_name, name):
     """Every learning sampler of conf/sampler on every small case: reversible, its terms, its mutants."""
     case, form = case_of(case_name), SAMPLERS[name]
     rng = np.random.default_rng(4)
-    for history in example_pasts(case.states, 4, seed=3):
+    for history in example_histories(case.states, 4, seed=3):
         differ = disagreements(history)
         i, j = differ[rng.integers(len(differ))]
         for pair in ((i, j), (j, i)):
@@ -93,7 +93,7 @@ def test_some_phis_of_six_nodes(name):
     case = small_case(IRM, 6, 2, {"beta1": 0.6})
     sampler = adaptive(case, name)
     rng = np.random.default_rng(4)
-    for history in example_pasts(case.states, 2, seed=3):
+    for history in example_histories(case.states, 2, seed=3):
         differ = disagreements(history)
         assert balance_defect(fixed_matrix(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
 
@@ -103,7 +103,7 @@ def test_the_pair_is_uniform_over_disagreements(name):
     """The matrix with the pair drawn is the mean of those for each pair, either way round."""
     case = build("irm-uneven")
     sampler = adaptive(case, name)
-    for history in example_pasts(case.states, 5, seed=1):
+    for history in example_histories(case.states, 5, seed=1):
         pairs = [pair for i, j in disagreements(history) for pair in ((i, j), (j, i))]
         mean = np.mean([fixed_matrix(case, sampler, history, pair) for pair in pairs], axis=0)
         np.testing.assert_allclose(fixed_matrix(case, sampler, history, ()), mean, atol=1e-14)
@@ -130,7 +130,7 @@ FACTORS = {"arm": {"target", "forward", "reverse"}, "bsm": {"target", "allocatio
 def test_mutants_leave_the_posterior(name, case_name):
     case = build(case_name)
     sampler = adaptive(case, name)
-    history = example_pasts(case.states, 1)[0]
+    history = example_histories(case.states, 1)[0]
     sampler.fix(*history, *disagreements(history)[0])
     mutants = Enumeration(case, sampler).proposals.mutants()
     assert {term for _, term in mutants} == FACTORS["bsm" if name.startswith("bsm") else "arm"]
@@ -162,9 +162,8 @@ def test_as_printed_bsm_is_biased(t, defect, distance):
         for pair in disagreements((z, one))
     ]
     assert max(found) == pytest.approx(defect, abs=1e-4)
-    assert total_variation(stationary(fixed_matrix(case, sampler, history, ())), case.pi) == pytest.approx(
-        distance, abs=1e-4
-    )
+    P = fixed_matrix(case, sampler, history, ())
+    assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(distance, abs=1e-4)
 
 
 def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
@@ -187,9 +186,9 @@ def test_nothing_to_learn_from_is_null(name):
 def test_learnt_matrices_are_those_of_the_fixed_sampler():
     case = build("irm")
     sampler = adaptive(case, "arm")
-    pasts = example_pasts(case.states, 3)
+    histories = example_histories(case.states, 3)
     for history, (P, for_pair) in zip(
-        pasts, learnt_matrices(case.model, sampler.rng, sampler, case.states, pasts), strict=True
+        histories, adaptive_matrices(case.model, sampler.rng, sampler, case.states, histories), strict=True
     ):
         assert stationarity_defect(P, case.pi) < 1e-15
         assert len(for_pair) == len(disagreements(history))
@@ -201,18 +200,18 @@ def test_learnt_matrices_are_those_of_the_fixed_sampler():
     )
 
 
-def test_example_pasts():
+def test_example_histories():
     states = build("irm").states
-    pasts = example_pasts(states, 8)
-    assert len(pasts) == 8
-    assert [z.tolist() for z in pasts[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
-    assert len(disagreements(pasts[0])) == 6
-    assert [z.tolist() for z in pasts[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
-    assert disagreements(pasts[1]) == [(0, 1), (0, 2), (0, 3)]
-    assert all(disagreements(history) for history in pasts)
+    histories = example_histories(states, 8)
+    assert len(histories) == 8
+    assert [z.tolist() for z in histories[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
+    assert len(disagreements(histories[0])) == 6
+    assert [z.tolist() for z in histories[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
+    assert disagreements(histories[1]) == [(0, 1), (0, 2), (0, 3)]
+    assert all(disagreements(history) for history in histories)
     two = small_case(IRM, 2, 0, {}).states
-    assert len(example_pasts(two, 8)) == 1
-    assert example_pasts(small_case(IRM, 1, 0, {}).states, 8) == []
+    assert len(example_histories(two, 8)) == 1
+    assert example_histories(small_case(IRM, 1, 0, {}).states, 8) == []
 
 
 @pytest.mark.parametrize("sampler_class", [ARM, BSM, SRM])
@@ -248,7 +247,7 @@ def test_learning_chains_sample_the_posterior(name, case_name, adaptation):
             samplers.append(Gibbs(model, rng, scan="site"))
         return samplers, Gibbs(model, rng)
 
-    frequencies, noise = learning_frequencies(case, chain, 100_000, discard=200)
+    frequencies, noise = adaptive_frequencies(case, chain, 100_000, discard=200)
     assert noise < 0.03
     assert total_variation(frequencies, case.pi) < 3 * noise
 
@@ -261,7 +260,7 @@ def test_frequencies_see_a_biased_learner():
         sampler.omit("reverse")
         return [sampler], Gibbs(model, rng)
 
-    frequencies, noise = learning_frequencies(case, chain, 100_000, discard=200)
+    frequencies, noise = adaptive_frequencies(case, chain, 100_000, discard=200)
     assert total_variation(frequencies, case.pi) > 10 * noise
 
 
@@ -308,5 +307,5 @@ def test_all_pairs_of_items_can_be_split_and_merged():
     """Every state is reached from every other by arm alone, with one history that disagrees on all pairs."""
     for case_name, name in itertools.product(("irm", "irm-five"), ("arm", "sarm", "bsm-0")):
         case = build(case_name)
-        history = example_pasts(case.states, 1)[0]
-        assert irreducible(fixed_matrix(case, adaptive(case, name), history, ()))
+        history = example_histories(case.states, 1)[0]
+        assert is_irreducible(fixed_matrix(case, adaptive(case, name), history, ()))

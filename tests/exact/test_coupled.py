@@ -9,8 +9,8 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, learns, supported
-from joint_kernels import JointKernel, bound_of, joint_kernel
+from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, is_adaptive, is_supported
+from joint_kernels import JointKernel, joint_kernel, total_variation_bound
 from scipy.stats import chisquare, ks_2samp
 
 from splitmerge_cli.core.coupled import CoupledChains
@@ -52,7 +52,7 @@ def make_sampler(name: str, model: Model, rng: Rng) -> Sampler:
 
 def coupling(case_name: str, name: str) -> bool:
     """Whether a sampler couples on a case."""
-    if not supported(case_name, name) or learns(name):
+    if not is_supported(case_name, name) or is_adaptive(name):
         return False
     return make_sampler(name, case_of(case_name).model, Rng(0)).couples()[0]
 
@@ -63,7 +63,7 @@ def check(kernel: JointKernel, lag: int = 1) -> None:
     assert kernel.parting < TOLERANCE
     n = len(kernel.P)
     for start in (np.eye(n)[0], np.full(n, 1 / n)):
-        distribution = kernel.meeting_law(start, lag, 400)
+        distribution = kernel.meeting_distribution(start, lag, 400)
         if distribution.sum() < 1 - 1e-9:
             # a kernel that is not irreducible, or slow: nothing is known of the bound
             continue
@@ -71,7 +71,7 @@ def check(kernel: JointKernel, lag: int = 1) -> None:
         limit = start @ np.linalg.matrix_power(kernel.P, 5000)
         now = start
         for t in range(60):
-            assert total_variation(now, limit) <= bound_of(distribution, lag, t) + 1e-9, t
+            assert total_variation(now, limit) <= total_variation_bound(distribution, lag, t) + 1e-9, t
             now = now @ kernel.P
 
 
@@ -131,7 +131,7 @@ def test_five_items(case_name: str, name: str) -> None:
 @pytest.mark.parametrize("name", ["gibbs", "dyadic-allocation=sams", "sdds"])
 def test_simulated_meeting_times_have_the_exact_distribution(name: str) -> None:
     case, lag = of_size("bernoulli", 4), 2
-    distribution = joint_kernel(case.build, partial(make_sampler, name), case.states).meeting_law(
+    distribution = joint_kernel(case.build, partial(make_sampler, name), case.states).meeting_distribution(
         np.eye(15)[0], lag, 600
     )
     assert distribution.sum() > 1 - 1e-9

@@ -20,9 +20,9 @@ from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import (
     balance_defect,
-    irreducible,
+    is_irreducible,
     stationarity_defect,
-    stationary,
+    stationary_distribution,
     total_variation,
     transition_matrix,
 )
@@ -82,7 +82,7 @@ def test_exact(proposal, reading, case_name, shape):
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert stationarity_defect(P, case.pi) < 1e-12
     assert balance_defect(P, case.pi) < 1e-12
-    assert irreducible(P) == connects(sampler.tables, case.model.N)
+    assert is_irreducible(P) == connects(sampler.tables, case.model.N)
 
 
 def test_the_shapes_tried_connect_and_do_not():
@@ -99,7 +99,7 @@ def test_exact_without_a_centre(proposal, reading, centre):
     sampler = sampler_on(case, proposal, reading, (1, 2, 5), centre=centre)
     P = matrix(case, sampler)
     assert balance_defect(P, case.pi) < 1e-12
-    assert irreducible(P) == connects(sampler.tables, 4)
+    assert is_irreducible(P) == connects(sampler.tables, 4)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
@@ -108,7 +108,7 @@ def test_exact_on_one_two_and_three_items(proposal, reading, size):
     case = small_case(Gaussian, size, 2)
     P = matrix(case, sampler_on(case, proposal, reading, (1, 1, 0)))
     assert balance_defect(P, case.pi) < 1e-12
-    assert irreducible(P)
+    assert is_irreducible(P)
     if size == 1:
         np.testing.assert_array_equal(P, [[1.0]])
 
@@ -177,7 +177,7 @@ def test_as_printed_is_biased(case_name, reading):
     """Equations 3 to 6 as printed."""
     case = build(case_name)
     P = matrix(case, sampler_on(case, "sums", reading, mode="as_printed"))
-    assert 0.02 < total_variation(stationary(P), case.pi) < 0.6
+    assert 0.02 < total_variation(stationary_distribution(P), case.pi) < 0.6
 
 
 def lss_sampler(case, reading, shape=(1, 2, 0), **options):
@@ -204,9 +204,9 @@ def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted
     printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="as_printed"))
     P = matrix(case, lss_sampler(case, reading, shape))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert irreducible(P)
-    assert total_variation(stationary(P), case.pi) == pytest.approx(predicted, abs=1e-3)
-    assert total_variation(stationary(printed), case.pi) < 0.1
+    assert is_irreducible(P)
+    assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(predicted, abs=1e-3)
+    assert total_variation(stationary_distribution(printed), case.pi) < 0.1
 
 
 def test_the_sampled_likelihood_is_that_of_the_tables_drawn():

@@ -29,7 +29,7 @@ from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,
-    example_pasts,
+    example_histories,
     stationarity_defect,
     transition_matrix,
 )
@@ -113,7 +113,7 @@ def test_learners(model_class, name, prior):
     case = build(model_class, prior)
     sampler_class, given = LEARNERS[name]
     sampler = sampler_class(case.model, Rng(0), **given)
-    for history in example_pasts(case.states, 6):
+    for history in example_histories(case.states, 6):
         for pair in disagreements(history)[:3]:
             sampler.fix(*history, *pair)
             assert balance_defect(matrix(case, sampler), case.pi) < 1e-12

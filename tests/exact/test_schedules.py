@@ -20,7 +20,7 @@ from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.schedules import iteration_matrix, sample_schedule
-from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, total_variation
+from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation
 
 # with and without empty clusters, and with parameters from a finite set
 REACHED = ("emm", "emm-partition", "emm-room", "bernoulli", "irm", "lines-conjugate-candidates")
@@ -62,7 +62,7 @@ def test_samplers_reach_every_state_where_they_have_no_invariant_in_common(case_
     for together in [*((name,) for name in named), *combinations(named, 2)]:
         union = np.any([reach[name] for name in together], axis=0)
         common = frozenset.intersection(*(left[name] for name in together))
-        assert irreducible(union) == (not common), together
+        assert is_irreducible(union) == (not common), together
 
 
 @pytest.mark.parametrize("case_name", REACHED)
@@ -93,7 +93,7 @@ def test_a_list_samples_what_is_unknown(unknown, schedule):
         assert why == "continuous"  # auxiliary components of normal clusters
     else:
         assert stationarity_defect(P, case.pi) < 1e-10
-        assert irreducible(P)
+        assert is_irreducible(P)
     distance, noise = sample_schedule(case, cfg, 20_000, seed=1)
     assert distance < 3 * noise
 

@@ -16,7 +16,7 @@ from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.finite import FiniteMixture, FiniteWeights
 from splitmerge_cli.verify.kernel import EXACT
-from splitmerge_cli.verify.transitions import irreducible, stationarity_defect, transition_matrix
+from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, transition_matrix
 
 LIMIT = 30_000_000
 # items, candidates of a parameter, whether weights have values too, options
@@ -62,7 +62,7 @@ def test_kernel_on_a_finite_base_measure(case):
     np.testing.assert_allclose(P.sum(axis=1), 1.0, atol=1e-10)
     assert stationarity_defect(P, pi) < EXACT
     # new clusters come from splits alone
-    assert irreducible(P) == (n == 1 or options["rounds"] > 0 or "pairs" in options)
+    assert is_irreducible(P) == (n == 1 or options["rounds"] > 0 or "pairs" in options)
 
 
 @pytest.mark.parametrize("seed", range(1, 4))

@@ -9,7 +9,7 @@ its name.
 import numpy as np
 import pytest
 from enumerations import Enumeration, enumeration
-from every_sampler import CASES, KEPT, MODELS, SAMPLERS, case_of, check_terms, learns, pairs, supported
+from every_sampler import CASES, KEPT, MODELS, SAMPLERS, case_of, check_terms, is_adaptive, is_supported, pairs
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -30,9 +30,9 @@ from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (
     balance_defect,
-    irreducible,
+    is_irreducible,
     stationarity_defect,
-    stationary,
+    stationary_distribution,
     total_variation,
     transition_matrix,
 )
@@ -59,7 +59,7 @@ def test_everything_is_found():
     assert {CASES[c][0] for c, _ in pairs(learning=True)} == set(MODELS) - {"HDP", "EMM"}
 
 
-@pytest.mark.parametrize("case_name", [c for c in CASES if any(supported(c, s) for s in SAMPLERS)])
+@pytest.mark.parametrize("case_name", [c for c in CASES if any(is_supported(c, s) for s in SAMPLERS)])
 def test_log_joint_is_the_enumerated_posterior(case_name):
     case = case_of(case_name)
     log_joint = []
@@ -110,7 +110,7 @@ def test_mutants_leave_the_posterior(name):
     posterior is left."""
     seen = set()
     for case_name in OF_EVERY_MODEL:
-        if supported(case_name, name):
+        if is_supported(case_name, name):
             for (_, term), P in enumerate_kernel(case_name, name).proposals.mutants().items():
                 assert stationarity_defect(P, case_of(case_name).pi) > 1e-5, (case_name, term)
                 seen.add(term)
@@ -176,8 +176,8 @@ def test_as_printed_triadic_is_biased(case_name, allocation, q_ratio, redraw):
     case = case_of(case_name)
     P = matrix(case, Triadic, beta=0.1, allocation=allocation, mode="as_printed", q_ratio=q_ratio, redraw=redraw)
     assert stationarity_defect(P, case.pi) > 1e-3
-    if irreducible(P):
-        assert 0.02 < total_variation(stationary(P), case.pi) < 0.55
+    if is_irreducible(P):
+        assert 0.02 < total_variation(stationary_distribution(P), case.pi) < 0.55
 
 
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", CANDIDATES])
@@ -205,7 +205,7 @@ def test_algorithm_8_with_parameters(m):
     case = case_of(CANDIDATES)
     P = matrix(case, Neal8, m=m, scan="site")
     assert balance_defect(P, case.pi) < 1e-12
-    assert irreducible(P)
+    assert is_irreducible(P)
     assert stationarity_defect(matrix(case, Neal8, m=1), case.pi) < 1e-12
 
 
@@ -252,8 +252,8 @@ def test_gibbs_hides_a_wrong_kernel():
     """Why kernels are tested alone: the same mutant, alone and beside a Gibbs scan."""
     case = case_of("bernoulli")
     P = matrix(case, SDDS, kernel="ssdm", mode="as_printed")
-    alone = total_variation(stationary(P), case.pi)
-    beside = total_variation(stationary(P @ matrix(case, Gibbs)), case.pi)
+    alone = total_variation(stationary_distribution(P), case.pi)
+    beside = total_variation(stationary_distribution(P @ matrix(case, Gibbs)), case.pi)
     assert alone > 0.1
     assert beside < alone / 10
 
@@ -261,7 +261,7 @@ def test_gibbs_hides_a_wrong_kernel():
 @pytest.mark.parametrize("name", ["sdds", "sdds-kernel=ssdm", "sdds-kernel=smds", "ss"])
 @pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
 def test_irreducible_alone(case_name, name):
-    assert irreducible(enumerate_kernel(case_name, name).matrix)
+    assert is_irreducible(enumerate_kernel(case_name, name).matrix)
 
 
 def random_case(seed):
@@ -297,7 +297,7 @@ def random_case(seed):
 def test_exact_on_random_cases(seed):
     case = random_case(seed)
     for name, (sampler_class, options) in SAMPLERS.items():
-        if learns(name) or name == "refresh" or sampler_class.DRAWS_FROM_CONTINUUM:
+        if is_adaptive(name) or name == "refresh" or sampler_class.DRAWS_FROM_CONTINUUM:
             continue
         if sampler_class.supports(case.model)[0]:
             assert stationarity_defect(matrix(case, sampler_class, **options), case.pi) < 1e-11, name

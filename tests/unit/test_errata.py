@@ -23,7 +23,7 @@ from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, choices, compose
 from splitmerge_cli.papers import claims, discovery, report
 from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.verify.options import checked_options
+from splitmerge_cli.verify.options import read_request
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
@@ -87,7 +87,7 @@ def test_commands_are_known(command: str) -> None:
     if name == "reproduce":
         assert rest and set(rest) <= set(discovery.figures())
     elif name == "verify":
-        assert checked_options(dict(word.split("=", 1) for word in rest if word != "--all"), [])["samplers"]
+        assert read_request(dict(word.split("=", 1) for word in rest if word != "--all"), []).samplers
     elif name == "run":
         compose(rest)
     else:

@@ -26,7 +26,7 @@ from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
 from splitmerge_cli.verify.proposals import allocation_steps
-from splitmerge_cli.verify.transitions import stationary, total_variation
+from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 
 Matrix = NDArray[np.float64]
 
@@ -63,7 +63,7 @@ def gibbs_distance(tokens: list[int], vocabulary: int, alpha: float, with_itself
         [marginal([t for t, c in zip(tokens, z, strict=True) if c == k], vocabulary, alpha) for k in (0, 1)]
         for z in states
     ]
-    return total_variation(stationary(scan), normalise(np.log(g).sum(axis=1)))
+    return total_variation(stationary_distribution(scan), normalise(np.log(g).sum(axis=1)))
 
 
 def test_gibbs_counts_with_the_mention_itself() -> None:
@@ -195,7 +195,8 @@ def test_a_block_of_its_own_offered_twice() -> None:
     far = []
     for offers in (1, 2):
         each = updates(offers)
-        far.append([total_variation(stationary(P), exact) for P in (np.linalg.multi_dot(each), np.mean(each, axis=0))])
+        kernels = np.linalg.multi_dot(each), np.mean(each, axis=0)
+        far.append([total_variation(stationary_distribution(P), exact) for P in kernels])
     print_result(f"total variation {far[1][0]:.3f} (scan), {far[1][1]:.3f} (random node)")
     assert max(far[0]) < 1e-12 and far[1] == pytest.approx([0.081, 0.086], abs=5e-4)
 
@@ -269,7 +270,7 @@ def test_triadic_without_a_factor(term: str, distance: float) -> None:
     """beta of equation 12, which lines 11 and 13 do not reach; the factor 3/2 or 2/3 of the item that is dropped."""
     case = small_case(Bernoulli, 4, 0)
     kernel = Enumeration(case, Triadic(case.model, Rng(0), beta=0.1, allocation="sams"))
-    exact, without = (stationary(kernel.proposals.matrix(omit=omit)) for omit in ([], [term]))
+    exact, without = (stationary_distribution(kernel.proposals.matrix(omit=omit)) for omit in ([], [term]))
     found = total_variation(without, case.pi)
     print_result(f"without {term}: total variation {found:.3f}")
     assert total_variation(exact, case.pi) < 1e-12 and found == pytest.approx(distance, abs=6e-4)

@@ -356,22 +356,22 @@ def test_table2_and_fig6b_and_fig4(mixtures):
 def move():
     spec = compose(["experiment=arm-fig1"])
     model = arm_exact._model(spec, arm_exact._dataset(spec))
-    return plates.example(model, spec.samplers[0].values, spec.seed)
+    return plates.find_example(model, spec.samplers[0], spec.seed)
 
 
 def test_the_move_shows_all_plates_and_is_undone(move):
     forth, back = move
     assert [name for name, _ in forth.plates] == ["state", "refinement", "launch", "blocks", "singles"]
-    assert plates.shows_all(forth) and forth.pair == back.pair
-    assert plates.same(forth.plate("singles"), back.plate("state"))
-    assert plates.same(back.plate("singles"), forth.plate("state"))
+    assert plates.has_all_plates(forth) and forth.pair == back.pair
+    assert plates.is_same_partition(forth.plate("singles"), back.plate("state"))
+    assert plates.is_same_partition(back.plate("singles"), forth.plate("state"))
     i, j = forth.pair
     launch = forth.plate("launch")
     assert launch[i] != launch[j] and min(launch[i], launch[j]) >= 0
     # what is out is inside, and outside nothing has moved yet
     inside = forth.plate("refinement") >= 0
     assert (inside[launch < 0]).all()
-    assert plates.same(launch[~inside], forth.plate("state")[~inside])
+    assert plates.is_same_partition(launch[~inside], forth.plate("state")[~inside])
     # a block goes as a whole
     refinement, placed = forth.plate("refinement"), forth.plate("blocks")
     for block in set(refinement[inside].tolist()):

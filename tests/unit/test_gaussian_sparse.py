@@ -23,7 +23,7 @@ from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
-from splitmerge_cli.verify.transitions import balance_defect, irreducible, stationarity_defect, transition_matrix
+from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect, transition_matrix
 
 
 def signs(shape, share, seed, scale=1.0):
@@ -392,7 +392,7 @@ def test_transition_matrix(name, sampler, covariance, prior):
     if sampler != "gibbs":
         assert balance_defect(P, pi) < 1e-12
     if not sampler.startswith("lshsm"):
-        assert irreducible(P)
+        assert is_irreducible(P)
 
 
 # ---- What is kept, what is rejected

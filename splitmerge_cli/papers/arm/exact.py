@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config import RunSpecification, component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.plates import Move, example, option_probabilities, proposal_probability
+from splitmerge_cli.verify.plates import Move, find_example, option_probabilities, proposal_probability
 
 
 def _dataset(spec: RunSpecification) -> Dataset:
@@ -39,7 +39,7 @@ def plates(spec: RunSpecification) -> pd.DataFrame:
         Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i,
         j, log_ratio.
     """
-    forth, back = example(_model(spec, _dataset(spec)), spec.samplers[0].values, spec.seed)
+    forth, back = find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
@@ -107,8 +107,7 @@ def paths(spec: RunSpecification) -> pd.DataFrame:
             p = option_probabilities(model, options)[list(options).index(end)]
             rows.append((panel, path, number, item + 1, _text(state), _text(end), float(p)))
             state = end
-    split = {"name": "sarm", "_target_": "splitmerge_cli.samplers.arm.ARM", "variant": "sarm"}
-    p = proposal_probability(_model(spec, dataset), split, *FOUR, (0, 1))
+    p = proposal_probability(_model(spec, dataset), component("sampler", "sarm"), *FOUR, (0, 1))
     rows.append(("b", "compiled", 1, 0, _text(FOUR[0][0]), _text(FOUR[1]), p))
     return pd.DataFrame(rows, columns=["panel", "path", "step", "item", "start", "end", "probability"])
 

@@ -79,7 +79,7 @@ def proposals(spec: RunSpecification) -> pd.DataFrame:
     tables = []
     for state in STATES:
         labels = tuple(int(label) for label in state)
-        table = proposal_table(model, spec.samplers[0].values, (labels, max(labels) + 1))
+        table = proposal_table(model, spec.samplers[0], (labels, max(labels) + 1))
         table["target"] = [words(target) for target, _ in table["target_state"]]
         sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
         sums["probability"] /= sums.groupby("move")["probability"].transform("sum")
