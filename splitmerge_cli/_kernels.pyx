@@ -32,7 +32,7 @@ cdef Py_ssize_t full_scan(Model model, Rng rng, Py_ssize_t first, Py_ssize_t n) 
         return model.own_scan(rng, first, n)
     model.begin_scan()
     for i in range(first, first + n):
-        if rng.halted:
+        if rng.is_halted:
             break
         model.scan(i)
         k = draw_label(model, rng, i)
@@ -181,7 +181,7 @@ cdef double restricted_scan(Model model, Rng rng, const int32_t *items, Py_ssize
     if target == NULL:
         rng.begin_items(RESTRICTED, items, n, -1)
     for t in range(n):
-        if rng.halted:
+        if rng.is_halted:
             break
         i = items[t]
         own = a if in_a[t] else b

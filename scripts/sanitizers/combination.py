@@ -156,7 +156,7 @@ def _run_together(case: Case) -> list[dict[str, np.ndarray]]:
     def advance_until_halted(chain: Any) -> None:
         # between two iterations it ends without one
         with contextlib.suppress(Halted):
-            while not chain.rng.halted:
+            while not chain.rng.is_halted:
                 chain.advance(1000)
 
     chains = _chains(case)
@@ -244,7 +244,7 @@ def _shard_moves(case: Case) -> list[Any]:
     found = []
     for ends in ([len(values)], [len(values) // 2, len(values) // 2, len(values)]):
         parts = [values[a:b].astype(float) for a, b in itertools.pairwise([0, *ends])]
-        columns = Columns.join([Columns.of(part) for part in parts])
+        columns = Columns.join([Columns.from_rows(part) for part in parts])
         columns = columns.with_types(tuple(column.type for column in given.types or ()))
         shards = [
             ShardItems(sharded_by.build_shard(part.copy(), columns, **params), end - len(part), len(values), 8, THREADS)

@@ -54,7 +54,7 @@ def option_rows(group: str, name: str) -> list[OptionRow]:
     rows = []
     for key, default in given.items():
         if option := listed.get(key):
-            expected, said = option.wanted, option.help
+            expected, said = option.expected_or_null, option.help
         else:
             expected, said = _expected(default, types.get(key)), comments.get(key, "")
         rows.append(OptionRow(f"{group}.{key}", show(default), expected, said))

@@ -243,4 +243,4 @@ def _read(key: str, option: Option, value: Any) -> Any:
     try:
         return option.convert(value)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ConfigError(f"{key}={show(value)}: expected {option.wanted}") from error
+        raise ConfigError(f"{key}={show(value)}: expected {option.expected_or_null}") from error

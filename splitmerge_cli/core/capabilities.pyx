@@ -61,8 +61,8 @@ cdef class Weighted(Model):
         free(self.log_beta)
 
     cdef bint divide(self, Rng rng, Py_ssize_t c, Py_ssize_t a, double p, double q) noexcept nogil:
-        """Give scratch columns a and a + 1 the shares u and 1 - u of the weight of cluster c, u ~ Beta(p, q); False if
-        one of them got nothing."""
+        """Divide the weight of cluster c: scratch column a gets the share u ~ Beta(p, q), a + 1 the rest. False if
+        one of them gets nothing."""
         return True
 
     cdef void set_weight(self, Py_ssize_t k, double log_beta) noexcept nogil:
@@ -162,7 +162,7 @@ cdef class Shards(Capability):
 
     @classmethod
     def build_shard(cls, values, columns, **params):
-        """Return the model of some rows of a table, whose statistics are those of the other rows' models.
+        """Return the model for some rows; statistics of such models add up to those of all rows.
 
         Parameters
         ----------
@@ -182,7 +182,7 @@ cdef class Shards(Capability):
 
     @classmethod
     def build_whole(cls, columns, packed, **params):
-        """Return the model of the clusters of a table whose rows are in shards: it holds no items.
+        """Return the model that has the clusters of a table and no items: the rows are in shards.
 
         Parameters
         ----------

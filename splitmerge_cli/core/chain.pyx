@@ -74,7 +74,7 @@ cdef int descending(const void *a, const void *b) noexcept nogil:
     return (<const int32_t *> b)[0] - (<const int32_t *> a)[0]
 
 
-cdef inline double now() noexcept nogil:
+cdef inline double read_clock() noexcept nogil:
     cdef timespec t
     clock_gettime(CLOCK_MONOTONIC, &t)
     return t.tv_sec + 1e-9 * t.tv_nsec
@@ -431,20 +431,20 @@ cdef class Chain:
         cdef void *sampler
         cdef double start = 0.0, end
         if self.iteration < self.warmup:
-            start = now() if self.timing else 0.0
+            start = read_clock() if self.timing else 0.0
             STEP(<void *> self.warmer)
             if self.timing:
-                self.book(<void *> self.warmer, now() - start)
+                self.book(<void *> self.warmer, read_clock() - start)
             return 0
         if self.n_drawn:
             drawn = self.rng.draw_categorical(self.weights, self.n_drawn)
         if self.timing:
-            start = now()
+            start = read_clock()
         for t in range(max(self.n_drawn - 1, 0), self.n_steps):
             sampler = self.steps[drawn if t < self.n_drawn else t]
             STEP(sampler)
             if self.timing:
-                end = now()
+                end = read_clock()
                 self.book(sampler, end - start)
                 start = end
         return 0
@@ -481,10 +481,10 @@ cdef class Chain:
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Rows out = Rows(self, iterations)
         cdef int64_t last = self.iteration + iterations
-        cdef double began = now()
+        cdef double began = read_clock()
         with nogil:
             while not (self.begun and (self.iteration >= last or self.full(out) or self.seconds >= budget
-                                       or now() - began >= wall or self.stopping)):
+                                       or read_clock() - began >= wall or self.stopping)):
                 self.iterate(out)
         return out.collect()
 
@@ -499,7 +499,7 @@ cdef class Chain:
         cdef Py_ssize_t row = out.rows
         if self.begun:
             self.one_iteration()
-            if self.rng.halted:
+            if self.rng.is_halted:
                 raise Halted
             self.iteration += 1
         self.begun = True
@@ -543,7 +543,7 @@ cdef class Chain:
         return 0
 
     def moves(self):
-        """list of dict: move, proposed, accepted, null, seconds of every sampler of the chain, since it began.
+        """list of dict: move, proposed, accepted, null, seconds, for every sampler since the chain began.
 
         A sampler that stands in the schedule more than once is counted once.
         """
@@ -699,7 +699,7 @@ cdef class Together:
         self.row = <void **> doubles(self.S)
         for s in range(self.S):
             self.chain[s], self.row[s] = <void *> self.chains[s], <void *> self.rows[s]
-        self.rounds, self.budget, self.wall, self.began = iterations, budget, wall, now()
+        self.rounds, self.budget, self.wall, self.began = iterations, budget, wall, read_clock()
         self.meeting.threads = <int> self.threads
         # the start is a round of its own
         self.rounds += not (<Chain> self.chains[0]).begun
@@ -710,7 +710,7 @@ cdef class Together:
         free(self.row)
 
     cdef void settle(self) noexcept nogil:
-        """Whether there is a further round: the same for all."""
+        """Decide for all chains whether there is a further round."""
         cdef Py_ssize_t s
         cdef double seconds = 0.0
         cdef bint full = False
@@ -718,7 +718,7 @@ cdef class Together:
             seconds += SECONDS(self.chain[s])
             full |= FULL(self.chain[s], self.row[s]) or STOPPING(self.chain[s])
         self.stop = (self.made >= self.rounds or full
-                     or (self.made > 0 and (seconds >= self.budget * self.S or now() - self.began >= self.wall)))
+                     or (self.made > 0 and (seconds >= self.budget * self.S or read_clock() - self.began >= self.wall)))
 
     def work(self, Py_ssize_t worker):
         """Make the rounds of chains worker, worker + threads, ..."""
@@ -756,7 +756,7 @@ cdef class Together:
 
 
 def advance_together(chains, int64_t iterations, double budget=INFINITY, double wall=INFINITY, Py_ssize_t workers=1):
-    """Run chains that learn from each other at most that many more iterations, in rounds of one iteration each.
+    """Run chains of adaptive samplers at most that many more iterations, in rounds of one iteration each.
 
     Parameters
     ----------

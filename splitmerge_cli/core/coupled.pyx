@@ -307,7 +307,7 @@ cdef class CoupledChains:
                 when[0] = 0
                 n = 1
                 self.add_together()
-            while self.iteration < last and not (until_met and self.meeting >= 0) and not self.rng.halted:
+            while self.iteration < last and not (until_met and self.meeting >= 0) and not self.rng.is_halted:
                 self.iterate()
                 when[n] = self.iteration
                 self.record(&rows[n, 0, 0])
@@ -395,7 +395,7 @@ cdef class CoupledChains:
 
     @property
     def distance(self):
-        """float: share of the pairs of items that are together in one of the chains alone."""
+        """float: share of all item pairs that only one chain has together."""
         cdef Py_ssize_t t, n = self.count_common(), k
         cdef double apart = 0.0, N = self.x.N
         for k in range(self.x.K):

@@ -1,15 +1,15 @@
-"""The history that samplers learn from: partitions of the chains of a run (Herlau et al. 2014, section 2.4).
+"""The history of adaptive samplers: partitions of the chains of a run (Herlau et al. 2014, section 2.4).
 
-From two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts, a move is made. Which
-two:
+A move is made from two of them, z_a and z_b, and a pair of items that one of the two joins and the other parts. The
+option `adaptation` says which two:
 
     paper        z_a from the chain's own later half, z_b from that of all chains: at iteration t + 1 the states
-                 floor(t/2), ..., t. The window grows: the law of a chain is right in the limit (diminishing
-                 adaptation).
+                 floor(t/2), ..., t. The window grows: the distribution of a chain is right in the limit
+                 (diminishing adaptation).
     frozen       the same while t <= freeze, then always the window of t = freeze: from there on the kernel is fixed,
                  and exact. The iterations before are burn-in.
     population   the present states of two other chains, the chains being updated one after the other: exact at any t,
-                 for the joint law of all chains.
+                 for the joint distribution of all chains.
 
 Labels are kept in 1, 2 or 4 bytes each, and what no window reaches any more is dropped: S T n / 2 bytes for S chains of
 T iterations with up to 256 clusters.
@@ -348,7 +348,7 @@ cdef class AdaptiveProposal:
         return a, b
 
     cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
-        """Draw z_a, z_b and the pair; False when there are none."""
+        """Draw z_a, z_b and the pair; False without two that differ."""
         if not self.fixed and not self.draw_partitions(rng):
             return False
         if self.fixed and self.fixed_i >= 0:

@@ -32,6 +32,6 @@ def say(bytes words not None):
     interrupt_say(words, len(words))
 
 
-def seen():
+def has_signal():
     """bool: whether one of the signals came."""
     return interrupt_seen != 0

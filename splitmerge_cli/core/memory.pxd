@@ -1,7 +1,7 @@
 # Zeroed, aligned memory of the compiled classes.
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 
-cdef void *aligned(Py_ssize_t n, size_t size) except NULL
+cdef void *allocate_aligned(Py_ssize_t n, size_t size) except NULL
 cdef double *doubles(Py_ssize_t n) except NULL
 cdef int32_t *ints(Py_ssize_t n) except NULL
 cdef int8_t *flags(Py_ssize_t n) except NULL

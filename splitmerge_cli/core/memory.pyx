@@ -29,8 +29,8 @@ cdef extern from *:
     int smcmc_memalign(void **out, size_t size) nogil
 
 
-cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
-    """Zeroed memory for n things of this size, on a cache-line boundary. Raises MemoryError."""
+cdef void *allocate_aligned(Py_ssize_t n, size_t size) except NULL:
+    """Allocate zeroed memory for n things of this size, on a cache-line boundary. Raises MemoryError."""
     cdef void *p = NULL
     cdef size_t nbytes
     if n < 0 or <size_t> n > (PY_SSIZE_T_MAX >> 1) // size:
@@ -43,20 +43,20 @@ cdef void *aligned(Py_ssize_t n, size_t size) except NULL:
 
 
 cdef double *doubles(Py_ssize_t n) except NULL:
-    return <double *> aligned(n, sizeof(double))
+    return <double *> allocate_aligned(n, sizeof(double))
 
 
 cdef int32_t *ints(Py_ssize_t n) except NULL:
-    return <int32_t *> aligned(n, sizeof(int32_t))
+    return <int32_t *> allocate_aligned(n, sizeof(int32_t))
 
 
 cdef int8_t *flags(Py_ssize_t n) except NULL:
-    return <int8_t *> aligned(n, 1)
+    return <int8_t *> allocate_aligned(n, 1)
 
 
 cdef void *allocate_or_abort(size_t nbytes) noexcept nogil:
-    """Aligned memory that holds anything, for moves that cannot raise: where there is none the process ends, with a
-    message. What the run has saved stays."""
+    """Allocate aligned memory that holds anything, for moves that cannot raise: without memory the process ends with a
+    message. Saved results stay."""
     cdef void *p = NULL
     if smcmc_memalign(&p, nbytes if nbytes else 64) != 0 or p == NULL:
         fprintf(stderr, "smcmc: out of memory: %zu bytes could not be allocated\n", nbytes)
@@ -70,14 +70,14 @@ cdef void release(void *p) noexcept nogil:
 
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
-    cdef void *p = aligned(new_bytes, 1)
+    cdef void *p = allocate_aligned(new_bytes, 1)
     copy_rows(p, new_bytes, old, old_bytes, 1)
     free(old)
     return p
 
 
 cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil:
-    """Copy n rows of `row_bytes` to the beginnings of n rows of `to_bytes`; nothing where there are none yet, NULL."""
+    """Copy n rows of `row_bytes` to the beginnings of n rows of `to_bytes`; nothing while `rows` is NULL."""
     cdef Py_ssize_t r
     if rows != NULL:
         for r in range(n):

@@ -177,7 +177,7 @@ cdef class Model(Partition):
         return self.log_prior(self.size, self.K, self.K)
 
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """log ratio of the priors of the state with scratch columns a, b in the place of cluster c, and of this one.
+        """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one.
 
         Where clusters have weights it is a ratio of densities in them, times that of volumes.
         """
@@ -187,7 +187,7 @@ cdef class Model(Partition):
         return self.log_prior(sizes, 2, self.K + 1) - self.log_prior(self.size + c, 1, self.K)
 
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """log ratio of the priors of the state with clusters i and j made one, and of this one.
+        """log prior ratio of a merge: the state with clusters i and j made one, over this one.
 
         A model whose clusters have weights leaves the two, counted, in scratch columns K and K + 1.
         """
@@ -379,7 +379,7 @@ cdef class Model(Partition):
             raise ValueError(reason)
 
     cdef int _start(self) except -1:
-        """All items in one cluster; where there are none, no cluster."""
+        """Put all items in one cluster; a model without items has no cluster."""
         if self.N:
             self.set_labels(np.zeros(self.N, dtype=np.int32))
         return 0

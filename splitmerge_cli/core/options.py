@@ -66,12 +66,12 @@ class Option:
 
     @property
     def expected(self) -> str:
-        """What is expected, for messages and tables."""
+        """The expected value, for messages and tables."""
         return "a value"
 
     @property
-    def wanted(self) -> str:
-        """The same, null among it where that is a value."""
+    def expected_or_null(self) -> str:
+        """The expected value, null included where the option is optional."""
         return self.expected + (" or null" if self.optional else "")
 
     def convert(self, value: Any) -> Any:
@@ -97,9 +97,9 @@ class Option:
         try:
             return self.convert(value)
         except OutOfRange as error:
-            raise ValueError(f"{group}.{self.name}={shown(value)}: {error}") from None
+            raise ValueError(f"{group}.{self.name}={format_value(value)}: {error}") from None
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{group}.{self.name}={shown(value)}: expected {self.wanted}") from None
+            raise ValueError(f"{group}.{self.name}={format_value(value)}: expected {self.expected_or_null}") from None
 
 
 class OutOfRange(ValueError):
@@ -270,7 +270,7 @@ class Numbers(Option):
 
 @dataclass(frozen=True)
 class NumbersOrGamma(Numbers):
-    """The same, or a gamma prior under which the numbers are resampled: read as float, list of float or `Gamma`.
+    """Numbers, or a gamma prior under which they are resampled: read as float, list of float or `Gamma`.
 
     Attributes
     ----------
@@ -322,12 +322,12 @@ def _number(value: Any, least: float, most: float, inside: bool = False) -> floa
     return number
 
 
-def shown(value: Any) -> str:
+def format_value(value: Any) -> str:
     """A value as a configuration has it."""
     if value is None:
         return "null"
     if isinstance(value, list | tuple):
-        return f"[{','.join(map(shown, value))}]"
+        return f"[{','.join(map(format_value, value))}]"
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
         return str(int(value))
     return str(value).lower() if isinstance(value, bool) else str(value)

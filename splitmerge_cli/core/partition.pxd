@@ -74,7 +74,7 @@ cdef class Partition:
 
     @cython.final
     cdef inline const int32_t *option_names(self, Py_ssize_t i) noexcept nogil:
-        """Names of the options of a Gibbs update of item i; NULL where clusters have no names."""
+        """Names of the clusters to which a Gibbs update may move item i; NULL where clusters have no names."""
         if self.name != NULL:
             self.name_options(i)
         return self.name

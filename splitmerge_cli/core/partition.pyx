@@ -32,7 +32,7 @@ cdef class Partition:
         self.version = 1
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
-        """Memory of the state of `n_items` items; called once by a model's constructor."""
+        """Allocate the state for `n_items` items; called once by a model's constructor."""
         self.N = n_items
         self.total = max(self.total, n_items)
         self.kmax = kmax

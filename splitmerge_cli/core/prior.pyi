@@ -1,4 +1,4 @@
-"""Types of priors of partitions (see ``prior.pyx``)."""
+"""Types of partition priors (see ``prior.pyx``)."""
 
 from typing import Any, ClassVar, Self
 

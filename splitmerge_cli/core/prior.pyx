@@ -61,7 +61,7 @@ def _log_parts(log_size):
 
 
 cdef class Prior:
-    """A prior of partitions of N items; an abstract class.
+    """A prior distribution on the partitions of N items; an abstract class.
 
     A prior's constructor calls ``set_tables``; it supplies ``log_count`` and ``new_weight``. One with hyper-parameters
     that are resampled calls ``name_hyperparameters``, keeps their present values in ``value``, and supplies
@@ -112,7 +112,7 @@ cdef class Prior:
         return NAN
 
     cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
-        """log of the weight of a cluster of n items: a draw, or without a generator what to expect.
+        """log weight of a cluster with n items: a draw, or without a generator the expected value.
 
         A prior supplies it (``draws_weights``) where f(K + 1) / f(K) is the same for all K, and g(n) is the n-th moment
         of a measure a on the positive numbers, g(n) = int w^n a(dw): then labels are independent given weights, each in
@@ -220,8 +220,8 @@ cdef class TablePrior(Prior):
         self.log_number = doubles_of(self.held.log_number)
 
     def _check_sum(self):
-        """Raise a ValueError unless the probabilities of all partitions of a few items sum to 1, at two values of the
-        hyper-parameters."""
+        """Check that all partitions of a few items have a total probability of 1, at two values of the
+        hyper-parameters; raise a ValueError unless they do."""
         for step in (0.0, 0.7):
             values = {name: from_line(prior, to_line(prior, prior.mean) + step)
                       for name, prior in self.hyperpriors.items()}
@@ -304,7 +304,7 @@ cdef class TablePrior(Prior):
         return 0
 
     def _resample(self, Rng rng, str name, sizes):
-        """Slice sampling of the density of a hyper-parameter, prior times the probability of the partition."""
+        """Update a hyper-parameter by slice sampling, its density being its prior times the partition's probability."""
         prior = self.hyperpriors[name]
 
         def log_conditional(t):

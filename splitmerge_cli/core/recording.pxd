@@ -11,7 +11,7 @@ cdef enum:                              # kinds of recorded draws
     BLOCK                               # none itself: draws for these items follow, one each
     ORDER                               # an order of items
     MARK                                # none itself: draws for a cluster follow, or the block of clusters ends
-    BETA, GAMMA, NORMAL                 # from a continuous law
+    BETA, GAMMA, NORMAL                 # from a continuous distribution
     GAMMA_OF, NORMAL_OF, LOG_NORMAL     # of a rate, or of a mean and a standard deviation
 
 
@@ -33,8 +33,8 @@ ctypedef struct draw_t:
     int32_t key                         # NAMED, OF_ITEM: the item; BLOCK: its kind; MARK: name of the cluster
     int32_t m                           # options; BLOCK and ORDER: items
     int32_t taken                       # the option taken
-    double total                        # sum of the weights; of a continuous law the value drawn
-    Py_ssize_t weights                  # where they begin; -1: all alike. Parameters of a continuous law
+    double total                        # sum of the weights; of a continuous draw the value
+    Py_ssize_t weights                  # where they begin; -1: all alike. Parameters of a continuous draw
     Py_ssize_t names                    # where names, or items, begin; -1: none
 
 

@@ -4,7 +4,7 @@ The leading chain makes its step and records each draw: the options' weights and
 own step, and couples draws of its own with those recorded (``Rng``). Both are still draws of their own chain, because
 
 (a) a recorded draw is used once at the most, and never after a later one: given all that the following chain has used,
-    it still has its law;
+    it still has its distribution;
 (b) whether it is used is known before it is drawn. Of the draw that comes next, only its kind is looked at. A decision
     is looked for past others, which are then never used. In a block, which items or clusters it has is announced
     before.
@@ -246,7 +246,7 @@ cdef class Recording:
             self.at += 1
         self.at += 1
 
-    # -- joint laws of two draws of a cluster, but for the maximal one (``Rng.coupled_choice``)
+    # -- joint distributions of two draws of a cluster, but for the maximal one (``Rng.coupled_choice``)
     cdef void sort_options(self, int64_t *keys, const int32_t *names, Py_ssize_t m) noexcept nogil:
         """Numbers of m options in the order of their names, those without behind, in the low halves of keys[:m]."""
         cdef Py_ssize_t k

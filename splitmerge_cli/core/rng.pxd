@@ -53,7 +53,7 @@ cdef class Rng:
     cdef bint continuous                # scripted: a draw was made that has no list of options
     cdef bint threshold_drawn           # the decision under way has passed an upper bound of its log ratio
     cdef double threshold               # log u of that decision; scripted: the bound that it passed
-    cdef readonly flag_t halted         # long scans end at once; the state that they leave is thrown away
+    cdef readonly flag_t is_halted      # long scans end at once; the state that they leave is thrown away
     cdef int role                       # ALONE, LEAD or FOLLOW
     cdef Recording recording            # of the step of the chain that leads; None where chains are not coupled
     cdef double low, high               # of chains that are coupled: between them lies the u of the decision under way
@@ -99,7 +99,8 @@ cdef class Rng:
 
     @cython.final
     cdef inline double draw_log_gamma(self, double shape) noexcept nogil:
-        """log of a gamma of this shape and scale 1, however small the shape (Marsaglia and Tsang 2000, section 6)."""
+        """log of a gamma draw with this shape and scale 1, however small the shape (Marsaglia and Tsang 2000, section
+        6)."""
         if shape >= 1.0:
             return log(self.draw_gamma(shape))
         return log(self.draw_gamma(shape + 1.0)) - self.draw_gamma(1.0) / shape
@@ -126,7 +127,7 @@ cdef class Rng:
 
     @cython.final
     cdef inline double draw_log_normal(self, double median, double s, double root) noexcept nogil:
-        """Of this median; its logarithm has the standard deviation `s` / `root`."""
+        """Log-normal with this median; its logarithm has the standard deviation `s` / `root`."""
         if self.directed:
             return self.directed_value(LOG_NORMAL, median, s / root)
         return median * exp(s * random_standard_normal(self.bg) / root)
@@ -152,7 +153,7 @@ cdef class Rng:
 
     @cython.final
     cdef inline bint draw_coin_of(self, Py_ssize_t item, double p) noexcept nogil:
-        """The same, for an item of the block that is open."""
+        """True with probability p, for an item of the block that is open."""
         cdef double w[2]
         if self.directed:
             w[0] = p
@@ -166,7 +167,7 @@ cdef class Rng:
         ratio, which may be called again with ever lower bounds; ``draw_accept`` makes the last stage.
 
         u < r decides; since r <= bound, u >= bound rejects early. It is one draw for all stages. Scripted, a stage is
-        a choice of probability bound / the bound before: the same law, by the same code.
+        a choice of probability bound / the bound before: the same distribution, by the same code.
         """
         cdef double before = 0.0
         if (self.scripted and self.always_accept) or not log_bound < -1e-12:

@@ -14,11 +14,11 @@ import numpy as np
 
 
 class ContinuousDraw(Exception):
-    """A scripted generator was asked for a draw from a continuous law."""
+    """A scripted generator was asked for a draw from a continuous distribution."""
 
 
 cdef double log_density(int kind, double a, double b, double x) noexcept nogil:
-    """log density at x of a law with parameters a and b; standard normal: 0, as it is one and the same."""
+    """log density at x, with parameters a and b; standard normal: 0, as it is one and the same."""
     cdef double z
     if kind == GAMMA:
         return (a - 1.0) * log(x) - x - lgamma(a)
@@ -83,7 +83,7 @@ cdef class Rng:
 
         The state that an iteration leaves is then no draw of anything, but whole: the model may be freed.
         """
-        self.halted = True
+        self.is_halted = True
 
     def random(self):
         """The next double of the stream."""
@@ -155,7 +155,7 @@ cdef class Rng:
         self.script_begin()
 
     def script_begin(self):
-        """Go back to the root of the tree of choices, to take the path that the script holds."""
+        """Begin the execution path that the script holds."""
         self.depth = 0
         self.path = 1.0
         self.threshold_drawn = False
@@ -331,7 +331,8 @@ cdef class Rng:
         return k
 
     cdef double directed_value(self, int kind, double a, double b) noexcept nogil:
-        """A draw from a continuous law; a maximal coupling with the recorded one where that is of the same family."""
+        """A draw from a continuous distribution, maximally coupled with the recorded one where that is of the same
+        family."""
         cdef double value, p, q
         cdef double parameters[2]
         cdef draw_t *r = NULL
@@ -394,7 +395,7 @@ cdef class Rng:
         self.recording.swaps_of(items, n, order)
 
     cdef void begin_clusters(self, const int32_t *names, Py_ssize_t K) noexcept nogil:
-        """Draws for each of K clusters of these names follow (``cluster_in_turn``)."""
+        """Announce draws for K clusters with these names, one each (``cluster_in_turn``)."""
         if self.role == ALONE:
             return
         self.recording.order_clusters(names, K)
@@ -418,7 +419,7 @@ cdef class Rng:
             self.recording.leave_clusters()
 
     cdef Py_ssize_t part(self) noexcept nogil:
-        """Items of a part of a scan, after which clusters are matched anew."""
+        """Number of items in a part of a scan, after which clusters are matched anew."""
         return 1 if self.recording is not None and self.recording.how == TRANSPORT else PART
 
     cdef void take_role(self, int role) noexcept nogil:
@@ -428,8 +429,8 @@ cdef class Rng:
         self.threshold_drawn = False
 
     def couple(self, N, how="maximal"):
-        """Be the generator of two chains of N items, or so many clusters if more, which take turns, and whose draws of
-        a cluster are coupled in this way.
+        """Generate for two chains that take turns, with N items, or that many clusters if more; draws of a cluster are
+        coupled in this way.
 
         See ``splitmerge_cli.core.coupled``.
         """

@@ -46,8 +46,8 @@ class Columns:
     types : tuple of str
         Of a table with columns of several types, that of each.
     mean, variance : ndarray of float64, shape (D,), optional
-        Means from the middle of each column, and variances; by default those of a uniform law, for a shard, whose prior
-        nobody asks.
+        Means from the middle of each column, and variances; by default those of a uniform
+        distribution, for a shard, whose prior is not used.
     """
 
     rows: int
@@ -61,8 +61,8 @@ class Columns:
     variance: NDArray[np.float64] | None = None
 
     @classmethod
-    def of(cls, values: NDArray[np.float64]) -> "Columns":
-        """Columns of some rows, shape (n, D); NaN where a cell is missing."""
+    def from_rows(cls, values: NDArray[np.float64]) -> "Columns":
+        """Summarise the columns of some rows, shape (n, D); NaN where a cell is missing."""
         n, D = values.shape
         low, high = np.full(D, np.inf), np.full(D, -np.inf)
         observed, sums, whole = np.zeros(D, dtype=np.int64), np.zeros(D, dtype=np.int64), np.ones(D, dtype=bool)
@@ -80,7 +80,7 @@ class Columns:
 
     @classmethod
     def join(cls, parts: "Sequence[Columns]") -> "Columns":
-        """Columns of the rows of all parts."""
+        """Summarise the columns of all parts together."""
         return cls(
             sum(part.rows for part in parts),
             np.min([part.low for part in parts], axis=0),

@@ -20,7 +20,7 @@ cdef class Sampler:
     cdef readonly tuple moves           # names of its moves on this model: MOVES, and what a sampler adds to them
     cdef readonly bint as_printed       # mode=as_printed
     cdef public int threads             # that a step may use; what it does does not depend on it
-    cdef readonly int scans             # full Gibbs scans that the schedule `sweep` makes after each step
+    cdef readonly int scans             # full Gibbs scans that the schedule `full_scan` makes after each step
     cdef readonly double last_log_ratio  # of the last decision; nan when the move was null
     cdef readonly bint rejected_early   # last_log_ratio is an upper bound: not all terms were evaluated
     cdef int move                       # index in MOVES of the move under way
@@ -55,7 +55,7 @@ cdef class Sampler:
 
     @cython.final
     cdef inline double term(self, int name, double value) noexcept nogil:
-        """What a named term adds to the log ratio, in the direction of the move; 0 when it is switched off."""
+        """Contribution of a named term to the log ratio, in the direction of the move; 0 when it is switched off."""
         self.value[name] = value
         return value if self.on[name] else 0.0
 

@@ -151,8 +151,8 @@ cdef class Sampler:
             self.on[self.TERMS.index(name)] = False
 
     @property
-    def counted(self):
-        """tuple of bool: which of TERMS count."""
+    def counted_terms(self):
+        """tuple of bool: whether each of TERMS counts in the log ratio."""
         return tuple([bool(self.on[t]) for t in range(len(self.TERMS))])
 
     @property

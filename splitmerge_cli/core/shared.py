@@ -102,7 +102,7 @@ def _sparse(x: Any) -> bool:
 
 
 def _identity(x: Any) -> Any:
-    """The key by which an argument is told from others."""
+    """Return the key that distinguishes an argument from others."""
     if isinstance(x, np.ndarray):
         return "array", id(x), _content(x)
     if _sparse(x):

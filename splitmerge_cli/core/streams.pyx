@@ -12,7 +12,7 @@ cdef extern from "philox.h":
 
 
 cdef class Stream:
-    """A generator that is set to the beginning of one of the streams of a key."""
+    """A generator with many streams for each key, set to the beginning of one."""
 
     def __cinit__(self):
         self.bits.state = &self.state
@@ -25,7 +25,7 @@ cdef class Stream:
         self.rng.bg = &self.bits
 
     cdef void begin(self, const uint64_t *key, uint64_t number, uint64_t purpose) noexcept nogil:
-        """Go to the beginning of stream `number` of this purpose."""
+        """Go to the beginning of stream `number` for this purpose."""
         self.state.key[0], self.state.key[1] = key[0], key[1]
         self.state.counter[0] = 0
         self.state.counter[1] = number

@@ -84,7 +84,7 @@ def prepare_counts(x, ordered):
 
 
 cdef class CountVectors(Model):
-    """Base class of mixtures of vectors of counts: statistics, and the loops over clusters."""
+    """Base class for mixtures on count vectors: statistics, and the loops over clusters."""
 
     kind = "counts"
 

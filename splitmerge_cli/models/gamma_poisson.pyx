@@ -182,7 +182,7 @@ cdef class GammaPoisson(CountVectors):
                 out[k - first] -= self.value[t] * log(self.rate[self.column[t]] + self.size[k] + 1)
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log likelihood of the items of cluster a and, unless b is -1, b."""
+        """Log likelihood of cluster a, joined with cluster b unless b is -1."""
         cdef Py_ssize_t d, n = self.size[a] + (self.size[b] if b >= 0 else 0)
         cdef double total = self.log_column_terms(a, b), s
         for d in range(self.D):

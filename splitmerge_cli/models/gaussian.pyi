@@ -1,4 +1,4 @@
-"""Types of mixtures of normal distributions (see ``gaussian.pyx``)."""
+"""Types of the normal mixtures (see ``gaussian.pyx``)."""
 
 from typing import Any, final
 

@@ -241,8 +241,8 @@ class PointsSummary:
         Least and largest coordinates.
     covariance : str
     mean, variance : array_like of float, shape (D,), optional
-        Means from the middle of each column, and variances; by default those of a uniform law, for a shard, whose
-        prior nobody asks.
+        Means from the middle of each column, and variances; by default those of a uniform
+        distribution, for a shard, whose prior is not used.
     """
 
     def __init__(self, Py_ssize_t N, low, high, str covariance, mean=None, variance=None):

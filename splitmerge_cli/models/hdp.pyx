@@ -235,7 +235,7 @@ cdef class HDP(Topics):
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset of kind `documents`; raises as ``Model.from_data``."""
+        """Return the model for a Dataset with documents; raises as ``Model.from_data``."""
         cls._require(data)
         tokens = data.values.tokens
         freeze(tokens.words)
@@ -750,7 +750,7 @@ cdef class HDP(Topics):
         self.counts.to_lists(self.K)
         self.begin_sweep()
         j = self.document(i)
-        while i < end and not rng.halted:
+        while i < end and not rng.is_halted:
             if since >= self.K:
                 self.sum_all()
                 since = 0
@@ -1005,7 +1005,7 @@ cdef class HDP(Topics):
         cdef Py_ssize_t i = first, end = first + n, until, j = self.document(first), t, changed = 0
         self.counts.to_rows(self.K)
         self.begin_sweep()
-        while i < end and not rng.halted:
+        while i < end and not rng.is_halted:
             while self.start[j + 1] <= i:
                 j += 1
             until = min(end, <Py_ssize_t> self.start[j + 1])
@@ -1406,7 +1406,7 @@ cdef class HDP(Topics):
         return scans
 
     def _place(self, Rng rng not None, int32_t[::1] labels, parameters, int32_t[::1] documents):
-        """Set these labels, -1 of the tokens of these documents, and parameters; then place the documents."""
+        """Set parameters and these labels, -1 for tokens in the documents to place; then place those documents."""
         self.reset(&labels[0], len(parameters) - 3)
         self.set_parameters(parameters)
         with nogil:

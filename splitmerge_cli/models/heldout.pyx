@@ -139,7 +139,7 @@ cdef class Reader:
         free(self.ancestor)
 
     cdef int begin(self, const int32_t[::1] words, const int32_t[::1] fixed) except -1:
-        """Take a document: its words, and the topics of those of its tokens that stay as they are."""
+        """Take a document: its words, and the topics of its fixed tokens."""
         cdef Py_ssize_t t, s, w, rows = 0
         cdef double *row
         memcpy(self.base, self.prior, self.width * sizeof(double))
@@ -170,7 +170,7 @@ cdef class Reader:
         return 0
 
     cdef double weigh(self, const double *counts, Py_ssize_t t) noexcept nogil:
-        """w[k] = (a_k + n_k) phi_k of the word of token t; returns their sum."""
+        """Set w[k] = (a_k + n_k) phi_k at the word of token t; return their sum."""
         return weigh_topics(self.base, counts, self.phi + self.row[t] * self.width, self.width, self.w, self.lane)
 
     cdef Py_ssize_t draw(self, double total) noexcept nogil:
@@ -202,7 +202,7 @@ cdef class Reader:
 
     # -- completion and folding in
     cdef double complete(self, const uint8_t[::1] seen, const uint8_t[::1] predicted, Py_ssize_t scans) except? 1.0:
-        """Sum of log probabilities of the predicted tokens, each by itself given the seen ones."""
+        """Sum over the predicted tokens: log probability of each by itself, given the seen ones."""
         cdef Py_ssize_t t
         cdef double log_lik = 0.0
         with nogil:
@@ -244,7 +244,7 @@ cdef class Reader:
 
     # -- from left to right
     cdef double left_to_right(self, bint redraw) except? 1.0:
-        """Log of an unbiased estimate of the probability of all tokens together."""
+        """Log of an unbiased estimate: the probability of all tokens together."""
         cdef Py_ssize_t t
         cdef double log_lik = 0.0
         with nogil:
@@ -407,7 +407,7 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
 
 
 def _stream(seed):
-    """Rng of the stream of this seed."""
+    """Return an Rng at the beginning of this seed's stream."""
     rng = Rng(0)
     rng.state = np.random.PCG64DXSM(np.random.SeedSequence(seed)).state
     return rng
@@ -429,7 +429,7 @@ def _check_numbers(name, numbers, n):
 
 
 def _fixed_topics(corpus_tokens, heldout, labels, K):
-    """Topics of those tokens of every held-out document that stay as they are.
+    """Topics of the fixed tokens, for every held-out document.
 
     Returns
     -------

@@ -94,7 +94,7 @@ cdef enum:
     SCRATCH = 6
 
 
-cdef inline int64_t within(int64_t n) noexcept nogil:
+cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
     """Pairs of n nodes."""
     return n * (n - 1) // 2
 
@@ -229,7 +229,7 @@ cdef class IRM(Coupled):
         self.set_labels(np.zeros(N, dtype=np.int32))
 
     cdef int _fill_tables(self, int64_t N) except -1:
-        cdef int64_t pairs = within(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
+        cdef int64_t pairs = count_pairs(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
         cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
         cdef int e
         frexp(3.0 * widest, &e)
@@ -463,7 +463,7 @@ cdef class IRM(Coupled):
             m = size[own] - 1
             total += gained(&self.tables, row[own] - c[k], c[own], n * m, m, self.tables.wide)
         if k < end:
-            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], within(n), n, self.tables.wide)
+            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], count_pairs(n), n, self.tables.wide)
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -513,7 +513,8 @@ cdef class IRM(Coupled):
             fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
             memset(self.single + d * cap, 0, self.K * sizeof(int64_t))
             add_edges(&self.tables, self.row(d), self.size, 0, self.K, d, self.size[d], 1, self.single + d * cap)
-            column[d] = gained(&self.tables, self.row(d)[d], 0, within(self.size[d]), self.size[d], self.tables.wide)
+            column[d] = gained(&self.tables, self.row(d)[d], 0, count_pairs(self.size[d]), self.size[d],
+                               self.tables.wide)
             for k in range(self.K):
                 self.base[k] += column[k]
             total = column[d]
@@ -552,14 +553,14 @@ cdef class IRM(Coupled):
                 add_row(self.single + b * self.cap, K, score)
             else:
                 add_edges(&self.tables, self.row(b), self.size, 0, K, b, self.size[b], c[b], score)
-            score[b] += gained(&self.tables, self.row(b)[b], c[b], within(self.size[b]), self.size[b],
+            score[b] += gained(&self.tables, self.row(b)[b], c[b], count_pairs(self.size[b]), self.size[b],
                                self.tables.wide) - self.grown[b * self.cap + b]
             fresh += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
         if own >= 0:
             # against its own block, without the item
             n = self.size[own] - 1
             fresh += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
-            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], within(n), n, self.tables.wide)
+            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], count_pairs(n), n, self.tables.wide)
             stay = add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, K, own, n, c[own],
                            score)
             score[own] += stay
@@ -573,7 +574,7 @@ cdef class IRM(Coupled):
         for t in range(self.n_touched):
             b = self.touched[t]
             if b == k:
-                total += gained(&self.tables, self.row(k)[k], c[k], within(self.size[k]), self.size[k],
+                total += gained(&self.tables, self.row(k)[k], c[k], count_pairs(self.size[k]), self.size[k],
                                 self.tables.wide) - self.grown[k * self.cap + k]
             elif b != own and c[b] == 1:
                 total += self.single[b * self.cap + k]
@@ -619,11 +620,11 @@ cdef class IRM(Coupled):
             w[m - 1] = 0.0
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return block_lik(&self.tables, self.row(k)[k], within(self.size[k])) * self.one
+        return block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k])) * self.one
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef int64_t e = <int64_t> self.row(a)[a] + self.row(b)[b] + self.row(max(a, b))[min(a, b)]
-        return block_lik(&self.tables, e, within(<int64_t> self.size[a] + self.size[b])) * self.one
+        return block_lik(&self.tables, e, count_pairs(<int64_t> self.size[a] + self.size[b])) * self.one
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
         cdef Py_ssize_t s, t, k, end
@@ -632,7 +633,7 @@ cdef class IRM(Coupled):
         for s in range(m):
             k = ks[s]
             size = self.sizes_seen(k, &end)
-            total += block_lik(&self.tables, self.row(k)[k], within(self.size[k]))
+            total += block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k]))
             if ks == self.numbers and m == self.K:
                 total += sum_lik(&self.tables, self.row(k), NULL, size, 0, k, self.size[k])
                 continue
@@ -649,7 +650,7 @@ cdef class IRM(Coupled):
         cdef const int32_t *e = self.row(low)
         cdef const int32_t *f = self.row(high)
         cdef int64_t n = <int64_t> self.size[a] + self.size[b]
-        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], within(n))
+        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], count_pairs(n))
         total += sum_lik(&self.tables, e, f, size, 0, low, n)
         total += sum_lik(&self.tables, e, f, size, low + 1, min(high, end), n)
         total += sum_lik(&self.tables, e, f, size, min(high + 1, end), end, n)

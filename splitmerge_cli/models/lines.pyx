@@ -615,7 +615,7 @@ cdef class Lines(Uncollapsed):
         return self.log_lik_of(self.sums + k, self.size[k], self.theta + 3 * k)
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log likelihood of the union of two clusters; with parameters, those of b."""
+        """Log likelihood of two clusters together; with parameters, those of b."""
         cdef line_sums s = self.sums[a]
         line_absorb(&s, self.sums + b)
         return self.log_lik_of(&s, self.size[a] + self.size[b], self.theta + 3 * b)
@@ -662,7 +662,7 @@ cdef class Lines(Uncollapsed):
         return True
 
     cdef bint draw(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        """Parameters of cluster k from their law given its points."""
+        """Draw the parameters of cluster k given its points."""
         cdef double *theta = self.theta + 3 * k
         cdef Py_ssize_t c, n = self.size[k]
         cdef double s = self.sigma1
@@ -685,7 +685,7 @@ cdef class Lines(Uncollapsed):
         return True
 
     cdef double squares_of(self, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
-        """Sum of squared residuals of cluster k from a candidate line."""
+        """Sum of squared residuals from a candidate line, over the points of cluster k."""
         cdef double[2] line
         line[0], line[1] = self.candidate[2 * c], self.candidate[2 * c + 1]
         return self.squares(self.sums + k, self.size[k], line)
@@ -725,7 +725,7 @@ cdef class Lines(Uncollapsed):
         return changed
 
     cdef double log_posterior(self, Py_ssize_t k) noexcept nogil:
-        """log density of the parameters of cluster k given its points, up to a constant."""
+        """log density of cluster k's parameters given its points, up to a constant."""
         return self.cluster_log_lik(k) + self.log_base(self.theta + 3 * k)
 
     cdef double log_base(self, const double *theta) noexcept nogil:
@@ -785,7 +785,7 @@ cdef class Lines(Uncollapsed):
             self.stale[k] = True
             self.is_valid[k] = False
 
-    def fitted(self):
+    def fitted_lines(self):
         """ndarray of float64, shape (K, 2): intercept and slope of every cluster: the parameters, or their mean given
         the points."""
         cdef Py_ssize_t k

@@ -1,4 +1,4 @@
-"""Types of mixtures of tables with columns of several types (see ``mixed.pyx``)."""
+"""Types of the mixture for tables with several column types (see ``mixed.pyx``)."""
 
 from collections.abc import Sequence
 from typing import Any, final

@@ -220,7 +220,7 @@ cdef double LEAST_LEFT = 1e-4
 
 
 def _some(array, dtype):
-    """The numbers of an array in a row; one 0 where there are none, since no pointer leads into an empty array."""
+    """Return the numbers of an array in a row; one 0 for an empty array, since no pointer leads into one."""
     array = np.ascontiguousarray(array, dtype=dtype).reshape(-1)
     return array if array.size else np.zeros(1, dtype=dtype)
 
@@ -963,7 +963,7 @@ cdef class Mixed(Scaled):
         return self.log_lik_of(a, b)
 
     cdef double log_lik_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log marginal likelihood of the items of cluster a and, unless b is -1, of cluster b."""
+        """Log marginal likelihood of cluster a, joined with cluster b unless b is -1."""
         cdef Py_ssize_t c, r, n, M = self.total + 2
         cdef bint both = b >= 0
         # without a second cluster the first stands in, and nothing of it is read twice

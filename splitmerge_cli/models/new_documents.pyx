@@ -27,7 +27,7 @@ from splitmerge_cli.core.checks import check_count
 
 @cython.final
 cdef class Filter:
-    """The topics of the tokens of one document after another, in several particles.
+    """Particles with a topic for every token, one document after another.
 
     Columns 0 .. K - 1 are the topics of the state, K, K + 1, ... those that a particle has opened.
     """
@@ -203,7 +203,7 @@ cdef class Filter:
         self.tokens[r * self.width + k] += 1.0
 
     cdef double log_likelihood(self) noexcept nogil:
-        """Log of an unbiased estimate of the probability of all tokens together."""
+        """Log of an unbiased estimate: the probability of all tokens together."""
         cdef Py_ssize_t t, r
         cdef double log_lik = 0.0, total, squares
         self.clear()

@@ -1,4 +1,4 @@
-"""Types of what mixtures of normal distributions share (see ``normal.pyx``)."""
+"""Types that the normal mixtures share (see ``normal.pyx``)."""
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray

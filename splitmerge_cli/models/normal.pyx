@@ -24,7 +24,7 @@ HIERARCHICAL = Gamma(0.5, 0.5)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
-    """Factors of a model of this class that depend on a cluster's size, 0 to N + 1, alone."""
+    """Tables of the factors that depend on a cluster's size alone, from 0 to N + 1 items."""
     cdef Py_ssize_t n
     cdef Normal m = cls.__new__(cls)
     cdef double[::1] inverse = np.zeros(N + 2), log_c = np.empty(N + 2), log_n = np.empty(N + 2)
@@ -79,7 +79,7 @@ cdef class Normal(Scaled):
         return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
-        """Keep the options of the prior of means and variances."""
+        """Keep the options of the prior on means and variances."""
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
         self.shape_of = COVARIANCES.index(covariance)
         self.shape0, self.n_means = self.a_n(0), D
@@ -95,7 +95,7 @@ cdef class Normal(Scaled):
         return 0
 
     cdef double predictive_constant(self, Py_ssize_t n):
-        """log of the factors of a predictive that depend on n alone, in units."""
+        """log of those predictive factors that depend on n alone, in units."""
         cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
         cdef double shrink = half * log(kappa / (kappa + 1.0))
         if self.shape_of == DIAG:
@@ -105,7 +105,7 @@ cdef class Normal(Scaled):
         return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
 
     cdef double likelihood_constant(self, Py_ssize_t n):
-        """log of the factors of a marginal likelihood that depend on n alone, in units, up to one for all n."""
+        """log of those marginal likelihood factors that depend on n alone, in units, up to one for all n."""
         cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
         cdef Py_ssize_t d
         total = -half * log(kappa)

@@ -1,4 +1,4 @@
-"""Types of mixtures of normal distributions of sparse points (see ``sparse_gaussian.pyx``)."""
+"""Types of the normal mixture for sparse points (see ``sparse_gaussian.pyx``)."""
 
 from typing import Any, final
 

@@ -244,7 +244,7 @@ def _prepare(points, str covariance, m0, b0):
 
 @cython.final
 cdef class SparseGaussian(Normal):
-    """Mixture of normal distributions of sparse points.
+    """Mixture of normal distributions, for sparse points.
 
     Parameters
     ----------

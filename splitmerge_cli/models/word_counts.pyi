@@ -1,4 +1,4 @@
-"""Types of the counts of words in topics (see ``word_counts.pyx``)."""
+"""Types of the word counts in topics (see ``word_counts.pyx``)."""
 
 from typing import final
 

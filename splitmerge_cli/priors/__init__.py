@@ -19,11 +19,11 @@ _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
 def priors() -> dict[str, type[Prior]]:
     """Every prior of mixtures, by its name."""
-    return _found(tuple(__path__))
+    return _find_priors(tuple(__path__))
 
 
 @cache
-def _found(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
+def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
     found: dict[str, type[Prior]] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")

@@ -22,7 +22,7 @@ cdef double MODERATE = 1e6
 
 
 def _tables(Py_ssize_t N):
-    """Weights and log factors of clusters of 0 to N + 1 items."""
+    """Weights and log factors of clusters with 0 to N + 1 items."""
     cdef Py_ssize_t n
     cdef double[::1] log_size = np.zeros(N + 2)
     for n in range(1, N + 2):

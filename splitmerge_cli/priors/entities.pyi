@@ -1,4 +1,4 @@
-"""Types of the prior of entities (see ``entities.pyx``)."""
+"""Types of the prior on entities (see ``entities.pyx``)."""
 
 from splitmerge_cli.core.prior import Prior
 

@@ -18,19 +18,19 @@ MOST = 10_000_000
 
 
 def _tables(Py_ssize_t N, mu, sigma, Py_ssize_t kmax, label_prior):
-    """Weights and log factors of entities of 0 to N + 1 mentions, 1 and 0, and of their number, 0 to kmax."""
+    """Weights and log factors, 1 and 0, of entities with 0 to N + 1 mentions; log factors of 0 to kmax entities."""
     cdef Py_ssize_t k
-    cdef double total, law
+    cdef double total, log_labelling
     cdef double[::1] log_number = np.zeros(kmax + 1)
     p = np.arange(1, kmax + 1)
     total = np.logaddexp.reduce(-np.log(p) - (np.log(p) - mu) ** 2 / (2 * sigma ** 2))
     for k in range(1, kmax + 1):
-        law = 0.0
+        log_labelling = 0.0
         if label_prior != "labelled":
-            law -= lgamma(k + 1.0)
+            log_labelling -= lgamma(k + 1.0)
         if label_prior == "as_printed":
-            law += k * log(2.0)
-        log_number[k] = -log(k) - (log(k) - mu) ** 2 / (2 * sigma ** 2) - total - N * log(k) + law
+            log_labelling += k * log(2.0)
+        log_number[k] = -log(k) - (log(k) - mu) ** 2 / (2 * sigma ** 2) - total - N * log(k) + log_labelling
     return {"weight": np.ones(N + 2), "log_size": np.zeros(N + 2), "log_number": np.asarray(log_number)}
 
 

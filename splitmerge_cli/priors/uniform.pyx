@@ -9,7 +9,7 @@ from splitmerge_cli.core.shared import share
 
 
 def _tables(Py_ssize_t N):
-    """Weights and log factors of clusters of 0 to N + 1 items: 1 and 0."""
+    """Weights and log factors of clusters with 0 to N + 1 items: 1 and 0."""
     return {"weight": np.ones(N + 2), "log_size": np.zeros(N + 2)}
 
 

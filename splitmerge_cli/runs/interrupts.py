@@ -71,7 +71,7 @@ def tell() -> None:
 
 def seen() -> bool:
     """Whether the program was asked to stop, where `take_over` was called."""
-    return _interrupt.seen()
+    return _interrupt.has_signal()
 
 
 def interrupt() -> None:

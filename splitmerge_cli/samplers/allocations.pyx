@@ -46,7 +46,7 @@ cdef class Coins(Allocation):
         return NAN if s.side_empty() else self.score(s)
 
     cdef double score(self, Sides s) noexcept nogil:
-        """The same for all sides; without anchors, in either order."""
+        """log q, equal for all sides; without anchors, in either order."""
         return -s.n * LOG_2 if s.i >= 0 else -(s.n - 1) * LOG_2
 
 

@@ -16,7 +16,7 @@ cdef class UniformPair(Anchors):
 
 
 cdef class HistoryPair(Anchors):
-    """Two items that one of two partitions of the chain history joins and the other parts.
+    """Two items that one partition of the chain history joins and another parts.
 
     Parameters
     ----------

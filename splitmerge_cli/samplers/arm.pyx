@@ -182,7 +182,7 @@ cdef class ARM(Reconfiguration):
 
     cdef int move_block(self, Py_ssize_t earmark) except -1 nogil:
         """Line 7: the block of this earmark goes to any cluster, or a new one."""
-        cdef Py_ssize_t k, K = self.model.K, forced = self.guided(earmark)
+        cdef Py_ssize_t k, K = self.model.K, forced = self.guided_cluster(earmark)
         cdef int32_t h = <int32_t> earmark, m = 0, n, live
         # clusters on the way may be more than the prior allows: their sizes alone count then
         cdef bint possible = self.model.log_prior(&m, 0, K) > -INFINITY

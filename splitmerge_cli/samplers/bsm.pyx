@@ -44,15 +44,15 @@ cdef class InformedLaunch(RestrictedGibbs):
     cdef void launch(self, Sides s) noexcept nogil:
         cdef Py_ssize_t t
         for t in range(s.n):
-            if self.kept_with(s, s.items[t], s.i):
+            if self.is_kept_with(s, s.items[t], s.i):
                 s.in_a[t] = True
-            elif self.kept_with(s, s.items[t], s.j):
+            elif self.is_kept_with(s, s.items[t], s.j):
                 s.in_a[t] = False
             else:
                 s.in_a[t] = s.rng.draw_coin(0.5)
 
-    cdef bint kept_with(self, Sides s, Py_ssize_t h, Py_ssize_t i) noexcept nogil:
-        """Whether item h, of the clusters at stake, is in c_i."""
+    cdef bint is_kept_with(self, Sides s, Py_ssize_t h, Py_ssize_t i) noexcept nogil:
+        """Whether item h, from the clusters of the move, is in c_i."""
         return (self.adaptive.za[h] == self.adaptive.za[i] and self.adaptive.zb[h] == self.adaptive.zb[i]
                 and (not self.as_printed or s.model.z[h] == s.model.z[i]))
 

@@ -1,7 +1,7 @@
 """Dyadic split-merge (van Rossum et al. 2018, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated
 form (section 2.2; Dahl 2003): two random items decide between a split and a merge.
 
-Items i and j stand on different sides; the n = N_v - 2 other items of the clusters at stake are allocated to the sides
+Items i and j stand on different sides; the n = N_v - 2 other items of the selected clusters are allocated to the sides
 
     random   by fair coins                                          q = 2^-n                  (equation 8)
     sams     one after the other, in a random order, with probability proportional to the side's size times the
@@ -15,7 +15,7 @@ and a merge evaluates q of the present sides in the same way. Exact log ratio of
 As printed (`mode=as_printed`) the ratio of q is 2^n whatever the allocation (`q_ratio=formula`, equation 9), or left
 out (`one`). For `random` equation 9 is exact.
 
-Cost of a step, n items in the clusters at stake: `random` O(n), `sams` n pairs of predictives, `gibbs` (t + 1) n pairs.
+Cost of a step, n items in the selected clusters: `random` O(n), `sams` n pairs of predictives, `gibbs` (t + 1) n pairs.
 """
 from libc.math cimport log
 

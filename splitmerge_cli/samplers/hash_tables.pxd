@@ -41,7 +41,7 @@ cdef class HashSums:
 
     cdef Py_ssize_t draw(self, Rng rng, Py_ssize_t u, bint opposite) noexcept nogil
     cdef void mark(self, const int32_t *items, Py_ssize_t n) noexcept nogil
-    cdef Py_ssize_t marked(self, Py_ssize_t n) noexcept nogil
+    cdef Py_ssize_t count_marked(self, Py_ssize_t n) noexcept nogil
     cdef void begin_union(self) noexcept nogil
     cdef Py_ssize_t join_bucket(self, Py_ssize_t b, Py_ssize_t n) noexcept nogil
     cdef Py_ssize_t unite(self, Py_ssize_t u, bint opposite) noexcept nogil
@@ -49,8 +49,8 @@ cdef class HashSums:
                     bint outside) noexcept nogil
     cdef double united_sum(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb, bint opposite,
                            bint outside) noexcept nogil
-    cdef double between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
-                        bint opposite) noexcept nogil
+    cdef double sum_between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
+                            bint opposite) noexcept nogil
     cdef double sum_printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                         bint opposite) noexcept nogil
 

@@ -202,7 +202,7 @@ cdef class HashTables:
         return total / answered if reading == "table" else float(v in union) / len(union)
 
     cdef Py_ssize_t query(self, Py_ssize_t u, Py_ssize_t table, bint opposite, Py_ssize_t *size) noexcept nogil:
-        """The bucket that a query finds in one table, and its items but u; -1 if there are none."""
+        """Bucket that a query finds in one table, and its number of items but u; -1 if it has no others."""
         cdef Py_ssize_t b = self._bucket[u * self.tables + table]
         if b >= 0 and opposite:
             b = self._opposite[b]
@@ -247,7 +247,7 @@ cdef class HashTables:
 
 
 cdef class HashSums:
-    """Draws by a reading, and sums of q over pairs of items of two sets.
+    """Draws by a reading, and sums of q over the pairs of items from two sets.
 
     Memory: 4 bytes a bucket (table) or 12 an item (union).
     """
@@ -277,7 +277,7 @@ cdef class HashSums:
         return self.found[rng.draw_index(n)] if n else -1
 
     cdef Py_ssize_t unite(self, Py_ssize_t u, bint opposite) noexcept nogil:
-        """found[:n]: the union of the buckets of a query, u left out, by first appearance. Returns n."""
+        """Set found[:n] to the items in the buckets that a query finds, u left out, by first appearance; return n."""
         cdef Py_ssize_t t, b, size, n = 0
         self.begin_union()
         self.seen[u] = self.queries
@@ -305,7 +305,7 @@ cdef class HashSums:
         return n
 
     cdef void mark(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """Begin a set of these items, for ``marked``."""
+        """Begin a set of these items, for ``count_marked``."""
         cdef Py_ssize_t s
         self.sets += 1
         if self.sets == 0x7fffffff:
@@ -314,15 +314,15 @@ cdef class HashSums:
         for s in range(n):
             self.within[items[s]] = self.sets
 
-    cdef Py_ssize_t marked(self, Py_ssize_t n) noexcept nogil:
-        """How many of found[:n] are in the set."""
+    cdef Py_ssize_t count_marked(self, Py_ssize_t n) noexcept nogil:
+        """Number of items of found[:n] that are in the set."""
         cdef Py_ssize_t t, hits = 0
         for t in range(n):
             hits += self.within[self.found[t]] == self.sets
         return hits
 
-    cdef double between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
-                        bint opposite) noexcept nogil:
+    cdef double sum_between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
+                            bint opposite) noexcept nogil:
         """sum of q(v | +-u) over u in a, v in b and over u in b, v in a, of two disjoint sets: N times X+-."""
         return self.sum(a, na, b, nb, opposite, False) + self.sum(b, nb, a, na, opposite, False)
 
@@ -366,7 +366,7 @@ cdef class HashSums:
         self.mark(b, nb)
         for s in range(na):
             n = self.unite(a[s], opposite)
-            hits = self.marked(n)
+            hits = self.count_marked(n)
             if n:
                 total += <double> (n - hits if outside else hits) / n
         return total
@@ -380,7 +380,7 @@ cdef class HashSums:
         self.mark(b, nb)
         for s in range(na):
             n = self.unite(a[s], opposite)
-            hits = self.marked(n)
+            hits = self.count_marked(n)
             if hits == 0:
                 continue
             sum_v = 0.0
@@ -391,8 +391,9 @@ cdef class HashSums:
 
 
 cdef class Collisions:
-    """1 - (1 - p^K)^L, the probability that one of L tables of K bits, drawn anew, has two items in one bucket; p of
-    equation 2 is kept for as many pairs as there is room for (section 3.2.2).
+    """Probability 1 - (1 - p^K)^L that two items share a bucket in one of L tables drawn anew, each with K bits.
+
+    p of equation 2 is stored for as many pairs as there is room for (section 3.2.2).
 
     Memory: 8 bytes a value of dense items, 12 an entry of sparse ones, for a copy of them, and up to 32 a pair.
     """
@@ -579,7 +580,7 @@ cdef class Estimates:
         return total
 
     cdef Py_ssize_t bucket_of(self, Py_ssize_t table, int32_t code) noexcept nogil:
-        """The bucket of a code in a table; -1 if there is none."""
+        """Bucket of a code in a table; -1 if no item has the code."""
         cdef Py_ssize_t low = self.first[table], high = self.first[table + 1], end = high, middle
         while low < high:
             middle = (low + high) // 2

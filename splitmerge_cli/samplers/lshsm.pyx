@@ -28,7 +28,7 @@ An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unl
 
 The tables are fixed: they are part of the kernel, and all chains share them.
 
-Cost, n items in the clusters at stake and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
+Cost, n items in the selected clusters and L tables: `paired` O(n D), a merge O(D); `paired_sequential` n pairs of
 predictives; `sums` O(n (D + L) + K), by the union reading n unions of L buckets; after a change by another sampler
 O(N L); as_printed: all pairs of the two sides, whose probabilities of collision are kept; lss: O(D K L) more for the
 mean of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a bucket (table reading) or 12 an item
@@ -250,7 +250,7 @@ cdef class LSHSM(SplitMerge):
         if self.as_printed:
             return log_or_none(self.unions.sum_printed(self.chances, self.group, self.na, self.group + self.na,
                                                    n - self.na, opposite) / self.model.N)
-        self.nX = self.sums.between(self.group, self.na, self.group + self.na, n - self.na, opposite)
+        self.nX = self.sums.sum_between(self.group, self.na, self.group + self.na, n - self.na, opposite)
         return log_or_none(self.nX / self.model.N)
 
     cdef double log_dumb_merge(self, double total, Py_ssize_t M) noexcept nogil:
@@ -268,7 +268,7 @@ cdef class LSHSM(SplitMerge):
         return log_or_none(total / self.model.N) - log(<double> M)
 
     cdef double log_own(self, bint merging) noexcept nogil:
-        """`pair` and `dumb`; equation 11: what its estimates of a split of c into a and b have more than the marginal
+        """Terms `pair` and `dumb`; by equation 11 `estimate`, too: a split by its estimates, over one by marginal
         likelihoods."""
         cdef Py_ssize_t t, a, b, c, n
         cdef int32_t[2] old
@@ -330,7 +330,7 @@ cdef class LSHSM(SplitMerge):
             self.group[b] = <int32_t> j
 
     cdef double own(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
-        """The part of a cluster of these items in N P+ or N P-; the printed ratios have neither."""
+        """Contribution of a cluster with these items to N P+ or N P-; the printed ratios have neither."""
         return self.own_of(self.kind, items, n)
 
     cdef double own_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:

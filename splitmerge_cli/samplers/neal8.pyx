@@ -80,7 +80,7 @@ cdef class Neal8(Sampler):
         self.model.auxiliaries = 1 if self.uncollapsed is None else self.m
         self.model.begin_scan()
         for i in range(first, first + n):
-            if self.rng.halted:
+            if self.rng.is_halted:
                 break
             changed += self.update(i)
         self.model.auxiliaries = 1

@@ -11,9 +11,9 @@ chooses among the topics whose founder comes before it:
     P(z_i = k) proportional to (alpha0 beta_k + n_jk) phi_k(w(i)),      n_jk without token i
 
 No topic loses its founder or gains an earlier token, so the founders are the same afterwards and no topic is empty:
-given order, founders, weights and phi it is a Gibbs scan. The order depends on nothing, and phi's law given the new
-labels is what a next step draws. Without the founders a topic could lose its last token and, as no token may open
-one, never come back.
+given order, founders, weights and phi it is a Gibbs scan. The order depends on nothing, and a next step
+draws phi from its distribution given the new labels. Without the founders a topic could lose its last token and, as no
+token may open one, never come back.
 
 *Collapsed.* So the number of topics changes in the second part alone: a Gibbs scan (equation 8) of a share of the
 tokens, in a row from a uniform place on, the first following the last. Without it (``share=0``) the sampler is not
@@ -21,7 +21,8 @@ irreducible, and needs others beside it.
 
 Magnusson, Jonsson, Villani and Broman (2018), "Sparse partially collapsed MCMC for parallel inference in topic models",
 draw phi for a fixed number of topics; Terenin, Magnusson, Jonsson and Draper (2020), "Polya urn latent Dirichlet
-allocation", approximate it. Here it is the exact law, and the founders let the number of topics be random.
+allocation", approximate it. Here it is the exact distribution, and the founders let the number of topics
+be random.
 
 Cost: V K gamma draws; a token K products, eight at a time, or, of more than 64 topics, the topics of its document.
 Memory: 8 V K bytes and what the model holds.
@@ -244,7 +245,7 @@ cdef class PartiallyCollapsed(Sampler):
         cdef Py_ssize_t v, end = min((task + 1) * WORDS, self.topics.V)
         cdef Py_ssize_t stride = 8 * self.blocks
         if self.pass_ == TOKENS:
-            if not self.rng.halted:
+            if not self.rng.is_halted:
                 self.draw_block(w, task)
         elif self.pass_ == COUNT:
             self.count_block(task)
@@ -387,7 +388,7 @@ cdef class PartiallyCollapsed(Sampler):
         for k in range(8 * self.blocks):
             w.share[k] = self.base[k]
         w.moved = 0
-        while j < end and not self.rng.halted:
+        while j < end and not self.rng.is_halted:
             self.draw_document(w, j)
             j += 1
         add_up(&self.moved, w.moved)

@@ -48,6 +48,6 @@ cdef class Reconfiguration(Sampler):
     cdef void count_log(self, double log_p) noexcept nogil
     cdef Py_ssize_t choose(self, const double *w, Py_ssize_t m, Py_ssize_t forced) noexcept nogil
     cdef Py_ssize_t choose_by_logs(self, Py_ssize_t m, Py_ssize_t forced) noexcept nogil
-    cdef Py_ssize_t guided(self, Py_ssize_t h) noexcept nogil
+    cdef Py_ssize_t guided_cluster(self, Py_ssize_t h) noexcept nogil
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int keep_plate(self, str name) except -1

@@ -229,7 +229,7 @@ cdef class Reconfiguration(Sampler):
 
     cdef int move_inside(self, Py_ssize_t h) except -1 nogil:
         """Lines 6 and 7 (Algorithm 3: 10 and 11): any cluster, or a new one."""
-        cdef Py_ssize_t k, m, forced = self.guided(h)
+        cdef Py_ssize_t k, m, forced = self.guided_cluster(h)
         self.need(self.model.K + 1)
         m = self.model.options()
         self.model.scan(h)
@@ -275,8 +275,8 @@ cdef class Reconfiguration(Sampler):
             self.model.move(h, options[chosen])
         return 0
 
-    cdef Py_ssize_t guided(self, Py_ssize_t h) noexcept nogil:
-        """Where the forced walk takes the inside item h: a cluster, K for a new one; -1 when the walk is drawn."""
+    cdef Py_ssize_t guided_cluster(self, Py_ssize_t h) noexcept nogil:
+        """Cluster to which the forced walk takes the inside item h, K for a new one; -1 when the walk is drawn."""
         cdef int32_t g
         if self.target == NULL:
             return -1

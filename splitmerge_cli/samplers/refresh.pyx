@@ -22,7 +22,7 @@ cdef enum:
 
 
 cdef class Refresh(Sampler):
-    """Update of the parameters, or of the scales of their prior, and of the prior's hyper-parameters.
+    """Update the parameters, or the scales of their prior, and the prior's hyper-parameters.
 
     Notes
     -----

@@ -1,4 +1,6 @@
-"""Restricted Gibbs split-merge RGSM(t, r, g) (Jain and Neal 2004): the competitor in papers 000, 001 and 003 ("SM").
+"""Restricted Gibbs split-merge RGSM(t, r, g) (Jain and Neal 2004).
+
+The competitor ("SM") in Wang and Russell 2015, Luo and Shrivastava 2018 and Herlau et al. 2014.
 
 Two anchors, i and j. In one cluster: split it; in two: merge them. The launch state puts the other items by fair coins
 beside i or j, then t restricted Gibbs scans; the proposed split is one more scan, whose probability is q; a merge
@@ -7,7 +9,7 @@ scores the scan that would lead back to the present split. Exact ratio of a spli
     Delta (K+1) / q(A, B given launch)    EMM, predictive alone
     Delta       / q(A, B given launch)    no empty clusters, predictive times size
 
-r tries are made in a step; g is the number of full Gibbs scans that the schedule `sweep` adds.
+r tries are made in a step; g is the number of full Gibbs scans that the schedule `full_scan` adds.
 Cost of a try: (t + 1) n predictives.
 """
 from splitmerge_cli.samplers.allocations cimport RestrictedGibbs

@@ -57,7 +57,7 @@ cdef class WeightedSequential(Allocation):
 
     cdef bint before                    # the weight is divided first, else by the tables that the sides would have
     cdef double p                       # before: the share of side A is Beta(p, p)
-    cdef double u_a, u_b                # the parameters of the Beta law of the share
+    cdef double u_a, u_b                # the parameters of the Beta distribution of the share
 
     def __init__(self, bint before, double p):
         self.before, self.p = before, p
@@ -80,7 +80,7 @@ cdef class WeightedSequential(Allocation):
         return log_q
 
     cdef void by_tables(self, Sides s, double half) noexcept nogil:
-        """The Beta law of the tables that the sides would have with this weight each."""
+        """Set the Beta parameters to the tables that the sides would have with this weight each."""
         self.u_a = (<Weighted> s.model).expected_tables(s.a, half)
         self.u_b = (<Weighted> s.model).expected_tables(s.a + 1, half)
 

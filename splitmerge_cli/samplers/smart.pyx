@@ -112,7 +112,7 @@ cdef class SmartMoves(SplitMerge):
         return c
 
     cdef double log_f_split_of_union(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil:
-        """log f_split of the union of clusters i and j in the state where they are merged."""
+        """log f_split for the union of clusters i and j in the state where they are merged."""
         cdef Py_ssize_t k, n = 0
         self.need(self.model.K)
         for k in range(self.model.K):

@@ -15,7 +15,7 @@ cdef class Sides:
     cdef readonly Model model
     cdef readonly Rng rng
     # -- the move
-    cdef Py_ssize_t ci, cj              # the clusters at stake, the same of a split
+    cdef Py_ssize_t ci, cj              # the clusters that the move changes; a split has ci = cj
     cdef Py_ssize_t i, j                # anchors: items on side A and on side B; -1 of a move without
     cdef Py_ssize_t n                   # items to allocate: those of the clusters but the anchors
     cdef Py_ssize_t a                   # scratch column of side A; B is the next

@@ -26,7 +26,7 @@ from splitmerge_cli.core.memory cimport flags, ints
 
 
 cdef class Sides:
-    """The items at stake in a move, and the sides on which they stand.
+    """The items of the clusters that a move changes, and the sides on which they stand.
 
     Memory: 10 bytes an item.
     """
@@ -78,7 +78,7 @@ cdef class Sides:
             self.present[t], self.present[s] = self.present[s], self.present[t]
 
     cdef void stage(self) noexcept nogil:
-        """Two sides, in scratch columns, in the place of the clusters at stake; with the anchors, if there are any."""
+        """Stage two sides, in scratch columns, in the place of the selected clusters; with the anchors, if any."""
         cdef int32_t[2] old
         old[0], old[1] = <int32_t> self.ci, <int32_t> self.cj
         self.model.stage(old, 2, self.a, 2)
@@ -105,7 +105,7 @@ cdef class Anchors:
     """
 
     cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
-        """Two different items; False where there are none."""
+        """Draw two different items; False without two that qualify."""
         return False
 
 
@@ -240,8 +240,7 @@ cdef class SplitMerge(Sampler):
         return self.weighted is None or self.weighted.divide(self.rng, self.sides.ci, self.sides.a, 1.0, 1.0)
 
     cdef double log_orders(self, Py_ssize_t clusters) noexcept nogil:
-        """log of the labellings of a split state over those of the merged one, where empty clusters are kept; else
-        0."""
+        """log ratio of the numbers of labellings, split state over merged, where empty clusters are kept; else 0."""
         return log(<double> clusters) if self.model.allows_empty else 0.0
 
     cdef double log_label_count(self, Py_ssize_t K) noexcept nogil:

@@ -157,7 +157,7 @@ cdef class Subcluster(Sampler):
             self.propose(SCAN)
             self.need(self.model.K)
             r = self.items.draw_labels()
-            if self.rng.halted:
+            if self.rng.is_halted:
                 return 0
             self.proposed[SCAN] += self.items.N - 1
             self.accepted[SCAN] += r
@@ -169,7 +169,7 @@ cdef class Subcluster(Sampler):
     # -- a round of splits and merges
     cdef int round(self, Py_ssize_t number) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, k, b, c, candidates = 0, left, n
-        if self.rng.halted:
+        if self.rng.is_halted:
             return 0
         self.need(K)
         for k in range(K):
@@ -214,7 +214,7 @@ cdef class Subcluster(Sampler):
             return 0
         self.items.gather()
         self.launch(number)
-        if self.rng.halted:
+        if self.rng.is_halted:
             return 0
         self.items.begin_changes()
         for c in range(self.items.blocks):
@@ -248,8 +248,7 @@ cdef class Subcluster(Sampler):
         self.items.blocks += 1
 
     cdef double log_blocks(self, Py_ssize_t m) noexcept nogil:
-        """log ratio of the probabilities of the blocks after a split and before it, with m clusters to be merged
-        before."""
+        """log ratio of block probabilities, after a split over before it, with m clusters to be merged before."""
         cdef double p = self.splits
         return log((1.0 - p) * (1.0 - p) / p) - log(<double> (m + 2 if m & 1 else m + 1))
 
@@ -263,7 +262,7 @@ cdef class Subcluster(Sampler):
         self.items.found_sides(self.founders)
         for scan in range(self.t + 1):
             self.items.run(EXPECT, 2 * self.items.blocks)
-            if scan == self.t or self.rng.halted:
+            if scan == self.t or self.rng.is_halted:
                 break
             self.items.send_to_sides()
             going = False
@@ -276,7 +275,7 @@ cdef class Subcluster(Sampler):
     # -- neighbours
     cdef int merge_neighbours(self) except -1 nogil:
         cdef Py_ssize_t c, batch, held = 0
-        if self.rng.halted or self.items.N < 2 or self.pairs == 0:
+        if self.rng.is_halted or self.items.N < 2 or self.pairs == 0:
             return 0
         self.need(self.model.K)
         memset(self.called, 0, self.model.K)
@@ -285,7 +284,7 @@ cdef class Subcluster(Sampler):
             # choices that follow a script are made for pairs that are used, alone
             batch = 1 if self.rng.scripted else min(BATCH, self.pairs - self.items.drawn)
             self.items.draw_pairs(batch)
-            if self.rng.halted:
+            if self.rng.is_halted:
                 return 0
             self.items.begin_changes()
             for c in range(batch):

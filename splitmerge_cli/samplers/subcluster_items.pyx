@@ -166,7 +166,7 @@ cdef class Items:
         self.pool.run(TAKE, 1 if self.rng.scripted else self.threads, tasks)
 
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil:
-        if self.rng.halted:
+        if self.rng.is_halted:
             return
         if self.pass_ == FOUND:
             self.place_items(self.order + self.start[task], self.start[task + 1] - self.start[task], task)
@@ -248,7 +248,7 @@ cdef class Items:
     cdef Py_ssize_t relabel(self, Py_ssize_t K) except -1 nogil:
         cdef Py_ssize_t i, moved = 0
         self.run(LABELS, (self.model.N + TILES * TILE_ITEMS - 1) // (TILES * TILE_ITEMS))
-        if self.rng.halted:
+        if self.rng.is_halted:
             return 0
         self.sort(self.label, self.other, self.next, K)
         self.run(RECOUNT, K)
@@ -290,7 +290,7 @@ cdef class Items:
 
     cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil:
         cdef Py_ssize_t at = task * TILES * TILE_ITEMS, end = min(at + TILES * TILE_ITEMS, self.model.N)
-        while at < end and not self.rng.halted:
+        while at < end and not self.rng.is_halted:
             self.draw_tile(w, self.order + at, min(TILE_ITEMS, end - at))
             at += TILE_ITEMS
 
@@ -566,7 +566,7 @@ cdef class Items:
         return 0
 
     cdef Py_ssize_t cluster_of(self, Py_ssize_t t) noexcept nogil:
-        """The present cluster of item t of the pairs, 0 and 1 being the first pair."""
+        """Present cluster of item t among the pairs; 0 and 1 are the first pair."""
         return self.model.z[self.pair[t]]
 
     cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil:

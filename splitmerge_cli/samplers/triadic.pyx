@@ -2,7 +2,7 @@
 
 Line numbers are those of the paper's box. One cluster: a split 1-2. Two: with probability beta a merge 2-1, else a
 split 2-3. Three: a merge 3-2. In a 2-3 move items i, j, k stand on three sides and the other N_v - 3 items of the
-clusters at stake are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to
+selected clusters are allocated to these with probability q3; its reverse allocates k and the others, N_v - 2 items, to
 the sides of i and j with probability q2, both in one uniform order:
 
     random   q2 = 2^-(N_v - 2), q3 = 3^-(N_v - 3)        sams   product of n_c p(y | c) / sum over the sides c
@@ -14,7 +14,7 @@ Exact ratios; a merge is the inverse of the split, evaluated from the merged sid
     ordered        beta R_P R_L / q2            q2 / ((1 - beta) q3) R_P R_L
 
 symmetrised: k is any of the three when they are in one or three clusters, either of the pair when in two; ordered: k is
-the third, and the move is void when i and j share one of two clusters.
+the third, and it is a null proposal when i and j share one of two clusters.
 Terms: `target` R_P R_L; `branch` beta or 1 / (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q;
 `orders` K + 1 where empty clusters are kept.
 
@@ -22,7 +22,7 @@ As printed (`mode=as_printed`): no `dropped`; the ratio of q is that of random a
 (`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair (`redraw`).
 This is biased: the sub-call's probability depends on the state.
 
-Parameters that are kept: k's side draws new ones from their prior in a 2-3 split and loses them in the merge; i's and
+Uncollapsed models: k's side draws new ones from their prior in a 2-3 split and loses them in the merge; i's and
 j's sides keep those of their clusters. Cost: N_v triples of predictives.
 """
 from libc.math cimport log

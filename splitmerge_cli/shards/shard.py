@@ -46,7 +46,7 @@ class Shard:
     def columns(self) -> Columns:
         """Facts about the columns here."""
         assert self.values is not None
-        return Columns.of(self.values)
+        return Columns.from_rows(self.values)
 
     def build(
         self,

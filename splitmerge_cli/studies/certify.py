@@ -394,7 +394,7 @@ def _pair(
         found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
     under_way.end(number)
-    if chains.rng.halted:
+    if chains.rng.is_halted:
         return None
     ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
     unchanged = _find_constants(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
@@ -466,7 +466,7 @@ def _advance(
     if densities is not None and chains.iteration == 0:
         parts.append(_values(chains.advance(0, until_met)))
         densities.add()
-    while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.halted):
+    while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted):
         step = CHUNK if densities is None else 1
         parts.append(_values(chains.advance(min(step, end - chains.iteration), until_met)))
         if densities is not None:

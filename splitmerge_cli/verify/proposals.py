@@ -153,7 +153,7 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
 
     return Proposals(
         terms=tuple(sampler.TERMS),
-        counted=np.array(sampler.counted, dtype=np.bool_),
+        counted=np.array(sampler.counted_terms, dtype=np.bool_),
         printed=sampler.TERMS.index(printed) if printed else -1,
         origin=np.repeat(np.arange(len(states)), [len(row["K"]) for row in rows]),
         target=all_of("target"),

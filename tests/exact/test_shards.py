@@ -80,7 +80,7 @@ class Shards:
 
 def divide(cls: type[Model], x, cuts: list[int], params, options, types: Sequence[str] = ()):
     """Sampler, model and shards of rows in shards that end at `cuts`."""
-    columns = Columns.join([Columns.of(x[a:b].astype(float)) for a, b in pairwise(cuts)]).with_types(types)
+    columns = Columns.join([Columns.from_rows(x[a:b].astype(float)) for a, b in pairwise(cuts)]).with_types(types)
     near, by = options.get("near", 256), cls.find_capability(capabilities.Shards)
     shards = [
         ShardItems(by.build_shard(x[a:b].astype(float), columns, **params), a, len(x), near) for a, b in pairwise(cuts)
@@ -215,6 +215,6 @@ def test_refusals():
     x = points()[0]
     assert Model.find_capability(capabilities.Shards) is None
     with pytest.raises(ValueError, match="neither 0 nor 1"):
-        Bernoulli.find_capability(capabilities.Shards).build_shard(np.full((2, 2), 0.5), Columns.of(np.eye(2)))
+        Bernoulli.find_capability(capabilities.Shards).build_shard(np.full((2, 2), 0.5), Columns.from_rows(np.eye(2)))
     with pytest.raises(ValueError, match="not a finite number"):
-        Gaussian.find_capability(capabilities.Shards).build_shard(x, Columns.of(np.full((2, 3), np.inf)))
+        Gaussian.find_capability(capabilities.Shards).build_shard(x, Columns.from_rows(np.full((2, 3), np.inf)))

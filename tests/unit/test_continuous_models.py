@@ -162,7 +162,7 @@ def test_known_noise_and_unknown_noise_with_certainty_agree():
 def test_fitted_lines_are_the_penalised_regression():
     model = Lines(POINTS, sigma0=3.0, sigma1=0.7)
     model.set_labels(np.arange(60) % 3)
-    for k, line in enumerate(model.fitted()):
+    for k, line in enumerate(model.fitted_lines()):
         rows = POINTS[model.labels == k]
         design = np.column_stack([np.ones(len(rows)), rows[:, 0]])
         expected = np.linalg.solve(design.T @ design + (0.7 / 3.0) ** 2 * np.eye(2), design.T @ rows[:, 1])
@@ -184,7 +184,7 @@ def test_parameters_are_set_and_read():
     with pytest.raises(ValueError, match="integrates its lines out"):
         Lines(POINTS).set_parameters(values)
     assert Lines(POINTS).parameters is None
-    np.testing.assert_allclose(model.fitted(), values[:, :2])
+    np.testing.assert_allclose(model.fitted_lines(), values[:, :2])
 
 
 def log_of(value: Fraction) -> float:
