@@ -14,7 +14,7 @@ import yaml
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.config.components import options_of
-from splitmerge_cli.config.files import written
+from splitmerge_cli.config.files import file_text
 
 CONF = Path(__file__).resolve().parents[1] / "conf"
 
@@ -27,7 +27,7 @@ def differing() -> dict[Path, str]:
             options = options_of(locate(choice(group, name)["_target_"]))
             file = CONF / group / f"{name}.yaml"
             text = file.read_text(encoding="utf-8")
-            if options and (expected := written(text, list(options.values()))) != text:
+            if options and (expected := file_text(text, list(options.values()))) != text:
                 found[file] = expected
     return found
 

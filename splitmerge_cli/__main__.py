@@ -15,7 +15,7 @@ def main() -> None:
         app()
     except BaseException as error:
         # a library may turn the interruption of its import into another error
-        if not interrupts.seen() or (isinstance(error, SystemExit) and error.code != interrupts.STATUS):
+        if not interrupts.is_interrupted() or (isinstance(error, SystemExit) and error.code != interrupts.STATUS):
             raise
         from contextlib import suppress
 

@@ -20,10 +20,10 @@ _MOST_SEED = 2**31 - 1
 
 
 class _Sampled(BaseEstimator):
-    """What estimators have in common: the chains, and what they say.
+    """Common part of the estimators: the chains and their posterior.
 
-    Fitting and all that an estimator says of its posterior warn (`NotConverged`) where its `caution` says why not to
-    believe it.
+    Fitting, and whatever an estimator reports of its posterior, warns (`NotConverged`) where `caution` has a reason
+    not to believe it.
     """
 
     posterior_: Posterior
@@ -54,9 +54,9 @@ class _Sampled(BaseEstimator):
 
 
 class _Clustered(_Sampled):
-    """Estimators of which the items are clustered as they are given."""
+    """Estimators whose items are clustered as they are given."""
 
-    def _clustered(self) -> None:
+    def _set_labels(self) -> None:
         self.labels_: NDArray[np.int32] = self.posterior_.labels
         self.n_clusters_ = int(self.labels_.max()) + 1
 
@@ -68,7 +68,7 @@ class _Clustered(_Sampled):
 
 
 class SplitMergeClustering(ClusterMixin, _Clustered):
-    """Clusters of the rows of a table, their number unknown: a Dirichlet process mixture by split-merge MCMC.
+    """Clusters of table rows, their number unknown: a Dirichlet process mixture by split-merge MCMC.
 
     Parameters
     ----------
@@ -155,9 +155,9 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         y : None
             Not used.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_input(X, reset=True)
         self._sample(self.model, X)
-        self._clustered()
+        self._set_labels()
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -171,7 +171,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         return self.posterior_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n, n_clusters_ + 1]``: probability of each cluster, and of one of its own in the last column."""
+        """float64 ``[n, n_clusters_ + 1]``: probability of each cluster; in the last column that of a new one."""
         X = self._new(X)
         return self.posterior_.predict_proba(X)
 
@@ -186,10 +186,10 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self, "posterior_")
-        return self._checked(X, reset=False)
+        return self._check_input(X, reset=False)
 
-    def _checked(self, X: Any, reset: bool) -> Any:
-        """A table as scikit-learn checks it; where the model reads more than numbers a data frame stays one."""
+    def _check_input(self, X: Any, reset: bool) -> Any:
+        """Check a table as scikit-learn does; where the model reads more than numbers a data frame stays one."""
         if self._of_numbers:
             try:
                 return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -206,7 +206,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
 
 
 class SplitMergeBlocks(ClusterMixin, _Clustered):
-    """Blocks of the nodes of a network, their number unknown: the infinite relational model by split-merge MCMC.
+    """Blocks of nodes in a network, their number unknown: the infinite relational model by split-merge MCMC.
 
     Parameters as for `SplitMergeClustering`, but `model`, by default ``irm``.
 
@@ -260,7 +260,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
             Not used.
         """
         self._sample(self.model, X)
-        self._clustered()
+        self._set_labels()
         return self
 
     def predict(self, X: Any) -> NDArray[np.int32]:
@@ -275,12 +275,12 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         return self.posterior_.predict(X)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n, n_clusters_ + 1]``: probability of each block, and of one of its own in the last column."""
+        """float64 ``[n, n_clusters_ + 1]``: probability of each block; in the last column that of a new one."""
         check_is_fitted(self, "posterior_")
         return self.posterior_.predict_proba(X)
 
     def score(self, X: Any, y: Any = None) -> float:
-        """Mean log predictive probability of the ties of new nodes, natural logarithm."""
+        """Mean log predictive probability of new nodes' ties, natural logarithm."""
         check_is_fitted(self, "posterior_")
         return float(np.mean(self.posterior_.log_predictive(X)))
 
@@ -366,7 +366,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         DataError
             A ValueError: a count that is negative or no whole number, documents that are all empty.
         """
-        X = self._checked(X, reset=True)
+        X = self._check_input(X, reset=True)
         self._sample(self.model, X)
         if not hasattr(self, "n_features_in_") or hasattr(self, "feature_names_in_"):
             self.vocabulary_ = np.array(self.posterior_.dataset.vocabulary)
@@ -396,7 +396,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         return self.posterior_.predict_proba(X)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n_docs]``: log predictive probability of the words of each document, natural logarithm."""
+        """float64 ``[n_docs]``: log predictive probability of each document's words, natural logarithm."""
         X = self._new(X)
         return self.posterior_.log_predictive(X)
 
@@ -409,7 +409,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
             The documents have no token.
         """
         X = self._new(X)
-        found = documents.known(self.posterior_.dataset, X)
+        found = documents.encode_documents(self.posterior_.dataset, X)
         if not len(found.words):
             raise ValueError("X: documents without a token; expected one at least")
         return float(self.posterior_.log_predictive(found).sum() / len(found.words))
@@ -420,10 +420,10 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
 
     def _new(self, X: Any) -> Any:
         check_is_fitted(self, "posterior_")
-        return self._checked(X, reset=False)
+        return self._check_input(X, reset=False)
 
-    def _checked(self, X: Any, reset: bool) -> Any:
-        """Documents; counts are checked as scikit-learn checks a table."""
+    def _check_input(self, X: Any, reset: bool) -> Any:
+        """Check documents; counts as scikit-learn checks a table."""
         if hasattr(X, "__array__") and not hasattr(X, "shape"):
             X = np.asarray(X)
         if not documents.is_counted(X):

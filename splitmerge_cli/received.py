@@ -63,15 +63,15 @@ class Refused(DataError):
 
 
 def kind_of(mode: int) -> str | None:
-    """What a file of such a mode is; None for a regular one."""
+    """Kind of a file with this mode; None for a regular one."""
     if stat.S_ISREG(mode):
         return None
     return next((name for known, name in _OTHERS if known(mode)), "no file")
 
 
 @contextmanager
-def opened(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
-    """A regular file, opened to read its bytes.
+def open_file(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
+    """Open a regular file to read its bytes.
 
     Parameters
     ----------
@@ -120,13 +120,13 @@ def _refuse_others(called: object, mode: int) -> None:
 
 
 def reason(error: Exception) -> object:
-    """What an error of the system says, without the name of the file."""
+    """Message of a system error, without the name of the file."""
     return (error.strerror or error) if isinstance(error, OSError) else error
 
 
 @contextmanager
 def member(path: Path) -> Iterator[BufferedReader]:
-    """As `opened`, of a file of a folder of results: one in that folder, not what a link elsewhere leads to.
+    """Open a file in a folder of results, as `open_file`: one of that folder, not what a link elsewhere leads to.
 
     The folder itself may be a link, and a link may lead to another file of the folder.
 
@@ -140,14 +140,14 @@ def member(path: Path) -> Iterator[BufferedReader]:
     if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
         raise Refused(path, f"a link to {os.readlink(path)}; expected a regular file in that folder")
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             yield file
     except IsADirectoryError as error:
         raise Refused(path, "a folder; expected a regular file") from error
 
 
 def read(path: Path, most: int = SMALL) -> bytes:
-    """The content of a file of a folder of results, of at most so many bytes; raises as `member`."""
+    """Return the content of a file in a folder of results, at most so many bytes; raises as `member`."""
     with member(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -156,7 +156,7 @@ def read(path: Path, most: int = SMALL) -> bytes:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file of a folder of results; raises as `member`."""
+    """SHA-256 of a file in a folder of results; raises as `member`."""
     with member(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -216,11 +216,11 @@ def _number(text: str) -> float:
 
 
 @contextmanager
-def opened_zip(called: object, file: IO[bytes], most: int) -> Iterator[zipfile.ZipFile]:
-    """A zip of at most so many files, measured before its list is read; raises `Refused`, `zipfile.BadZipFile`."""
+def open_zip(called: object, file: IO[bytes], most: int) -> Iterator[zipfile.ZipFile]:
+    """Open a zip of at most so many files, measured before its list is read; raises `Refused`, `zipfile.BadZipFile`."""
     # what the module itself will believe; no other part of it tells before all names are held
     end = zipfile._EndRecData(file)  # type: ignore[attr-defined]
-    # the list is read to its end, whatever its number of files is said to be
+    # the list is read to its end, whatever number of files it claims to have
     if end and (end[zipfile._ECD_ENTRIES_TOTAL] > most or end[zipfile._ECD_SIZE] > most * LISTED):  # type: ignore[attr-defined]
         raise Refused(called, f"a zip of more than {most} files, or of long names; expected fewer")
     file.seek(0)

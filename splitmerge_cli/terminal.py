@@ -1,4 +1,4 @@
-"""What is printed: letters of received data that would steer a terminal are shown as escapes."""
+"""Printed output: letters of received data that would steer a terminal are shown as escapes."""
 
 import re
 import sys
@@ -30,7 +30,7 @@ def _escape(found: re.Match[str]) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""The same of a text that stands in one line: a line break in it is shown as ``\n``."""
+    r"""Return a text for one line: as `printable`, and a line break in it as ``\n``."""
     return printable(text).replace("\n", "\\n")
 
 
@@ -52,8 +52,8 @@ class _Stream:
 
 
 @contextmanager
-def shown() -> Iterator[None]:
-    """Show on stdout and stderr what would steer a terminal, while this context lasts."""
+def escape_output() -> Iterator[None]:
+    """Escape on stdout and stderr what would steer a terminal, while this context lasts."""
     before = sys.stdout, sys.stderr
     if not any(isinstance(stream, _Stream) for stream in before):
         sys.stdout, sys.stderr = _Stream(before[0]), _Stream(before[1])

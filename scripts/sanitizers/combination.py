@@ -229,7 +229,7 @@ def _shard_moves(case: Case) -> list[Any]:
     from splitmerge_cli.core.capabilities import Shards
     from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.core.rows import Columns
-    from splitmerge_cli.shards.items import ShardItems, sharded
+    from splitmerge_cli.shards.items import ShardItems, sharded_subcluster
 
     model, of = json.loads(case.model.target), json.loads(case.sampler.target)
     cls, given = locate(model["_target_"]), dataset(case.kind, case.data)
@@ -251,8 +251,8 @@ def _shard_moves(case: Case) -> list[Any]:
             for part, end in zip(parts, ends, strict=True)
         ]
         packed = np.concatenate([shard.counted_all() for shard in shards])
-        together = sharded_by.build_whole(columns, shards[0].added(packed).tobytes(), **params)
-        sampler, items = sharded(together, Rng(4), _Shards(shards), [len(part) for part in parts], **options)
+        together = sharded_by.build_whole(columns, shards[0].add_statistics(packed).tobytes(), **params)
+        sampler, items = sharded_subcluster(together, Rng(4), _Shards(shards), [len(part) for part in parts], **options)
         sampler.threads = THREADS
         items.settle([np.zeros(len(part), dtype=np.int32) for part in parts], 1)
         found.append(sampler)

@@ -1,4 +1,4 @@
-"""What the library warns of, at the line of the program that asked."""
+"""Warnings of the library, at the line of the program that called it."""
 
 import sys
 import warnings
@@ -6,7 +6,7 @@ from functools import cache
 
 
 class NotConverged(UserWarning):
-    """What is told of a posterior may be wrong, because the chains have not converged, or cannot show it.
+    """Results of a posterior that may be wrong, because its chains have not converged, or cannot show it.
 
     Beside scikit-learn it is a ``sklearn.exceptions.ConvergenceWarning``, too.
     """

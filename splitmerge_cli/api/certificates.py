@@ -13,12 +13,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.api.sampling import override, overrides_of, shown
+from splitmerge_cli.api.sampling import choose_progress, override, overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots import certificate as plots
-from splitmerge_cli.plots.style import save, styled
+from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.studies import certify as studies
@@ -48,8 +48,9 @@ def certify(
 ) -> Certificate:
     """Bound the distance of a chain from its posterior.
 
-    Pairs of chains are coupled so that they meet. How soon they meet gives an estimated bound of how far the law of a
-    chain after t iterations is from the posterior, in total variation; and posterior means follow that need no burn-in.
+    Pairs of chains are coupled so that they meet. How soon they meet gives an estimated bound of how far the
+    distribution of a chain after t iterations is from the posterior, in total variation; and posterior means follow
+    that need no burn-in.
 
     Parameters
     ----------
@@ -102,17 +103,22 @@ def certify(
     >>> certificate = smcmc.certify("gaussian", load_iris(as_frame=True).data, "sams", pairs=20)
     >>> print(*certificate.lines(), sep="\\n")
     """
-    keys: dict[str, Any] = {"seed": seed, "iterations": iterations, "workers": workers, "progress": shown(progress)}
+    keys: dict[str, Any] = {
+        "seed": seed,
+        "iterations": iterations,
+        "workers": workers,
+        "progress": choose_progress(progress),
+    }
     keys = {key: value for key, value in keys.items() if value is not None}
     given = {"init": studies.MIXTURE} | dict(options or {})
     settled, _ = overrides_of(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = studies.check_coupling(compose([*settled.overrides, override("out", str(folder))]))
     found = None if new is None else get_kind(plan.dataset.kind).new_items(plan.dataset, new)
-    return made(plan, pairs, lag, k, m, seconds, coupling, found)
+    return make_certificate(plan, pairs, lag, k, m, seconds, coupling, found)
 
 
-def made(
+def make_certificate(
     plan: Plan,
     pairs: int,
     lag: int | None = None,
@@ -138,6 +144,6 @@ def made(
         most = math.inf if seconds is None else seconds
         found = studies.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()
-    with styled():
+    with use_style():
         save(plots.meetings(found), found.path / FIGURE)
     return found

@@ -1,4 +1,4 @@
-"""What a posterior over topics says of documents: those of the data, and new ones."""
+"""Documents under a posterior over topics: those of the data, and new ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -20,8 +20,8 @@ MOST_STATES = 50
 """States that predictions of documents average over at most, each with particles and scans of its own."""
 
 
-def known(dataset: Dataset, new: Any) -> "Tokens":
-    """New documents under the words of the data.
+def encode_documents(dataset: Dataset, new: Any) -> "Tokens":
+    """Return new documents as tokens over the words of the data.
 
     Warns
     -----
@@ -57,7 +57,7 @@ def predict(
     from splitmerge_cli.studies import new_documents
 
     particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
-    tokens = known(dataset, new)
+    tokens = encode_documents(dataset, new)
     seed = int(run.config["seed"])
     return new_documents.predict_documents(model, dataset, tokens, states, labels, seed, particles, scans)
 

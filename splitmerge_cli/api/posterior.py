@@ -69,8 +69,8 @@ class Posterior:
         config, missing = self.run.config, self.run.missing
         chains = f"{config['chains']} chain{'s' * (config['chains'] != 1)}"
         return (
-            f"Posterior({config['sampler']['name']} on {config['model']['name']}, {len(self._recorded)} draws, "
-            f"{chains if missing is None else missing})"
+            f"Posterior({config['sampler']['name']} on {config['model']['name']}, "
+            f"{len(self._recorded_partitions)} draws, {chains if missing is None else missing})"
         )
 
     @classmethod
@@ -146,7 +146,7 @@ class Posterior:
     @property
     def complete(self) -> bool:
         """bool: whether all chains made what was asked for; False after Ctrl-C."""
-        return self.run.done
+        return self.run.is_done
 
     @property
     def dataset(self) -> Dataset:
@@ -164,7 +164,7 @@ class Posterior:
 
     # -- draws
     @cached_property
-    def _recorded(self) -> pd.DataFrame:
+    def _recorded_partitions(self) -> pd.DataFrame:
         """Recorded partitions of the second halves, of each chain at one spacing."""
         from splitmerge_cli.runs.clusterings import of_one_spacing
 
@@ -190,13 +190,13 @@ class Posterior:
         FileNotFoundError
             The unfinished run has not recorded one yet.
         """
-        if self._recorded.empty:
+        if self._recorded_partitions.empty:
             if (missing := self.run.missing) is not None and self.run.config["trace"]["partitions"] != 0:
                 raise FileNotFoundError(f"{self.path}: no recorded partition yet: {missing}")
             raise ConfigError(
                 "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
             )
-        return np.stack(self._recorded["labels"].to_list()).astype(np.int32)
+        return np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
 
     @cached_property
     def traces(self) -> "xarray.DataTree":
@@ -228,8 +228,8 @@ class Posterior:
 
     # -- convergence
     @property
-    def _judged(self) -> "Convergence":
-        """What R-hat says of the chains, of an unfinished run so far."""
+    def _convergence(self) -> "Convergence":
+        """Convergence by R-hat; of an unfinished run that of the chains so far."""
         from splitmerge_cli.diagnostics.convergence import Convergence, convergence
         from splitmerge_cli.diagnostics.summary import diagnose
 
@@ -243,7 +243,7 @@ class Posterior:
         """float: the largest R-hat of all quantities that were recorded, as ``smcmc diagnose`` lists them; of an
         unfinished run that of the chains so far. inf where it is infinite because chains keep apart, nan where it is
         undefined: of one chain, of few draws, and where nothing changes."""
-        judged = self._judged
+        judged = self._convergence
         if judged.rhat is None:
             return float("inf") if judged.converged is False else float("nan")
         return float(judged.rhat)
@@ -252,15 +252,15 @@ class Posterior:
     def converged(self) -> bool:
         """bool: whether the run is finished and `rhat` below 1.1, the threshold of the command line; False where R-hat
         is undefined, such as of one chain, which cannot show it."""
-        return self.complete and bool(self._judged.converged)
+        return self.complete and bool(self._convergence.converged)
 
     @property
     def caution(self) -> str | None:
-        """str or None: why not to believe what is said of the posterior: the run is not finished, and what it has; the
+        """str or None: why not to believe the results: the run is not finished, and what it has; the
         chains have not converged, or cannot show it. None where they have converged as far as R-hat shows."""
         if (missing := self.run.missing) is not None:
             return f"the run is not finished: {missing}"
-        judged = self._judged
+        judged = self._convergence
         if judged.converged:
             return None
         if judged.converged is None:
@@ -505,7 +505,9 @@ class Posterior:
         states = []
         # b0 and kappa0 are recorded with the partitions
         names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
-        rows = self._recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
+        rows = self._recorded_partitions.merge(
+            trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left"
+        )
         # with `thin` the trace has not every iteration whose partition was recorded
         known = np.flatnonzero(rows[names].notna().all(axis=1))
         if not len(known):
@@ -532,9 +534,9 @@ class Posterior:
             There is no picture of this name for such a run.
         """
         from splitmerge_cli.plots.run import available, pictures
-        from splitmerge_cli.plots.style import styled
+        from splitmerge_cli.plots.style import use_style
 
-        with styled(display=True):
+        with use_style(display=True):
             for _, figure in pictures(self.run, [kind]):
                 if kind != "traces":  # which show whether the chains have converged
                     self._warn()

@@ -11,7 +11,7 @@ import numpy as np
 from splitmerge_cli.api import certificates
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.plots import race as plots
-from splitmerge_cli.plots.style import save, styled
+from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.studies.certify import MIXTURE, check_coupling
 from splitmerge_cli.studies.race import Race
 
@@ -20,7 +20,7 @@ FIGURE = "race"
 
 @dataclass(frozen=True)
 class Efficiency:
-    """What a posterior mean without bias costs.
+    """Cost of a posterior mean without bias.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def efficiencies(
     for keys in asked:
         config = compose([*keys, f"init={MIXTURE}"], config_dir)
         try:
-            found = certificates.made(check_coupling(config), pairs)
+            found = certificates.make_certificate(check_coupling(config), pairs)
         except ConfigError as error:
             yield Efficiency(config.sampler_name, np.nan, np.nan, str(error))
             continue
@@ -78,9 +78,9 @@ def efficiencies(
         yield Efficiency(found.config["sampler"]["name"], float(cost["n_clusters"]), float(cost["log_joint"]))
 
 
-def written(race: Race, out: Path) -> Path:
+def write_race(race: Race, out: Path) -> Path:
     """Write the tables and the figure of a race to a folder of `out`, and return it."""
     folder = race.write(out)
-    with styled():
+    with use_style():
         save(plots.times(race), folder / FIGURE)
     return folder

@@ -107,7 +107,7 @@ def sample(
     >>> posterior.point_estimate()
     """
     keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
-    keys |= {"workers": workers, "progress": shown(progress)}
+    keys |= {"workers": workers, "progress": choose_progress(progress)}
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
@@ -136,7 +136,7 @@ def overrides_of(
     options: Mapping[str, Any] | None,
 ) -> tuple[Settled, Dataset | None]:
     """The command line of `sample`'s parameters, with further keys; and the data set, where it is held."""
-    keys = keys | _chosen("model", model) | ({} if sampler is None else _chosen("sampler", sampler))
+    keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
         if keys["model"] == "gaussian":
@@ -151,8 +151,8 @@ def overrides_of(
     return settled, dataset
 
 
-def shown(progress: str) -> str:
-    """Bars in a notebook, too, where stderr is no terminal."""
+def choose_progress(progress: str) -> str:
+    """Choose bars in a notebook, too, where stderr is no terminal."""
     if progress == "auto":
         from rich.console import Console
 
@@ -160,8 +160,8 @@ def shown(progress: str) -> str:
     return progress
 
 
-def _chosen(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Keys of a choice and its options."""
+def _choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a choice and its options."""
     if isinstance(value, str):
         return {group: value}
     if "name" not in value:

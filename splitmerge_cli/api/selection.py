@@ -1,4 +1,4 @@
-"""What ``auto`` stands for: the model that reads a table as it is, and the covariance that predicts it best.
+"""Resolve ``auto``: the model that reads a table as it is, and the covariance that predicts it best.
 
 ``model=auto``
     By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
@@ -40,19 +40,19 @@ from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import typed_list
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.runs.datasets import build_model, loaded
-from splitmerge_cli.runs.identity import file_digests, finished, of_data
+from splitmerge_cli.runs.datasets import build_model, load_dataset
+from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 
 AUTO = "auto"
 MIXED = "mixed"
 FOLDS = 5
 MOST_ROWS = 1_000
 ITERATIONS = 500
-"""Of each of the `CHAINS` chains of a fold."""
+"""Iterations of each chain in a fold, which has `CHAINS`."""
 CHAINS = 2
 COVARIANCES = ("diag", "iso", "full")
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
-"""What ``model=auto`` takes for dense points."""
+"""Options that ``model=auto`` takes for dense points."""
 
 Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
@@ -122,7 +122,7 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
             continue
         found[covariance], seconds[covariance] = np.concatenate(density), time.perf_counter() - began
     if all(problems.values()):
-        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {_said(problems)}")
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {_list_problems(problems)}")
     mean = {covariance: float(density.mean()) for covariance, density in found.items()}
     order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
     behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
@@ -148,7 +148,7 @@ def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     return ""
 
 
-def _said(problems: Mapping[str, str]) -> str:
+def _list_problems(problems: Mapping[str, str]) -> str:
     return "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items() if problem)
 
 
@@ -167,8 +167,8 @@ def kind_of_model(name: str) -> Kind:
 
 
 def model_for_object(data: Any) -> tuple[str, Any]:
-    """The same for what `splitmerge_cli.data.objects.from_object` takes, a graph, texts, or a table; and the data
-    themselves, of a data frame for another model than `mixed` the columns that are data."""
+    """The model that reads an object as `splitmerge_cli.data.objects.from_object` takes it: a graph, texts, or a table;
+    and the data themselves, of a data frame for another model than `mixed` the columns that are data."""
     if isinstance(data, Dataset):
         return model_for(data), data
     for kind in kinds().values():
@@ -210,7 +210,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     overrides : sequence of str
     config_dir : str or Path, optional
     say : callable
-        Is told what was chosen, a line or a table at a time.
+        Receives what was chosen, a line or a table at a time.
     """
     settled = list(overrides)
     if f"model={AUTO}" in settled:
@@ -218,7 +218,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         said = _by_data(settled, config_dir)
         settled += said
         say(f"model=auto: {' '.join(said)}")
-        if said[0] == "model=gaussian" and not _given(settled, "covariance"):
+        if said[0] == "model=gaussian" and not _is_given(settled, "covariance"):
             settled.append(f"model.covariance={AUTO}")
     if f"model.covariance={AUTO}" not in settled:
         return Settled(settled, None)
@@ -230,7 +230,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     with shared_choices():
         for covariance in COVARIANCES:
             decided = [*settled, f"model.covariance={covariance}"]
-            run = finished(specify(decided, config_dir))
+            run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
             if run is not None and chosen is not None and chosen["by"] == by:
                 say(f"model.covariance=auto: {covariance}, as {run.path} says")
@@ -244,7 +244,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         # chains too short to converge tell covariances apart
         warnings.simplefilter("ignore", NotConverged)
         table = covariances(options, dataset, _sampler(spec))
-    say(shown(table))
+    say(format_covariances(table))
     compared = [{key: _as_json(value) for key, value in row.items()} for row in table.to_dict("records")]
     chosen = {"model.covariance": compared, "by": by}
     return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
@@ -283,8 +283,8 @@ def _as_json(value: Any) -> Any:
     return None if isinstance(value, float) and np.isnan(value) else value
 
 
-def shown(table: pd.DataFrame) -> str:
-    """The table of `covariances`, and what was chosen, as text."""
+def format_covariances(table: pd.DataFrame) -> str:
+    """Return the table of `covariances`, and what was chosen, as text."""
     problems = dict(zip(table["covariance"], table["problem"], strict=True))
     lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
@@ -312,7 +312,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
             model, columns = MIXED, []
     scales = []
     if model == "gaussian" and not issparse(dataset.values):
-        scales = [f"model.{key}={prior}" for key, prior in SCALES.items() if not _given(overrides, key)]
+        scales = [f"model.{key}={prior}" for key, prior in SCALES.items() if not _is_given(overrides, key)]
     return [f"model={model}", *(columns or []), *scales]
 
 
@@ -330,7 +330,7 @@ def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: s
     return None
 
 
-def _given(overrides: Sequence[str], key: str) -> bool:
+def _is_given(overrides: Sequence[str], key: str) -> bool:
     return any(given.startswith(f"model.{key}=") for given in overrides)
 
 
@@ -338,7 +338,7 @@ def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
     """The data of a configuration; no model is built."""
     spec = compose(overrides, config_dir)
     with limited(spec.data.max_bytes):
-        return loaded(spec.data, spec.model.kind, of_data(file_digests(spec)))
+        return load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
 
 
 def _sampler(spec: RunSpecification) -> Sample:

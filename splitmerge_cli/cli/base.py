@@ -49,7 +49,7 @@ def explain_errors(command: _F) -> _F:
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> None:
-        with terminal.shown():
+        with terminal.escape_output():
             try:
                 command(*args, **kwargs)
             except typer.Exit:
@@ -71,14 +71,14 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
         if isinstance(error, Interrupted):
             return str(error), interrupts.STATUS
         # a library may turn an interruption into an error of its own
-        if interrupts.seen():
+        if interrupts.is_interrupted():
             return "interrupted", interrupts.STATUS
         if isinstance(error, ConfigError | DataError):
             return str(error), 2
         if isinstance(error, RunError | DamagedRun):
             return str(error), 1
         return None
-    if isinstance(error, KeyboardInterrupt) or interrupts.seen():
+    if isinstance(error, KeyboardInterrupt) or interrupts.is_interrupted():
         return "interrupted", interrupts.STATUS
     if isinstance(error, MemoryError):
         return f"not enough memory: {error}", 1

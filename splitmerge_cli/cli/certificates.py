@@ -46,7 +46,7 @@ def certify(
     The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
-    from splitmerge_cli.api.certificates import made
+    from splitmerge_cli.api.certificates import make_certificate
     from splitmerge_cli.config import compose
     from splitmerge_cli.studies.certify import MIXTURE, check_coupling
     from splitmerge_cli.studies.predictive import items_of
@@ -59,7 +59,7 @@ def certify(
     items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")
-    found = made(plan, pairs, lag, k, m, seconds, coupling, items)
+    found = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
     for line in found.lines():
         typer.echo(line)
     estimates = found.estimates()

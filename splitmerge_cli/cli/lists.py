@@ -199,12 +199,12 @@ def data_info(name: str, config_dir: ConfigDir = None) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
-    from splitmerge_cli.config import DataSource, choice, import_beside, places, shared, show
+    from splitmerge_cli.config import DataSource, choice, import_beside, places, shared_options, show
     from splitmerge_cli.data.published import sets
 
     beside = places(config_dir)
     import_beside(beside)
-    options = choice("data", name, beside) | shared("data")
+    options = choice("data", name, beside) | shared_options("data")
     typer.echo(inspect.getdoc(DataSource({"name": name} | options).function))
     del options["_target_"]
     if name in sets.SETS:

@@ -87,4 +87,4 @@ def race(
         for each in races.efficiencies(jobs, certify, config_dir):
             typer.echo(each)
     # beside the runs: results/SAMPLER-DATA/ID
-    typer.echo(races.written(found, runs[0].path.parents[1]))
+    typer.echo(races.write_race(found, runs[0].path.parents[1]))

@@ -126,18 +126,18 @@ def diagnose(
         for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
-                frame = one.diagnostics() if one.done else diagnose_table(one.trace(), one.moves())
-                for line in closing.verdict(one) if one.done else summaries.unfinished_lines(one, frame):
+                frame = one.diagnostics() if one.is_done else diagnose_table(one.trace(), one.moves())
+                for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, frame):
                     shown.print(line, highlight=False, markup=False)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
                     shown.print(line, highlight=False, markup=False)
-                if one.done and (scores := summaries.score_line(one.summary)):
+                if one.is_done and (scores := summaries.score_line(one.summary)):
                     shown.print(scores, highlight=False, markup=False)
                 if specification_of(one).is_adaptive:
                     shown.print(_LEARNT, highlight=False)
-                if one.done and one.has_topics:
+                if one.is_done and one.has_topics:
                     of_topics.append(_topics_of(one))
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
                 complain(str(error))
@@ -178,7 +178,7 @@ def summary(
         for one in found:
             try:
                 one = open_run(one.path, config_dir)
-                if not one.done:
+                if not one.is_done:
                     raise ConfigError(f"{one.path}: expected a finished run, got one that is {one.missing}")
                 if len(runs) > 1 or len(found) > 1:
                     typer.echo(one.path)

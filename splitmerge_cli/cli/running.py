@@ -55,7 +55,7 @@ killed, does not stop the others. Runs that another process writes are waited fo
 work."""
 
 _MANY = 1000
-"""Jobs above which their number is said before they are composed."""
+"""Jobs above which smcmc prints their number before it composes them."""
 _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
@@ -97,7 +97,7 @@ def run(
 
         require_model(spec)
     # of a run that was finished before nothing is built
-    if done := runs.finished(spec):
+    if done := runs.finished_run(spec):
         for note in done.summary.get("notes", []):
             complain(f"note: {note}")
         typer.echo("done before; resume=false repeats it", err=True)
@@ -201,7 +201,7 @@ def _print_outcomes(outcomes: list[Any]) -> None:
 
     table = Table("job", "status", "run", box=None)
     for o in outcomes:
-        if o.status != "interrupted" or o.begun:
+        if o.status != "interrupted" or o.has_begun:
             status = o.status + " elsewhere" * o.elsewhere
             table.add_row(Text(_as_given(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.composition import (
         compose,
         compose_raw,
-        composed,
+        compose_values,
         finish,
         quote_priors,
         rewrite,
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
         specify,
     )
     from splitmerge_cli.config.errors import ConfigError, show
-    from splitmerge_cli.config.groups import choice, choices, complete, describe, figure_styles, plain, shared, unshared
+    from splitmerge_cli.config.groups import (
+        choice,
+        choices,
+        complete,
+        describe,
+        figure_styles,
+        plain,
+        shared_options,
+        unshared_options,
+    )
     from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification
@@ -31,7 +40,7 @@ _MODULES = {
     "composition": (
         "compose",
         "compose_raw",
-        "composed",
+        "compose_values",
         "finish",
         "quote_priors",
         "rewrite",
@@ -39,7 +48,16 @@ _MODULES = {
         "specify",
     ),
     "errors": ("ConfigError", "show"),
-    "groups": ("choice", "choices", "complete", "describe", "figure_styles", "plain", "shared", "unshared"),
+    "groups": (
+        "choice",
+        "choices",
+        "complete",
+        "describe",
+        "figure_styles",
+        "plain",
+        "shared_options",
+        "unshared_options",
+    ),
     "hydra_adapter": ("hydra_session", "unreadable"),
     "schema": ("GROUPS", "Schema"),
     "specification": ("RunSpecification",),
@@ -62,7 +80,7 @@ __all__ = [
     "component",
     "compose",
     "compose_raw",
-    "composed",
+    "compose_values",
     "describe",
     "figure_styles",
     "finish",
@@ -76,13 +94,13 @@ __all__ = [
     "quote_priors",
     "read_component",
     "rewrite",
-    "shared",
     "shared_choices",
+    "shared_options",
     "show",
     "specify",
     "specify_stored",
     "unreadable",
-    "unshared",
+    "unshared_options",
 ]
 
 

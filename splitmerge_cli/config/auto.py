@@ -1,4 +1,4 @@
-"""What ``sampler=auto`` stands for, the default where no sampler is named: by model, as the races of samplers say.
+"""Resolve ``sampler=auto``, the default where no sampler is named: by model, as the races of samplers say.
 
 ``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``.
 """
@@ -20,7 +20,7 @@ SCAN = "full_scan"
 
 @dataclass(frozen=True)
 class Choice:
-    """What is taken for a model.
+    """Sampler and moves that ``sampler=auto`` takes for a model.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ def _table() -> dict[str, Choice]:
 
 
 def choice_for(model: str) -> Choice:
-    """What is taken for a model of this name."""
+    """Return what ``sampler=auto`` takes for a model of this name."""
     return _table().get(model, _table()[ANY])
 
 

@@ -16,7 +16,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choice, choices, shared
+from splitmerge_cli.config.groups import choice, choices, shared_options
 from splitmerge_cli.config.schema import SHARED
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option
@@ -57,7 +57,7 @@ class Component:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return f"{self.group}={self.name}" if self.prefix == self.group else self.prefix
 
     @property
@@ -97,7 +97,7 @@ class DataSource:
 
     @property
     def title(self) -> str:
-        """What messages call it."""
+        """Name in messages."""
         return f"data={self.name}"
 
     @property
@@ -107,7 +107,7 @@ class DataSource:
 
     @property
     def prefix(self) -> str:
-        """What messages call the options."""
+        """Prefix of the options in messages."""
         return "data"
 
     @property
@@ -117,7 +117,7 @@ class DataSource:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the function takes."""
+        """Options that the function takes."""
         left_out = ("name", "_target_", *SHARED["data"])
         return {key: value for key, value in self.values.items() if key not in left_out}
 
@@ -162,7 +162,7 @@ def read_data(name: str, options: Mapping[str, Any], search_path: Sequence[str] 
     ConfigError
         An unknown option; another name or target than that of its file.
     """
-    known = _known("data", name, search_path)
+    known = _file_options("data", name, search_path)
     values = _checked_names("data", name, options, known, "data")
     for key, declared in SHARED["data"].items():
         if key in values:
@@ -198,7 +198,7 @@ def read_component(
         file's.
     """
     prefix = prefix or group
-    known = _known(group, name, search_path)
+    known = _file_options(group, name, search_path)
     target = target_of(group, name, known.get("_target_"))
     listed = options_of(target)
     declared = {} if listed else declared_types(target)
@@ -231,9 +231,9 @@ def gibbs_update(conjugate: bool, scan: str = "full") -> Component:
     return component("sampler", "gibbs" if conjugate else "neal8", scan=scan)
 
 
-def _known(group: str, name: str, search_path: Sequence[str]) -> dict[str, Any]:
+def _file_options(group: str, name: str, search_path: Sequence[str]) -> dict[str, Any]:
     """The options of a choice as its file gives them, name and shared ones among them."""
-    return {"name": name} | choice(group, name, search_path) | shared(group)
+    return {"name": name} | choice(group, name, search_path) | shared_options(group)
 
 
 def _checked_names(

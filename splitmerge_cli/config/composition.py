@@ -16,7 +16,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import auto, hydra_adapter
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list
-from splitmerge_cli.config.errors import ConfigError, show, unknown, unknown_key
+from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
@@ -30,7 +30,7 @@ from splitmerge_cli.config.specification import RunSpecification, Schedule
 from splitmerge_cli.config.targets import import_beside, places
 
 _MOST_MOVES = 10_000
-"""Of a sampler before each scan."""
+"""Most moves of a sampler before each scan."""
 _WEIGHTS = (1e-100, 1e100)
 """Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
 
@@ -54,18 +54,18 @@ def quote_priors(override: str) -> str:
     """Put each ``gamma(1,2)`` of an override, or another prior, into quotes, which Hydra's grammar wants of text with
     brackets."""
 
-    def quoted(found: re.Match[str]) -> str:
+    def quote(found: re.Match[str]) -> str:
         return found[0] if found[1] or found[2] in hydra_adapter.FUNCTIONS else f"'{found[0]}'"
 
-    return _QUOTED_OR_CALL.sub(quoted, override)
+    return _QUOTED_OR_CALL.sub(quote, override)
 
 
 Composed = tuple[DictConfig, Any]
-"""What Hydra composed, neither checked nor resolved: the configuration; and of Hydra's own node the choices in each
+"""A configuration as Hydra composed it, neither checked nor resolved; and of Hydra's own node the choices in each
 group, the overrides and the search path."""
 
 _bases: ContextVar[dict[tuple[str, ...], Composed] | None] = ContextVar("bases", default=None)
-"""What Hydra composed of choices alone, by these."""
+"""Configurations that Hydra composed of choices alone, by these choices."""
 _GIVEN = re.compile(r"(?!hydra\b)[A-Za-z_][\w.]*=")
 """How a choice or a value begins that adds and removes no key."""
 _DECIDES = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
@@ -103,7 +103,7 @@ def specify(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
     with hydra_adapter.hydra_session():
-        return finish(*composed(overrides, config_dir))
+        return finish(*compose_values(overrides, config_dir))
 
 
 def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunSpecification:
@@ -113,8 +113,8 @@ def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     return spec
 
 
-def composed(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
-    """Compose the configuration of one run: Hydra the choices, into which values are put as Hydra puts them.
+def compose_values(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
+    """Compose one configuration: the choices by Hydra, then values put in as Hydra puts them.
 
     Raises
     ------
@@ -141,11 +141,11 @@ def composed(overrides: Sequence[str] = (), config_dir: str | Path | None = None
         return body, _node(node.runtime.choices, node.searchpath, texts)
 
 
-_parsed = cache(hydra_adapter.parsed_override)
+_parsed = cache(hydra_adapter.parse_override)
 
 
 def _node(choices: Mapping[str, Any], search_path: Sequence[str], overrides: Sequence[str]) -> Any:
-    """What is needed of Hydra's own node."""
+    """The part of Hydra's own node that is needed."""
     return SimpleNamespace(
         runtime=SimpleNamespace(choices=dict(choices)),
         searchpath=list(search_path),
@@ -265,7 +265,7 @@ def _choose_sampler(values: dict[str, Any]) -> str:
 
 
 def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
-    """What Hydra composes, its own node included, neither checked nor resolved.
+    """Return what Hydra composes, its own node included, neither checked nor resolved.
 
     Raises
     ------
@@ -277,7 +277,7 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
     with hydra_adapter.hydra_session():
         try:
             _check_overrides(overrides, search_path)
-            return hydra_adapter.composed(overrides, search_path)
+            return hydra_adapter.compose(overrides, search_path)
         except ConfigError:
             raise
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
@@ -286,7 +286,7 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
 
 def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> None:
     """Check what Hydra's grammar allows and no configuration can be: groups without a name, keys left out."""
-    for override in hydra_adapter.parsed(overrides):
+    for override in hydra_adapter.parse_overrides(overrides):
         key, value = override.key, override.value
         if override.deleted:
             raise ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
@@ -295,10 +295,10 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
                 values = str(override.text).partition("=")[2]
                 listed = shlex.quote(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
                 raise ConfigError(f"{override.text}: expected {listed}; of several values `smcmc sweep` makes a grid")
-            continue  # Hydra says so
+            continue  # Hydra reports it
         if key in (*GROUPS, "experiment") and override.package is None:
             if not is_choice(key, value, search_path):
-                raise ConfigError(unknown(key, show(value), choices(key, search_path)))
+                raise ConfigError(unknown_choice(key, show(value), choices(key, search_path)))
         elif not key or key == "hydra":
             raise ConfigError(f"{override.text}: expected KEY=VALUE")
 
@@ -358,7 +358,7 @@ def check_schedule(schedule: Mapping[str, Any]) -> None:
     if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
         raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
     if schedule.get("name") not in names or schedule["name"] == "mix":
-        raise ConfigError(unknown("schedule", show(schedule.get("name")), names))
+        raise ConfigError(unknown_choice("schedule", show(schedule.get("name")), names))
     moves = schedule.get("moves", 1)
     if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:
         raise ConfigError(f"schedule.moves={show(moves)}: expected a whole number from 1 to {_MOST_MOVES:,}")

@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, said in one line that names the key and what was expected."""
+"""Messages about a wrong configuration: one line that names the key and what was expected."""
 
 import difflib
 import re
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from splitmerge_cli.config.foreign import meant
+from splitmerge_cli.config.foreign import find_meaning
 
 ALWAYS = (
     *("N", "seed", "chains", "iterations", "budget", "thin", "K0", "init", "warmup", "timing", "resume", "workers"),
@@ -43,8 +43,8 @@ def own_file(path: str) -> str | None:
     return f"expected data=csv {shlex.quote(f'data.path={path}')} (a list of edges: data=edges, documents: data=corpus)"
 
 
-def unknown(group: str, name: str, known: Sequence[str]) -> str:
-    """A choice that a group does not have; what it has, and the nearest."""
+def unknown_choice(group: str, name: str, known: Sequence[str]) -> str:
+    """Message about a choice that a group does not have: what it has, and the nearest."""
     if group == "data" and (own := own_file(name)):
         return f"data={name}: {own}"
     near = nearest(name, known)
@@ -53,13 +53,13 @@ def unknown(group: str, name: str, known: Sequence[str]) -> str:
 
 
 def unknown_key(key: str, known: Sequence[str]) -> str:
-    """A key that there is not; the one that does what other programs call so, or the nearest that there is."""
+    """Message about a key that does not exist: the one that other programs call so, or the nearest."""
     if key == "data.path":
         return (
             "data.path: a file is read by data=csv (a table), data=edges or data=corpus; expected one beside data.path"
         )
     within = [candidate for candidate in known if candidate.endswith(f".{key}")]
-    if not within and (found := meant(key, known, ALWAYS)):
+    if not within and (found := find_meaning(key, known, ALWAYS)):
         added = f" ({found[1]})" if found[1] else ""
         return f"{key}: no such key. Did you mean {found[0]}?{added} `smcmc run --cfg job` shows them all."
     group, dot, option = key.partition(".")

@@ -37,7 +37,7 @@ def value_text(value: Any) -> str:
     return str(value)
 
 
-def written(text: str, options: Sequence[Option]) -> str:
+def file_text(text: str, options: Sequence[Option]) -> str:
     """The text of a file with a line for every option of its class.
 
     Parameters

@@ -9,7 +9,7 @@ _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is it
 
 @dataclass(frozen=True)
 class Meaning:
-    """What a word means here.
+    """Meaning of a word that another program uses.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ MEANINGS = (
 )
 
 
-def meant(key: str, known: Sequence[str], everywhere: Iterable[str]) -> tuple[str, str] | None:
-    """The key that does what another program calls so, and what there is to add; None if there is none.
+def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str]) -> tuple[str, str] | None:
+    """Find the key that does what another program calls so, and what to add about it; or None.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the groups offer, and the options of each choice as its file gives them.
+"""Choices that the groups offer, and the options of each as its file gives them.
 
 Files of the package are read as they are: Hydra composes a whole configuration for each, which takes as long as all
 else that a finished run needs. Files of the user's own may do all that Hydra lets them, so Hydra composes them.
@@ -15,7 +15,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.errors import ConfigError, one_line, unknown, unknown_key
+from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
 from splitmerge_cli.config.targets import own_targets
 
@@ -39,13 +39,13 @@ def _main() -> dict[str, Any]:
     return plain(loaded, resolve=False)
 
 
-def unshared(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a choice without those that all choices of its group have."""
+def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a choice without those that all choices of its group have."""
     return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
 
 
-def shared(group: str) -> dict[str, Any]:
-    """The options that all choices of a group have, with their defaults."""
+def shared_options(group: str) -> dict[str, Any]:
+    """Return the options that all choices of a group have, with their defaults."""
     return {key: _main()[group][key] for key in SHARED.get(group, {})}
 
 
@@ -79,18 +79,18 @@ def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, 
     ConfigError
         The group has no such choice.
     """
-    return unshared(group, _options(group, name, tuple(search_path)))
+    return unshared_options(group, _options(group, name, tuple(search_path)))
 
 
 @cache
 def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     if not is_choice(group, name, search_path):
-        raise ConfigError(unknown(group, name, choices(group, search_path)))
+        raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
     if is_choice(group, name):
-        return plain(_packaged(group, name), resolve=False)
+        return plain(_packaged_options(group, name), resolve=False)
     try:
-        options = plain(hydra_adapter.composed([f"{group}={name}"], search_path)[group], resolve=False)
+        options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
     if isinstance(target := options.get("_target_"), str):
@@ -98,20 +98,20 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     return options
 
 
-def _packaged(group: str, name: str) -> DictConfig:
-    """The options of a packaged file; of one that builds on others of its group, theirs below its own."""
+def _packaged_options(group: str, name: str) -> DictConfig:
+    """Return the options of a packaged file; of one that builds on others of its group, theirs below its own."""
     text = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8")
     node: Any = OmegaConf.create(text)
     below = [one.partition("@")[0] for one in node.pop("defaults", []) if isinstance(one, str) and one != "_self_"]
     if text.startswith("# @package _global_"):
         node = node[group]
-    merged = OmegaConf.merge(*(_packaged(group, one) for one in below), node)
+    merged = OmegaConf.merge(*(_packaged_options(group, one) for one in below), node)
     assert isinstance(merged, DictConfig)
     return merged
 
 
 def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Name and first line of comment of each choice of a group."""
+    """Return the name of each choice in a group, and the first line of its comment."""
     folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
     for name in choices(group, search_path):
@@ -141,12 +141,12 @@ def complete(incomplete: str) -> list[str]:
         group = key in (*GROUPS, "experiment")
         offered = [f"{key}={name}" for name in choices(key)] if group else []
     else:
-        offered = [f"{name}=" for name in known_keys(_unresolved([], ()))]
+        offered = [f"{name}=" for name in known_keys(_compose_unresolved([], ()))]
     return [candidate for candidate in offered if candidate.startswith(incomplete)]
 
 
-def _unresolved(overrides: Sequence[str], search_path: Sequence[str]) -> dict[str, Any]:
-    values = plain(hydra_adapter.composed(overrides, search_path), resolve=False)
+def _compose_unresolved(overrides: Sequence[str], search_path: Sequence[str]) -> dict[str, Any]:
+    values = plain(hydra_adapter.compose(overrides, search_path), resolve=False)
     del values["hydra"]
     return values
 
@@ -162,5 +162,5 @@ def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[st
             if any(o.startswith("schedule.mix=") for o in overrides):
                 return f"{given}: expected no sampler beside those of schedule=[...], which stand in its place"
             return f"{given}: no sampler is named, and sampler=auto has no options; expected sampler=NAME beside it"
-        return unknown_key(found[1], known_keys(_unresolved(groups, search_path)))
+        return unknown_key(found[1], known_keys(_compose_unresolved(groups, search_path)))
     return hydra_adapter.explain(error)

@@ -16,7 +16,7 @@ from typing import Any
 
 import hydra
 
-from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown
+from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -63,8 +63,8 @@ def _search_path(places: Sequence[str]) -> list[str]:
     return [f"hydra.searchpath={list(places)}"] if places else []
 
 
-def composed(overrides: Sequence[str], search_path: Sequence[str] = ()) -> DictConfig:
-    """What Hydra composes, its own node included; raises whatever Hydra does, for `explain`."""
+def compose(overrides: Sequence[str], search_path: Sequence[str] = ()) -> DictConfig:
+    """Return what Hydra composes, its own node included; raises whatever Hydra does, for `explain`."""
     with hydra_session():
         return hydra.compose(MAIN, overrides=[*overrides, *_search_path(search_path)], return_hydra_config=True)
 
@@ -101,7 +101,7 @@ class ParsedOverride:
     sweep: bool
 
 
-def parsed(overrides: Sequence[str]) -> list[ParsedOverride]:
+def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
     """Parse overrides; a `ConfigError` where one cannot be read."""
     try:
         found = OverridesParser.create().parse_overrides(list(overrides))
@@ -122,13 +122,13 @@ def parsed(overrides: Sequence[str]) -> list[ParsedOverride]:
     ]
 
 
-def parsed_override(text: str) -> ParsedOverride:
+def parse_override(text: str) -> ParsedOverride:
     """Parse one override; a `ConfigError` where it cannot be read."""
-    return parsed([text])[0]
+    return parse_overrides([text])[0]
 
 
 MOST_JOBS = 100_000
-"""Of a sweep."""
+"""Most jobs of a sweep."""
 
 
 def _values_in(override: Any) -> int:
@@ -147,7 +147,7 @@ def _values_in(override: Any) -> int:
 
 
 def grid(args: Sequence[str]) -> list[list[str]]:
-    """The product of the values of all keys, in a session.
+    """Combine the values of all keys in every way, in a session.
 
     Raises
     ------
@@ -180,7 +180,7 @@ def grid(args: Sequence[str]) -> list[list[str]]:
 
 
 def unreadable(override: str) -> str:
-    """What is wrong with an override that Hydra's grammar does not know."""
+    """Return what is wrong with an override that Hydra's grammar does not know."""
     key, equals, _ = override.partition("=")
     if not equals:
         return f"{override}: {own_file(override) or 'expected KEY=VALUE'}"
@@ -198,7 +198,7 @@ def explain(error: Exception) -> str:
     text = str(error).split("Config search path")[0]
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
-        return unknown(group, name, list(error.options))
+        return unknown_choice(group, name, list(error.options))
     if several := re.search(r"(?:Ambiguous value for argument|Sweep parameters) '(.*)'", text):
         return f"{several[1]}: several values; `smcmc sweep` runs a grid"
     if isinstance(error, OverrideParseException):
@@ -289,7 +289,7 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
 
 
 def explain_launcher(error: Exception, own: Sequence[str]) -> str:
-    """What is wrong with Hydra's own overrides."""
+    """Return what is wrong with Hydra's own overrides."""
     if isinstance(error, MissingConfigException) and error.missing_cfg_file and error.options is not None:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return f"{group}={name}: expected one of {', '.join(sorted(error.options))}"

@@ -1,4 +1,4 @@
-"""What there is to know of the options of a choice: default, what is expected, help."""
+"""Options of a choice, described: default, what is expected, help."""
 
 import re
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ class OptionRow:
 
 
 def title(group: str, name: str) -> str:
-    """What a choice is, in a line."""
+    """Return the line that describes a choice."""
     return dict(describe(group))[name]
 
 
@@ -73,7 +73,7 @@ def file_comments(group: str, name: str) -> Mapping[str, str]:
 
 
 def _expected(default: Any, declared: Any) -> str:
-    """What an option takes of which nothing but the default, and perhaps a type, is known."""
+    """Return the values that an option takes, where only its default, and perhaps a type, is known."""
     types = [t for t in get_args(declared) or (declared,) if t in WORDS]
     if default is not None and type(default) in WORDS and not str(default).startswith("${"):
         types = [type(default), *[t for t in types if t is NoneType]]

@@ -25,7 +25,7 @@ INITIAL = ("one_cluster", "singletons", "random", "sequential", "prior", "mixtur
 
 DEFAULT_ITERATIONS = 10_000
 DEFAULT_SCANS = 1_000
-"""The same of documents, of which an iteration costs as much as they have tokens."""
+"""Default iterations for documents, where one costs as much as they have tokens."""
 LONGER = 100
 """Times as many are the most where `until` ends chains before."""
 
@@ -44,7 +44,7 @@ def _key(option: Option) -> Any:
 
 @dataclass(frozen=True)
 class Trace:
-    """What is recorded beside the trace."""
+    """Records beside the trace."""
 
     partitions: int | None = _key(
         Count(

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource
-from splitmerge_cli.config.groups import unshared
+from splitmerge_cli.config.groups import unshared_options
 from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, Schema
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """What one iteration makes.
+    """Moves that one iteration makes.
 
     Attributes
     ----------
@@ -70,12 +70,12 @@ class RunSpecification(Schema):
 
     @property
     def is_adaptive(self) -> bool:
-        """Whether a sampler learns from the history of all chains of the run."""
+        """Whether a sampler of the run is adaptive: it learns from the history of all chains."""
         return any(hasattr(sampler.target, "adapt_to") for sampler in self.samplers)
 
     @property
     def folder(self) -> Path:
-        """The folder of all runs of an experiment, or of a sampler on a data set."""
+        """The folder of the runs: that of the experiment, or one for the sampler on the data set."""
         return Path(self.out) / (self.experiment or f"{self.sampler_name}-{self.data.name}")
 
     @property
@@ -86,7 +86,7 @@ class RunSpecification(Schema):
         """
         left_out: Sequence[str] = RUNTIME_KEYS if self.perplexity.every else (*RUNTIME_KEYS, "perplexity")
         return {
-            key: unshared(key, value) if key in SHARED else value
+            key: unshared_options(key, value) if key in SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }

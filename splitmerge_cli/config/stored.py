@@ -90,7 +90,7 @@ def _check_whole(group: str, part: Component | DataSource, search_path: Sequence
 
 
 def _entry(entry: Any, search_path: Sequence[str]) -> tuple[float, Component]:
-    """Weight and sampler of an entry of a stored list."""
+    """Return the weight and the sampler that an entry of a stored list names."""
     if not isinstance(entry, dict):
         raise ConfigError(f"schedule.mix: {show(entry)}: expected samplers with their options")
     options = {key: value for key, value in entry.items() if key != "weight"}

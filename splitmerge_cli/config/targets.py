@@ -12,7 +12,7 @@ from typing import Any
 from splitmerge_cli.config.errors import ConfigError, one_line, show
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
-"""What the ``_target_`` of a group has, beside that it can be called."""
+"""Attributes that the ``_target_`` of a group must have, beside that it can be called."""
 
 
 def places(config_dir: str | Path | None) -> list[str]:
@@ -60,7 +60,7 @@ def _packaged_targets() -> frozenset[str]:
 
 
 own_targets: set[str] = set()
-"""The same of the files of ``--config-dir`` that were chosen; filled by `splitmerge_cli.config.groups`."""
+"""Targets that chosen files of ``--config-dir`` name; filled by `splitmerge_cli.config.groups`."""
 
 
 def locate(path: Any) -> Any:
@@ -99,7 +99,7 @@ def _check_dotted(path: Any) -> None:
 
 
 def target_of(group: str, name: str, path: Any) -> Any:
-    """What the ``_target_`` of a choice names, checked to be of use to its group."""
+    """Return the class or function that the ``_target_`` of a choice names, checked to be of use to its group."""
     try:
         target = locate(path)
     except ConfigError as error:

@@ -179,11 +179,11 @@ def reject_address(path: str | Path) -> None:
 
 @contextmanager
 def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
-    """As `splitmerge_cli.received.opened`; of ``-``, or the path that `existing` makes of it, standard input."""
+    """As `splitmerge_cli.received.open_file`; of ``-``, or the path that `existing` makes of it, standard input."""
     if standard_input.stands_for_it(path):
         yield BytesIO(standard_input.held(Limit.now()))
         return
-    with received.opened(path, called) as file:
+    with received.open_file(path, called) as file:
         yield file
 
 
@@ -319,7 +319,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
     """
     limit = Limit.now()
     left = limit.size
-    with received.opened_zip(path, file, MOST_ARRAYS) as archive:
+    with received.open_zip(path, file, MOST_ARRAYS) as archive:
         for member in archive.infolist():
             with archive.open(member) as stream:
                 shape, _, dtype = header_of(stream)

@@ -22,7 +22,7 @@ from splitmerge_cli.papers.kept import figure_entry
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
-from splitmerge_cli.received import member, opened_zip, parse_json
+from splitmerge_cli.received import member, open_zip, parse_json
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest, sha256_of
 from splitmerge_cli.results.names import MANIFEST
@@ -194,7 +194,7 @@ def check(path: Path) -> Checked:
         if begin != b"PK\x03\x04":
             raise ConfigError(f"{path}: no zip; expected an archive that smcmc archive wrote")
         try:
-            with opened_zip(path, file, MOST_FILES) as zipped:
+            with open_zip(path, file, MOST_FILES) as zipped:
                 _refuse(path, zipped.infolist())
                 return _compare_digests(path, zipped)
         except (zipfile.BadZipFile, EOFError) as error:

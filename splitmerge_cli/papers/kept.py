@@ -107,10 +107,10 @@ def _keep_figure(
     entry: PaperFigure, runs: Sequence[Run], scale: str, out: Path, folder: Path, config_dir: str | Path | None
 ) -> dict[str, Any]:
     """Write the files of a figure; what the index says of it."""
-    from splitmerge_cli.plots.style import save, styled
+    from splitmerge_cli.plots.style import save, use_style
 
     name = entry.id
-    with styled():
+    with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         pictures = save(drawing.figure, folder / name, DPI)
     claims = frame(drawing.verdicts, published_claims(name), scale)

@@ -122,9 +122,9 @@ def _draw(
     entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
 ) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
-    from splitmerge_cli.plots.style import save, styled
+    from splitmerge_cli.plots.style import save, use_style
 
-    with styled():
+    with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
     paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
@@ -280,13 +280,13 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
 
 def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None) -> None:
     from splitmerge_cli.plots.run import PICTURES, available, pictures
-    from splitmerge_cli.plots.style import save, styled
+    from splitmerge_cli.plots.style import save, use_style
 
     run = open_run(path, config_dir)
     if only is not None and (absent := [name for name in only if name not in PICTURES]):
         raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(PICTURES)}")
     drawn = []
-    with styled():
+    with use_style():
         for name, figure in pictures(run, only):
             drawn.append(name)
             for written in save(figure, path / name):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
 
-from splitmerge_cli.plots.style import raised
+from splitmerge_cli.plots.style import superscript
 
 LETTERS = {"A": "#2F5F94", "B": "#C05468", "C": "#B5851A"}
 SPLIT, MERGE = "#96210F", "#2E8B57"
@@ -118,4 +118,4 @@ def probability_text(p: float) -> str:
 
 def _power(p: float) -> str:
     mantissa, exponent = f"{p:.1e}".split("e")
-    return f"{mantissa} × 10{raised(int(exponent))}"
+    return f"{mantissa} × 10{superscript(int(exponent))}"

@@ -13,7 +13,7 @@ def meetings(certificate: Certificate) -> Figure:
     pairs, lag = certificate.pairs, certificate.schedule.lag
     colour = colour_of(str(certificate.config["sampler"]["name"]))
     figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 2.5), width_ratios=(3, 2))
-    met = np.sort([pair.meeting - lag for pair in certificate.met if pair.meeting is not None])
+    met = np.sort([pair.meeting - lag for pair in certificate.met_pairs if pair.meeting is not None])
     share = np.arange(1, len(met) + 1) / max(1, len(pairs))
     end = certificate.schedule.iterations - lag if len(met) < len(pairs) else (met[-1] if len(met) else 1)
     right.step(np.r_[0, met, end], np.r_[0, share, share[-1:] if len(share) else 0], where="post", color=colour)
@@ -33,6 +33,6 @@ def meetings(certificate: Certificate) -> Figure:
         left.set_yticks([1, *DISTANCES], [f"{d:g}" for d in (1, *DISTANCES)])
         left.minorticks_off()
         left.legend(loc="upper right")
-    of_bound = "" if bound is None else f"An estimated upper bound, for chains from {certificate.said_starts}. "
+    of_bound = "" if bound is None else f"An estimated upper bound, for chains from {certificate.starts_text}. "
     footnote(figure, f"{of_bound}Modes that no chain visits stay unseen.")
     return figure

@@ -1,4 +1,4 @@
-"""A map of the columns of a table by cluster: means and shares, coloured by how far they are from those of all."""
+"""A map of columns by cluster: means and shares, coloured by how far they are from those of all items."""
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
-from splitmerge_cli.plots.labels import told_apart
+from splitmerge_cli.plots.labels import shorten_names
 from splitmerge_cli.plots.points import by_size, style_of
 from splitmerge_cli.plots.runs import state_of, subject
 from splitmerge_cli.plots.style import FULL, SMALLEST, footnote, plain_text
@@ -23,7 +23,7 @@ MOST_ROWS = 56
 MOST_NUMBERS = 11
 """Clusters up to which the means are written into the map."""
 NAME = 38
-"""Letters of the name of a column."""
+"""Most letters of a column's name."""
 LIMIT = 2.0
 """Standard deviations at the ends of the colours."""
 BELOW = -0.5
@@ -97,7 +97,7 @@ def cluster_means(run: Run) -> Figure:
         np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
     )
     ax.set_facecolor("#E4E4E4")
-    ax.set_yticks(range(R), [plain_text(name) for name in told_apart(names, NAME)], fontsize=6.5)
+    ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
     ax.set_xticks(range(K), [str(k) for k in clusters], fontsize=6.5 if K <= 30 else SMALLEST, rotation=turned)
     ax.set_xlabel("cluster")

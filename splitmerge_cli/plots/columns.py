@@ -14,7 +14,7 @@ from scipy.sparse import issparse
 
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.plots.labels import told_apart, write_apart
+from splitmerge_cli.plots.labels import shorten_names, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.plots.runs import state_of, subject
 from splitmerge_cli.plots.style import FULL, footnote, plain_text
@@ -34,7 +34,7 @@ MOST_KEYS = 18
 NAMED = 3
 """Columns that are named of a direction."""
 NAME = 34
-"""Letters of the name of a column on an axis."""
+"""Most letters of a column's name on an axis."""
 SHORT = 17
 """Letters of such a name among several."""
 SHRINKAGE = 0.05
@@ -45,7 +45,7 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """What is drawn of a run: its items in part, their clusters, the statistics of all.
+    """The part of a run that is drawn: some of its items, their clusters, the statistics of all.
 
     Attributes
     ----------
@@ -72,8 +72,8 @@ class Found:
     ranks: dict[int, int]
 
     @classmethod
-    def of(cls, run: Run) -> "Found":
-        """Of a finished run; its data are loaded again."""
+    def from_run(cls, run: Run) -> "Found":
+        """Read a finished run; its data are loaded again."""
         dataset = dataset_of(run)
         labels = np.array(run.summary["point_estimate"]["labels"])
         certainty = run.clusters()["certainty"].to_numpy(dtype=float)
@@ -82,13 +82,13 @@ class Found:
         rows = evenly(len(labels), MOST_POINTS)
         return cls(dataset, statistics(dataset, labels), rows, labels, certainty < UNSURE, alone, ranks)
 
-    def at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
+    def marks_at(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.bool_]]:
         """Labels of some items, and whether each is unsure, alone."""
         return self.labels[rows], self.unsure[rows], self.alone[rows]
 
     @property
-    def said(self) -> str:
-        """How many items are drawn, where not all are."""
+    def drawn_note(self) -> str:
+        """The number of items that are drawn, where not all are."""
         return "" if len(self.rows) == len(self.labels) else f" {len(self.rows):,} of {len(self.labels):,} items."
 
 
@@ -98,14 +98,14 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a run is finished and its items are rows of a table of three columns or more, or not of numbers alone.
+    """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone.
 
     Raises
     ------
     ConfigError, DataError
         Its data set cannot be loaded again.
     """
-    if not run.done or run.has_topics or "labels" not in run.summary["point_estimate"]:
+    if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
     # two columns of points have a picture of their own
@@ -114,7 +114,7 @@ def can_draw(run: Run) -> bool:
 
 def can_pair(run: Run) -> bool:
     """Whether two or more columns of such a table are numbers."""
-    return can_draw(run) and len(_numeric(Found.of(run).known)) > 1
+    return can_draw(run) and len(_numeric(Found.from_run(run).known)) > 1
 
 
 def _numeric(known: Statistics) -> list[int]:
@@ -124,7 +124,7 @@ def _numeric(known: Statistics) -> list[int]:
 
 
 def most_telling(found: Found, most: int = PAIRED) -> list[int]:
-    """Columns of numbers of largest mean divergence; one that others predict counts for less."""
+    """Numeric columns with the largest mean divergence; one that others predict counts for less."""
     known, chosen = found.known, list[int]()
     left = _numeric(known)
     rows = evenly(len(found.labels), MOST_ROWS)
@@ -157,14 +157,14 @@ def pairs(run: Run) -> Figure:
     ConfigError, DataError
         Its data set cannot be loaded again.
     """
-    found = Found.of(run)
+    found = Found.from_run(run)
     chosen = most_telling(found)
     n = len(chosen)
-    labels, unsure, alone = found.at(found.rows)
-    every = told_apart(found.known.columns, NAME)
+    labels, unsure, alone = found.marks_at(found.rows)
+    every = shorten_names(found.known.columns, NAME)
     names = [every[j] for j in chosen]
     cells = [column(found.dataset, j, found.rows) for j in chosen]
-    drawn = [_apart(x) if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
+    drawn = [_jitter(x) if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
     side = FULL / n
     figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
     for a in range(n):
@@ -174,7 +174,7 @@ def pairs(run: Run) -> Figure:
             if b > a:
                 ax.axis("off")
             elif a == b:
-                _stacked(ax, cells[a], labels, found.ranks)
+                _draw_histogram(ax, cells[a], labels, found.ranks)
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
                 at = np.column_stack([drawn[b], drawn[a]])[both]
@@ -192,7 +192,7 @@ def pairs(run: Run) -> Figure:
     footnote(
         figure,
         "Columns of largest mean divergence between a cluster and all others, less what the columns before tell. "
-        f"Diagonal: items by cluster, stacked.{found.said}{_marks(found)}{state_of(run)}"
+        f"Diagonal: items by cluster, stacked.{found.drawn_note}{_marks(found)}{state_of(run)}"
         + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),
     )
     return figure
@@ -203,12 +203,12 @@ def _plain(*cells: Points) -> bool:
     return all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in cells)
 
 
-def _apart(x: Points) -> Points:
-    """Whole numbers moved by up to a quarter, the same at every call: equal ones would cover each other."""
+def _jitter(x: Points) -> Points:
+    """Move whole numbers by up to a quarter, the same at every call: equal ones would cover each other."""
     return np.asarray(x + np.random.default_rng(0).uniform(-0.25, 0.25, len(x)))
 
 
-def _stacked(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
+def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
     present = ~np.isnan(x)
     edges = np.histogram_bin_edges(x[present], bins=24)
     below = np.zeros(len(edges) - 1)
@@ -221,7 +221,7 @@ def _stacked(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, in
 
 
 def _marks(found: Found) -> str:
-    """What crosses and open marks mean, where there are any."""
+    """Meaning of crosses and open marks, where there are any."""
     alone = bool(found.alone.any())
     open_marks = f" Open marks: certainty below {UNSURE:g}." if found.unsure.any() else ""
     return open_marks + (" Crosses: alone in a cluster." if alone else "")
@@ -265,8 +265,8 @@ class Directions:
     loadings: Points
 
 
-def standardised(found: Found) -> tuple[Points, list[str]]:
-    """Features of a table with mean 0 and variance 1, 0 where a cell is missing, ``[rows, F]``; and their names.
+def standardise(found: Found) -> tuple[Points, list[str]]:
+    """Return the features of a table with mean 0 and variance 1, 0 where a cell is missing, ``[rows, F]``; and names.
 
     Levels of a categorical column have a total variance of their number less 1, as in an analysis of mixed data.
     """
@@ -288,7 +288,7 @@ def standardised(found: Found) -> tuple[Points, list[str]]:
         scale = np.sqrt(known.overall[f]) if type == "categorical" else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
         names.append(known.columns[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
-    return np.column_stack(parts), told_apart(names, SHORT)
+    return np.column_stack(parts), shorten_names(names, SHORT)
 
 
 def principal(x: Points) -> Directions:
@@ -296,7 +296,7 @@ def principal(x: Points) -> Directions:
     x = x - x.mean(axis=0)
     variances, vectors = np.linalg.eigh(x.T @ x / len(x))
     order = np.argsort(-variances)[:2]
-    return _along(x, vectors[:, order], variances[order] / max(variances.sum(), 1e-300))
+    return _project(x, vectors[:, order], variances[order] / max(variances.sum(), 1e-300))
 
 
 def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
@@ -318,15 +318,15 @@ def discriminating(x: Points, labels: NDArray[np.int64]) -> Directions:
     variances = singular**2
     shares = variances / max(variances.sum(), 1e-300)
     if len(clusters) > 2 and len(singular) > 1 and shares[1] > 1e-9:
-        return _along(x, whiten @ directions[:2].T, shares[:2])
+        return _project(x, whiten @ directions[:2].T, shares[:2])
     first = directions[:1]
     left = rest @ whiten
     left = left - left @ first.T @ first
     second = np.linalg.svd(left, full_matrices=False)[2][:1]
-    return _along(x, whiten @ np.concatenate([first, second]).T, np.array([1.0, 0.0]))
+    return _project(x, whiten @ np.concatenate([first, second]).T, np.array([1.0, 0.0]))
 
 
-def _along(x: Points, vectors: Points, shares: Points) -> Directions:
+def _project(x: Points, vectors: Points, shares: Points) -> Directions:
     # the sign of a direction is free: the largest entry is positive
     largest = np.argmax(np.abs(vectors), axis=0)
     vectors = vectors * np.sign(vectors[largest, np.arange(vectors.shape[1])])
@@ -344,10 +344,10 @@ def projection(run: Run) -> Figure:
     ConfigError, DataError
         Its data set cannot be loaded again.
     """
-    found = Found.of(run)
-    x, names = standardised(found)
+    found = Found.from_run(run)
+    x, names = standardise(found)
     rows = evenly(len(found.labels), MOST_ROWS)
-    labels, unsure, alone = found.at(rows)
+    labels, unsure, alone = found.marks_at(rows)
     shown = evenly(len(rows), MOST_POINTS)
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
@@ -358,7 +358,7 @@ def projection(run: Run) -> Figure:
     footnote(
         figure,
         "Standardised columns; on an axis those of largest correlation with it, + or −. Numbers: clusters, as in "
-        f"clusters.csv.{found.said}{_marks(found)}{state_of(run)} "
+        f"clusters.csv.{found.drawn_note}{_marks(found)}{state_of(run)} "
         "Directions that separate clusters show them further apart than they "
         "are where columns are many.",
     )
@@ -371,7 +371,7 @@ def projection(run: Run) -> Figure:
         for axis, at in (("x", 0), ("y", 1)):
             share = f"{word} {at + 1}, {found_here.shares[at]:.0%} {of_what}"
             said = "variance within clusters" if within and at == 1 else share
-            ax.set(**{f"{axis}label": f"{said}\n{_loaded(found_here.loadings[at], names)}"})
+            ax.set(**{f"{axis}label": f"{said}\n{_top_loadings(found_here.loadings[at], names)}"})
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
@@ -384,7 +384,7 @@ def projection(run: Run) -> Figure:
     return figure
 
 
-def _loaded(loadings: Points, names: list[str]) -> str:
+def _top_loadings(loadings: Points, names: list[str]) -> str:
     """The columns of largest correlation with a direction, with their signs."""
     order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
     told = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]

@@ -16,12 +16,12 @@ ENDS = 3
 """Letters that a common beginning or end has at least, where it is cut out."""
 
 
-def told_apart(names: Sequence[str], most: int) -> list[str]:
-    """Names of at most so many letters: long ones without the words that all begin or end with, then shortened.
+def shorten_names(names: Sequence[str], most: int) -> list[str]:
+    """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut.
 
     Examples
     --------
-    >>> told_apart(["item 1 of the form", "item 2 of the form"], 10)
+    >>> shorten_names(["item 1 of the form", "item 2 of the form"], 10)
     ['…1…', '…2…']
     """
     if all(len(name) <= most for name in names):
@@ -38,7 +38,7 @@ def told_apart(names: Sequence[str], most: int) -> list[str]:
 
 
 def _common(names: Sequence[str]) -> str:
-    """What all names begin with."""
+    """Common beginning of all names."""
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first[:same]

@@ -41,7 +41,7 @@ def matrix_order(labels: ArrayLike, degree: ArrayLike) -> tuple[NDArray[np.int64
 
 
 def density(adjacency: csr_array, order: NDArray[np.int64], cells: int = CELLS) -> NDArray[np.float64]:
-    """Share of the pairs of every cell of a coarser matrix that are edges, float64 ``[cells, cells]``."""
+    """Share of edges among the pairs in every cell of a coarser matrix, float64 ``[cells, cells]``."""
     N = adjacency.shape[0]
     place = np.empty(N, np.int64)
     place[order] = np.arange(N)

@@ -31,7 +31,7 @@ Points = NDArray[np.float64]
 
 
 def style_of(rank: int) -> tuple[str, str]:
-    """Colour and marker of the cluster of a rank by size, 0 the largest."""
+    """Colour and marker of a cluster by its rank in size, 0 the largest."""
     # 24 ranks take each colour with three markers, the next 24 with the others
     return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // 24) % len(MARKERS)]
 
@@ -115,7 +115,7 @@ def scatter(
 
 
 def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
-    """The fitted line of every cluster of two points or more, in its colour."""
+    """Draw the fitted line of every cluster with two points or more, in its colour."""
     for rank, items in enumerate(by_size(labels)):
         if len(items) > 1:
             colour, _ = style_of(rank)
@@ -124,7 +124,7 @@ def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, A
 
 
 def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
-    """Two standard deviations of the points of every cluster of three or more, shaped as the model allows; points with
+    """Draw two standard deviations of every cluster with three points or more, shaped as the model allows; points with
     a missing cell do not count."""
     for rank, items in enumerate(by_size(labels)):
         placed = points[items][~np.isnan(points[items]).any(axis=1)]
@@ -146,7 +146,7 @@ FITS: dict[str, tuple[Callable[[Axes, Points, ArrayLike, dict[str, Any]], None],
     "lines": (fitted_lines, "Lines: posterior mean given the points of the cluster."),
     "gaussian": (ellipses, f"Ellipses: {DEVIATIONS:g} standard deviations of the points of the cluster."),
 }
-"""What is drawn over the clusters of a model, and what the picture says of it."""
+"""Drawing over the clusters of a model, and the note that explains it."""
 
 
 def can_draw(run: Run) -> bool:
@@ -157,7 +157,7 @@ def can_draw(run: Run) -> bool:
     ConfigError, DataError
         Its data set cannot be loaded again.
     """
-    if not run.done or option(run, "model") not in FITS:
+    if not run.is_done or option(run, "model") not in FITS:
         return False
     x = dataset_of(run).values
     return isinstance(x, np.ndarray) and x.shape[1] == 2

@@ -33,7 +33,7 @@ def lightness(colour: str) -> float:
 
 
 def problems(figure: Figure) -> list[str]:
-    """What keeps a figure from being printed as it is.
+    """Find what keeps a figure from being printed as it is.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def _texts(figure: Figure) -> Iterator[Text]:
 
 
 def _of_text(figure: Figure, text: Text) -> Iterator[str]:
-    said = _said(text)
+    said = _text_of(text)
     formula = "$" in said and any(sign in said for sign in "^_")
     size = float(text.get_fontsize()) * (SCRIPT if formula else 1.0)
     if size < SMALLEST:
@@ -95,10 +95,10 @@ def _overlaps(figure: Figure, texts: Sequence[Text]) -> Iterator[str]:
         across = min(one.x1, other.x1) - max(one.x0, other.x0)
         down = min(one.y1, other.y1) - max(one.y0, other.y0)
         if min(across, down) > room:
-            yield f"written over each other: {_said(a)} and {_said(b)}"
+            yield f"written over each other: {_text_of(a)} and {_text_of(b)}"
 
 
-def _said(text: Text) -> str:
+def _text_of(text: Text) -> str:
     return text.get_text().replace("\n", " / ")
 
 
@@ -120,7 +120,7 @@ def _of_lines(figure: Figure, ax: Axes) -> Iterator[str]:
 
 
 def _entries(figure: Figure, ax: Axes) -> list[Line2D]:
-    """Lines of the legends of a panel and of its figure."""
+    """Lines in the legends of a panel and its figure."""
     legends = [x for x in [ax.get_legend(), *figure.legends] if isinstance(x, Legend)]
     return [line for each in legends for line in each.get_lines()]
 

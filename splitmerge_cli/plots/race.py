@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 
-from splitmerge_cli.plots.runs import thinned
+from splitmerge_cli.plots.runs import thinned_rows
 from splitmerge_cli.plots.style import CYCLE, FULL, REFERENCE, colour_of, footnote, powers, title_of
 from splitmerge_cli.studies.race import Race
 
@@ -20,7 +20,7 @@ def times(race: Race) -> Figure:
         above.set_title(f"from {start.replace('_', ' ')}", loc="left")
         for track in race.tracks:
             if track.trial.start == start:
-                at = thinned(len(track.seconds), log=True)
+                at = thinned_rows(len(track.seconds), log=True)
                 at = at[track.seconds[at] > 0]
                 above.plot(
                     track.seconds[at], track.log_joint[at], color=colours[track.sampler], linewidth=0.5, alpha=0.6

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
-from splitmerge_cli.plots.runs import data_name, option, thinned
+from splitmerge_cli.plots.runs import data_name, option, thinned_rows
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
@@ -38,7 +38,7 @@ def traces(run: Run) -> Figure:
     chains = [chain for _, chain in trace.groupby("chain", sort=True)]
     for ax, (name, label) in zip(axes, series, strict=False):
         for k, chain in enumerate(chains):
-            at = thinned(len(chain), 2000)
+            at = thinned_rows(len(chain), 2000)
             shade = 1.0 - 0.6 * k / max(1, len(chains) - 1)
             ax.plot(
                 chain["iteration"].to_numpy()[at], chain[name].to_numpy()[at], color=colour, alpha=shade, linewidth=0.9
@@ -59,11 +59,11 @@ def traces(run: Run) -> Figure:
         stack_fractions(axes[-1], chains[0], colour, most=2000)
         axes[-1].set_ylabel("five largest\nfractions")
     axes[-1].set(xlabel="iteration")
-    N = run.summary["N"] if run.done else run.config["N"] or "all"
+    N = run.summary["N"] if run.is_done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
     which = f"{title_of(sampler)} on {data_name(run)}, {size}"
     made = f"{len(chains)} chain{'s' * (len(chains) > 1)}"
-    if not run.done:
+    if not run.is_done:
         made = f"{len(chains)} of {run.config['chains']} chains ({run.status['state']})"
     axes[0].set_title(f"{which}, schedule {option(run, 'schedule')}, {made}, seed {run.config['seed']}")
     return figure
@@ -86,7 +86,7 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
     pandas.DataFrame
         What is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
     """
-    at = thinned(len(chain), most)
+    at = thinned_rows(len(chain), most)
     iteration = chain["iteration"].to_numpy()[at]
     fractions = np.cumsum(np.stack(chain["largest"].tolist())[at], axis=1)
     below = np.zeros(len(at))
@@ -122,7 +122,7 @@ class Picture:
 
 PICTURES = {
     "traces": Picture("K, log joint and the largest clusters over the iterations", lambda run: True, traces),
-    "n_clusters": Picture("posterior of the number of clusters", lambda run: run.done, uncertainty.n_clusters),
+    "n_clusters": Picture("posterior of the number of clusters", lambda run: run.is_done, uncertainty.n_clusters),
     "co_clustering": Picture(
         "which items are together, and how often", uncertainty.can_draw, uncertainty.co_clustering
     ),
@@ -134,9 +134,9 @@ PICTURES = {
     "pairs": Picture("the most telling columns of a table against each other", columns.can_pair, columns.pairs),
     "projection": Picture("all columns of a table in two directions", columns.can_draw, columns.projection),
     "cluster_means": Picture("means and shares of columns by cluster", columns.can_draw, means.cluster_means),
-    "network": Picture("the adjacency matrix by cluster, and the network", lambda run: run.done, network.clusters),
+    "network": Picture("the adjacency matrix by cluster, and the network", lambda run: run.is_done, network.clusters),
 }
-"""What can be drawn of a run, by name; those that need its data again come last."""
+"""Pictures of a run, by name; those that need its data again come last."""
 
 
 def available(run: Run) -> Iterator[str]:

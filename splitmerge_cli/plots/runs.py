@@ -13,7 +13,7 @@ from splitmerge_cli.plots.style import plain_text, title_of
 from splitmerge_cli.results.read import Run
 
 LONGEST = 40
-"""Letters of the name of a data set in a title."""
+"""Most letters of a data set's name in a title."""
 
 
 def option(run: Run, key: str) -> Any:
@@ -25,7 +25,7 @@ def option(run: Run, key: str) -> Any:
 
 
 def data_name(run: Run) -> str:
-    """What titles call the data of a run: the name of its file without ending, of its network, or of its data set."""
+    """Name of a run's data in titles: that of the file without its ending, of the network, or of the data set."""
     data = run.config["data"]
     if path := data.get("path"):
         name = PurePath(path).name
@@ -62,7 +62,7 @@ def values(runs: Iterable[Run], key: str) -> list[Any]:
 
 
 def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """One column of the traces of runs of equal length.
+    """One column from the traces of several runs, all equally long.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def data_sets(runs: Sequence[Run]) -> NDArray[np.int64]:
     return np.repeat([number[key] for key in keys], [run.config["chains"] for run in runs]).astype(np.int64)
 
 
-def thinned(n: int, points: int = 400, log: bool = False) -> NDArray[np.int64]:
+def thinned_rows(n: int, points: int = 400, log: bool = False) -> NDArray[np.int64]:
     """Positions of at most `points` of `n` rows, the first and the last among them, evenly (`log`: geometrically)."""
     at = np.geomspace(1, n, points) - 1 if log else np.linspace(0, n - 1, points)
     return np.unique(at.round().astype(np.int64))

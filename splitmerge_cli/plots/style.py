@@ -1,4 +1,4 @@
-"""What all figures share: the style sheet, widths, one colour per sampler, byte-stable files."""
+"""Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files."""
 
 import logging
 from collections.abc import Iterator, Sequence
@@ -54,7 +54,7 @@ def dashes_of(sampler: str) -> Any:
 
 
 @contextmanager
-def styled(display: bool = False) -> Iterator[None]:
+def use_style(display: bool = False) -> Iterator[None]:
     """Draw in the project's style; without a display, unless the caller has one."""
     sheet = resources.files("splitmerge_cli.plots") / "style.mplstyle"
     # embedding a font in a PDF is no news
@@ -91,19 +91,19 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def raised(number: int) -> str:
+def superscript(number: int) -> str:
     """An exponent as text; that of a formula would be smaller than `SMALLEST`."""
     return str(number).translate(_RAISED)
 
 
 def powers(axis: Axis) -> None:
     """Label a logarithmic axis with powers of ten."""
-    axis.set_major_formatter(FuncFormatter(lambda x, _: f"10{raised(round(np.log10(x)))}" if x > 0 else ""))
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"10{superscript(round(np.log10(x)))}" if x > 0 else ""))
     axis.set_minor_formatter(NullFormatter())
 
 
 def footnote(figure: Figure, text: str) -> None:
-    """What a reader of the picture alone must know, below all panels.
+    """Write below all panels what a reader of the picture alone must know.
 
     A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines that are too long are
     wrapped.

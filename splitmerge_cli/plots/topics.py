@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
-from splitmerge_cli.plots.runs import option, thinned
+from splitmerge_cli.plots.runs import option, thinned_rows
 from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -33,11 +33,11 @@ _OTHER = "#666666"
 
 def can_draw(run: Run) -> bool:
     """Whether the run is a finished one of topics."""
-    return run.done and run.has_topics
+    return run.is_done and run.has_topics
 
 
 def topics(run: Run) -> Figure:
-    """The topics of the last state of the chain of highest log joint.
+    """Draw the topics in the last state of the chain with the highest log joint.
 
     Of a small vocabulary a map of all words, with the true topics beside it where they are known, else the top words of
     the largest topics.
@@ -84,7 +84,7 @@ def _short(word: str) -> str:
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
-    """The top words of the largest topics, a panel each, those of a row of one scale.
+    """Draw the top words of the largest topics, a panel each; panels of a row share a scale.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def _name_words(ax: Axes, vocabulary: Sequence[str]) -> None:
 
 
 def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
-    """Draw the shares of the topics of one chain, largest at the bottom; those beyond `BANDS` as one band.
+    """Draw the shares of one chain's topics, largest at the bottom; those beyond `BANDS` as one band.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.Dat
     pandas.DataFrame
         What is drawn: iteration, topics_1 (share of the largest), topics_2 (of the two largest), ...
     """
-    part = frame.iloc[thinned(len(frame), most)]
+    part = frame.iloc[thinned_rows(len(frame), most)]
     iteration, sizes = part["iteration"].to_numpy(), part["sizes"].tolist()
     K = min(BANDS, max(len(row) for row in sizes))
     upto = np.zeros((len(sizes), K))

@@ -39,11 +39,11 @@ BOUNDS = (
 
 def can_draw(run: Run) -> bool:
     """Whether a finished run lists the clusters of its items and a credible ball around them."""
-    return bool(run.done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
+    return bool(run.is_done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
 
 
-def ordered(labels: ArrayLike, certainty: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Items by cluster, the largest first, in it the surest first: int64 ``[N]``; and where clusters end, ``[K]``."""
+def order_items(labels: ArrayLike, certainty: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order items by cluster, the largest first, in it the most certain first: int64 ``[N]``; and the ends, ``[K]``."""
     sure = np.zeros(len(np.asarray(labels))) if certainty is None else np.asarray(certainty)
     clusters = [items[np.argsort(-sure[items], kind="stable")] for items in points.by_size(labels)]
     return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
@@ -57,7 +57,7 @@ def co_clustering(run: Run) -> Figure:
     labels = np.array(run.summary["point_estimate"]["labels"])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
-    order, ends = ordered(labels, run.clusters()["certainty"])
+    order, ends = order_items(labels, run.clusters()["certainty"])
     N = len(labels)
     if run.has_similarity:
         pairs = run.similarity(["row", "other", "probability"])
@@ -72,7 +72,7 @@ def co_clustering(run: Run) -> Figure:
         by_rank = np.empty(N, np.int64)
         for rank, items in enumerate(points.by_size(labels)):
             by_rank[items] = rank
-        means = block_means(_sampled(run), by_rank)
+        means = block_means(_sampled_partitions(run), by_rank)
         edges = np.concatenate([[0], ends])
         drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
         ax.set(ylim=(N, 0), aspect="equal")
@@ -91,7 +91,7 @@ def co_clustering(run: Run) -> Figure:
     footnote(
         figure,
         f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest\n"
-        "first; numbers as in clusters.csv. Within a cluster the surest items come first.",
+        "first; numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure
 
@@ -111,7 +111,7 @@ def credible_ball(run: Run) -> Figure:
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
     x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
-    sampled = None if x is not None else _sampled(run)
+    sampled = None if x is not None else _sampled_partitions(run)
     drawn: Any = None
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
@@ -143,7 +143,7 @@ def credible_ball(run: Run) -> Figure:
 
 
 def n_clusters(run: Run) -> Figure:
-    """Draw the posterior of the number of clusters that hold items: of all chains, and of each."""
+    """Draw how many clusters with items the posterior has: for all chains together, and for each."""
     trace = run.trace(["chain", "iteration", "n_clusters"])
     series = second_half(trace)["n_clusters"].astype(int)
     values = np.arange(series.min(), series.max() + 1)
@@ -164,7 +164,7 @@ def n_clusters(run: Run) -> Figure:
     return figure
 
 
-def _sampled(run: Run) -> NDArray[np.int32]:
+def _sampled_partitions(run: Run) -> NDArray[np.int32]:
     """The partitions ``[M, N]`` that the point estimate was made of."""
     summary = run.summary
     return np.concatenate(list(second_half_partitions(run.path, summary["N"], summary["iterations"]).values()))

@@ -17,7 +17,7 @@ from splitmerge_cli.results.files import DamagedRun, report_damage, write_text
 from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
 SEAL = "sha256"
-"""Key of a sealed file under which the digest of the rest of it stands."""
+"""Key in a sealed file whose value is the digest of all else."""
 
 
 def _text(value: dict[str, Any]) -> str:

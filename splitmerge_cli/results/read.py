@@ -92,7 +92,7 @@ class Run:
         return status
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the run was finished."""
         return self.status["state"] == "done"
 
@@ -102,7 +102,7 @@ class Run:
 
         Reads every file of a finished run, the first time.
         """
-        if not self.done or not (self.path / MANIFEST).is_file():
+        if not self.is_done or not (self.path / MANIFEST).is_file():
             return False
         if not all((self.path / name).is_file() for name in self.manifest.names):
             return False
@@ -112,7 +112,7 @@ class Run:
 
     def check(self) -> None:
         """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
-        if self.done:
+        if self.is_done:
             self.manifest.check_all()
 
     @property
@@ -139,7 +139,9 @@ class Run:
         """
         import numpy as np
 
-        best = max((outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None)
+        best = max(
+            (outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None
+        )
         if best is None:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
         return np.asarray(best["best_labels"], dtype=np.int32)
@@ -150,7 +152,7 @@ class Run:
 
         for c in range(self.config["chains"]):
             store = ChainStore(self.path / WORK, c)
-            if saved := store.saved():
+            if saved := store.read_checkpoint():
                 with report_damage(store.checkpoint_path):
                     known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
                     known |= {"iterations": int(saved["outcome"]["iterations"])}
@@ -166,7 +168,7 @@ class Run:
         FileNotFoundError
             The run is not finished.
         """
-        if not self.done:
+        if not self.is_done:
             raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
         return Manifest(self.path / MANIFEST)
 
@@ -192,8 +194,8 @@ class Run:
         return self._table(names.PARTITIONS, columns)
 
     def moves(self) -> "pd.DataFrame":
-        """Proposals, acceptances, null proposals and seconds of each move of each chain, so far."""
-        if self.done:
+        """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
+        if self.is_done:
             return self._table(names.MOVES, None)
         import pandas as pd
         import pyarrow as pa
@@ -257,13 +259,13 @@ class Run:
     @property
     def has_cluster_summary(self) -> bool:
         """Whether this is a finished run that describes its clusters (see docs/files.md)."""
-        return self.done and names.CLUSTER_SUMMARY in self.manifest.names
+        return self.is_done and names.CLUSTER_SUMMARY in self.manifest.names
 
     def cluster_summary(self) -> "pd.DataFrame":
         """``cluster_summary.csv``: one row per cluster, the largest first."""
         from splitmerge_cli.results import schema
 
-        frame = self._described(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
+        frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
         with report_damage(self.path / names.CLUSTER_SUMMARY):
             if frame["size"].sum() != self.summary["N"]:
                 raise ValueError("expected clusters of all items")
@@ -273,9 +275,9 @@ class Run:
         """``column_summary.csv``: one row per column of a table and cluster."""
         from splitmerge_cli.results import schema
 
-        return self._described(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
+        return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
 
-    def _described(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
+    def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
         import pandas as pd
 
         file = self._file(name)
@@ -310,7 +312,7 @@ class Run:
         return self._table(names.TOPIC_SIZES, columns)
 
     def tokens(self, columns: list[str] | None = None) -> "pd.DataFrame":
-        """One row per token: the topic that it has in the last state of the chain of highest log joint density."""
+        """One row per token: its topic in the last state of the chain with the highest log joint density."""
         return self._table(names.TOKENS, columns)
 
     def documents(self) -> "pd.DataFrame":
@@ -346,7 +348,7 @@ class Run:
     def provenance(self) -> dict[str, Any]:
         """Versions, commit, machine, digests of the data's files, and of a finished run its configuration and seed:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
-        if not self.done:
+        if not self.is_done:
             return self.status
         import pyarrow.parquet as pq
 
@@ -369,7 +371,7 @@ class Run:
         from splitmerge_cli.results import schema
         from splitmerge_cli.results.store import STREAMED, ChainStore
 
-        if self.done:
+        if self.is_done:
             file = self._file(f"{table}.parquet")
             with report_damage(file):
                 # partitioning off: a folder name such as a=b in the path is no column
@@ -379,7 +381,11 @@ class Run:
                 schema.check_rows(table, found, self.config["chains"], done=True)
                 return found.to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
-        tables = [chain.table(table, self.config["chains"]) for chain in chains if table in STREAMED and chain.saved()]
+        tables = [
+            chain.table(table, self.config["chains"])
+            for chain in chains
+            if table in STREAMED and chain.read_checkpoint()
+        ]
         if not any(len(rows) for rows in tables):
             raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
         frame = pa.concat_tables(tables).to_pandas()

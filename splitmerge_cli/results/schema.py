@@ -1,4 +1,4 @@
-"""The columns of every table of a run, in one place."""
+"""Columns of all tables that a run writes."""
 
 from collections.abc import Collection, Iterable
 
@@ -162,13 +162,13 @@ def core(table: str, optional: Collection[str] = ()) -> pa.Schema:
 
 
 def hyperparameters(columns: Iterable[str]) -> list[str]:
-    """Those of the columns of a trace that are hyper-parameters which are resampled."""
+    """Columns of a trace that are resampled hyper-parameters."""
     others = {field.name for field in (*_COLUMNS[TRACE], *_PROVENANCE)} | {*OPTIONAL, PARAMETERS}
     return [name for name in columns if name not in others]
 
 
 def row_bytes(table: str, width: int, optional: Collection[str] = (), parameters: int = 0) -> int:
-    """Bytes of one row of `table` in memory and in a stream, its list (if it has one) being of length `width`, that of
+    """Bytes of a `table` row in memory and in a stream, its list (if it has one) being of length `width`, that of
     `PARAMETERS` of length `parameters`."""
     size = 0
     for field in core(table, optional):
@@ -190,7 +190,7 @@ _MAY_BE_NULL = {(DIAGNOSTICS, "chain"), (DIAGNOSTICS, "value"), (DIAGNOSTICS, "n
 }
 _MAY_BE_INFINITE = {(DIAGNOSTICS, "value"), (PERPLEXITY, "perplexity"), (PERPLEXITY, "averaged")}
 _OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
-"""Tables that have rows of every chain of a finished run."""
+"""Tables that have rows for every chain, once the run is finished."""
 
 
 def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
@@ -214,7 +214,7 @@ def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
 
 
 def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
-    """Raise a `ValueError` unless the rows of some columns of `table` can be those of a run.
+    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can be those of a run.
 
     Parameters
     ----------

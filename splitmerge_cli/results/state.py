@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.received import member, opened_zip
+from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.results.files import replace_file, report_damage
 
 _ARRAY = "__array__"
@@ -42,7 +42,7 @@ def load(path: Path, *keys: str | int) -> Any:
     `DamagedRun` where the file holds something else."""
     with report_damage(path), member(path) as file:
         _check(file)
-        with opened_zip(path, file, MOST_ARRAYS) as archive:
+        with open_zip(path, file, MOST_ARRAYS) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
                 raise ValueError("arrays that are packed")
         file.seek(0)

@@ -20,7 +20,16 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
-from splitmerge_cli.results.files import (DamagedRun, lock_file, naming, open_new, replace_file, report_damage, write_json, write_text)
+from splitmerge_cli.results.files import (
+    DamagedRun,
+    lock_file,
+    naming,
+    open_new,
+    replace_file,
+    report_damage,
+    write_json,
+    write_text,
+)
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
@@ -72,7 +81,7 @@ class ChainStore:
         DamagedRun
             A file does not hold what was written to it.
         """
-        saved = self.saved()
+        saved = self.read_checkpoint()
         for table, path in self._paths.items():
             mark = saved["marks"][table] if saved else None
             self._streams[table] = streams.Stream(path, self._schemas[table], mark)
@@ -91,8 +100,8 @@ class ChainStore:
             with report_damage(self.checkpoint_path):
                 chain.state = stored
 
-    def saved(self) -> dict[str, Any] | None:
-        """The last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; None if there is none.
+    def read_checkpoint(self) -> dict[str, Any] | None:
+        """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None.
 
         Raises
         ------
@@ -152,12 +161,12 @@ class ChainStore:
 
     def read(self, table: str) -> Iterator[pa.RecordBatch]:
         """Rows of a stream up to the last checkpoint."""
-        saved = self.saved()
+        saved = self.read_checkpoint()
         assert saved is not None
         return streams.read_marked(self._paths[table], saved["marks"][table])
 
     def table(self, table: str, chains: int) -> pa.Table:
-        """Read them as a table, checked to be rows of a run of so many chains.
+        """Read the rows as a table, checked to be those of a run with so many chains.
 
         Raises
         ------
@@ -206,7 +215,7 @@ class RunStore:
     provenance : dict
         Configuration, versions, commit, seed, machine: the metadata of every parquet file.
     run_id, sampler, seed
-        The columns by which rows of several runs are told apart.
+        The columns that distinguish rows of several runs.
     optional : collection of str
         The optional columns of the trace and of the partitions, see `schema.core`.
     streamed : sequence of str
@@ -243,7 +252,9 @@ class RunStore:
             Another process writes this run.
         """
         if self.work.is_symlink():  # what is cleared there would be of another folder
-            raise DamagedRun(self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder")
+            raise DamagedRun(
+                self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder"
+            )
         with lock_file(self.work / LOCK):
             self._lock = (self.work / LOCK).stat()
             with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
@@ -251,7 +262,7 @@ class RunStore:
             yield
 
     @property
-    def gone(self) -> bool:
+    def is_gone(self) -> bool:
         """Whether the folder that a session holds was removed or replaced meanwhile."""
         try:
             return self._lock is not None and not os.path.samestat(self._lock, (self.work / LOCK).stat())

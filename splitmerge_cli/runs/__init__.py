@@ -1,4 +1,4 @@
-"""One run: planned (checked, nothing written), driven, finished; and grids of runs.
+"""One run: planned (checked, nothing written), driven, finished; and what is stored of it.
 
 Names are imported when they are asked for: the command line imports `interrupts` before all else, and a run that was
 finished before needs neither data nor tables.
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs.drive import run
     from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
-    from splitmerge_cli.runs.identity import finished, is_done, is_written, run_dir, run_id
+    from splitmerge_cli.runs.identity import finished_run, is_done, is_written, run_dir, run_id
     from splitmerge_cli.runs.plan import Plan, prepare
     from splitmerge_cli.runs.stored import dataset_of, open_run
 
@@ -24,7 +24,7 @@ _PLACES = {
     "RunError": "runs.errors",
     "WrittenElsewhere": "runs.errors",
     "dataset_of": "runs.stored",
-    "finished": "runs.identity",
+    "finished_run": "runs.identity",
     "is_done": "runs.identity",
     "is_written": "runs.identity",
     "open_run": "runs.stored",
@@ -43,7 +43,7 @@ __all__ = [
     "RunError",
     "WrittenElsewhere",
     "dataset_of",
-    "finished",
+    "finished_run",
     "is_done",
     "is_written",
     "open_run",

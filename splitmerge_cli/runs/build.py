@@ -45,7 +45,7 @@ class Builder:
     sizes: bool
     partitions: int
 
-    @np.errstate(all="ignore")  # what overflows leaves no finite density, which is said below
+    @np.errstate(all="ignore")  # what overflows leaves no finite density, which is reported below
     def chain(self, number: int) -> Chain:
         """Build chain `number` at its start.
 
@@ -74,8 +74,8 @@ class Builder:
         )
 
     @np.errstate(all="ignore")
-    def coupled(self, number: int, lag: int, coupling: str) -> CoupledChains:
-        """Build two coupled chains at their starts, each drawn by itself from the same law.
+    def coupled_chains(self, number: int, lag: int, coupling: str) -> CoupledChains:
+        """Build two coupled chains at their starts, each drawn by itself from the same distribution.
 
         Parameters
         ----------

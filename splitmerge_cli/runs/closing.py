@@ -1,4 +1,4 @@
-"""What ``smcmc run`` says of a run at its end, on stderr."""
+"""Lines that ``smcmc run`` prints at the end of a run, on stderr."""
 
 import shlex
 import sys
@@ -28,7 +28,7 @@ def say(run: Run) -> None:
         # a run without `until` does not need it
         from splitmerge_cli.runs import stopping
 
-        print(stopping.said(stopped, run.config["until"]), file=sys.stderr, flush=True)
+        print(stopping.describe_look(stopped, run.config["until"]), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run)):
         print(line, file=sys.stderr, flush=True)
 
@@ -64,14 +64,14 @@ def verdict(run: Run) -> Iterator[str]:
         else:
             yield f"cannot tell whether the chains have converged: {judged['note']}"
             if (judged["note"] or "").startswith("fewer"):
-                yield f"next: {_longer(run)}"
+                yield f"next: {_longer_run(run)}"
         return
     rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
     if judged["converged"] is False:
         held = "the best state stands in place of an estimate over all chains"
         yield f"not converged, because R-hat of {judged['quantity']} is {rhat}: {held}"
         shown = f"smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
-        yield f"next: {_longer(run)}, or {_other_sampler(run)}; {shown}"
+        yield f"next: {_longer_run(run)}, or {_other_sampler(run)}; {shown}"
         return
     ess = judged.get("ess")  # runs made earlier do not have it
     few = ess is not None and ess < FEW_DRAWS
@@ -79,17 +79,17 @@ def verdict(run: Run) -> Iterator[str]:
     held = "converged as far as R-hat shows" + ", with few independent draws" * few
     yield f"{held}: R-hat at most {rhat} (of {judged['quantity']}){draws}"
     if few:
-        yield f"next: {_longer(run)}; intervals and certainties are noisy below an ESS of {FEW_DRAWS}"
+        yield f"next: {_longer_run(run)}; intervals and certainties are noisy below an ESS of {FEW_DRAWS}"
 
 
-def _longer(run: Run) -> str:
-    """The keys of a run of twice the length."""
+def _longer_run(run: Run) -> str:
+    """The keys of a run twice as long."""
     limits = {key: run.config[key] for key in ("iterations", "budget")}
     return "run longer, " + " ".join(f"{key}={2 * limit:.12g}" for key, limit in limits.items() if limit)
 
 
 def _other_sampler(run: Run) -> str:
-    """What may mix better, with the words that choose it for such a run."""
+    """Sampler that may mix better, with the words that choose it for such a run."""
     model, sampler = run.config["model"]["name"], run.config["sampler"]["name"]
     in_list = run.config["schedule"]["name"] == "mix"
     # of normal and mixed tables it mixes best by measurement: docs/decisions/0018-sampler-of-own-tables.md
@@ -103,7 +103,7 @@ def _other_sampler(run: Run) -> str:
 
 
 def warnings(run: Run) -> Iterator[str]:
-    """What to say of a run that could not move."""
+    """Warn of a run that could not move."""
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2

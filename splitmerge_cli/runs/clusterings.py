@@ -28,7 +28,7 @@ class Pooled:
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
-    """The same estimate ``[N]`` of each chain that recorded some, where the truth is known."""
+    """Such an estimate ``[N]`` for each chain that recorded some, where the truth is known."""
 
 
 def clusterings_of(
@@ -62,12 +62,12 @@ def clusterings_of(
         note = f"{pooled.estimate.partitions} partitions of all chains"
         return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
-    instead = found["best" if plan.recorder.listed else "last"]
+    instead = found["best" if plan.recorder.is_listed else "last"]
     return found | {"point": Clustering(of_chains, instead.over_all, f"{instead.note}; {why_not}")}
 
 
-def pooled_of(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
-    """The partition of least expected variation of information over all chains; or None, and why there is none."""
+def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
+    """Return the partition of least expected variation of information over all chains; or None, and why not."""
     from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
 
     if why := plan.recorder.not_estimated:

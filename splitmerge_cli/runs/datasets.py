@@ -15,7 +15,7 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 
-def loaded(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
+def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
     """Load a data set, of the model's `kind` where its options leave that open.
 
     Raises

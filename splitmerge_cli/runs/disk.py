@@ -14,30 +14,33 @@ from splitmerge_cli.runs.recorders.base import Recorder
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.runs.plan import Plan
 
 DISK_SHARE = 0.5
 """Share of the free disk beyond which a run is not begun."""
 
 
-def recorded_bytes(plan: "Plan") -> dict[str, int]:
+def recorded_bytes(
+    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+) -> dict[str, int]:
     """Bytes of the rows that the chains of a run record, by table; none where a budget alone ends them.
 
     The list of a row is taken to have as many values as it can have.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    recorder : Recorder
+    columns : sequence of str
+        The optional columns of the trace and of the partitions.
+    steps : mapping of str to int, optional
+        Other values of some keys that set how often a table has a row.
     """
-    return _recorded_bytes(plan.spec, plan.recorder, plan.optional_columns)
-
-
-def _recorded_bytes(
-    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
-) -> dict[str, int]:
-    """`recorded_bytes`, some keys having other values."""
     if spec.iterations is None:
         return {}
     found = {}
     # a scale for each column, and kappa0
     parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
-    for streamed in recorder.streamed:
+    for streamed in recorder.streamed_tables:
         every = (steps or {}).get(streamed.key, streamed.every)
         rows = spec.iterations // every + 1 if every else 0
         size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
@@ -56,7 +59,7 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
         The optional columns of the trace and of the partitions.
     path : Path
     """
-    sizes = _recorded_bytes(spec, recorder, columns)
+    sizes = recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
@@ -65,14 +68,15 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
     limit = DISK_SHARE * free
     if needed <= limit:
         return
-    every = {streamed.key: streamed.every for streamed in recorder.streamed if streamed.every}
+    every = {streamed.key: streamed.every for streamed in recorder.streamed_tables if streamed.every}
     bytes_of = {
-        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed if streamed.key == key) for key in every
+        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed_tables if streamed.key == key)
+        for key in every
     }
     largest = max(every, key=bytes_of.__getitem__)
     room = max(1.0, limit + kept)
 
-    def longer(key: str, factor: float) -> int:
+    def longer_step(key: str, factor: float) -> int:
         """The next step of one digit, at which a chain has two rows at least."""
         enough = math.ceil(every[key] * max(1.0, factor))
         digit = 10 ** (len(str(enough)) - 1)
@@ -80,12 +84,12 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
 
     others = sum(bytes_of.values()) - bytes_of[largest]
     proposals: list[dict[str, int]] = [
-        {largest: longer(largest, bytes_of[largest] / max(1.0, room - others))},
-        {key: longer(key, sum(bytes_of.values()) / room) for key in every},
+        {largest: longer_step(largest, bytes_of[largest] / max(1.0, room - others))},
+        {key: longer_step(key, sum(bytes_of.values()) / room) for key in every},
         # all but the trace may be left out
-        {key: longer(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
+        {key: longer_step(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
     ]
-    sizes_of = partial(_recorded_bytes, spec, recorder, columns)
+    sizes_of = partial(recorded_bytes, spec, recorder, columns)
     fitting = [steps for steps in proposals if 2 * sum(sizes_of(steps).values()) <= room]
     advice = "or another out="
     if fitting:

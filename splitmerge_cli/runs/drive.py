@@ -1,7 +1,7 @@
 """Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
 
-Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second;
-chains that learn from each other advance together, in rounds of one iteration.
+Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
+Those of adaptive samplers, which learn from each other, advance together, with a barrier after each iteration.
 After each batch the rows go to the chain's stream and a checkpoint is stored, so a run that is killed loses no more
 than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
 interruptions.
@@ -31,7 +31,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.stopping import Look, look, looks, said
+from splitmerge_cli.runs.stopping import Look, describe_look, look, looks
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -41,7 +41,7 @@ FIRST_BATCH = 0.1
 BATCH = 1.0
 """Seconds of the other batches: what a kill may cost."""
 LIVE_BATCH = 0.3
-"""The same while bars are shown."""
+"""Seconds of a batch while bars are shown."""
 
 POLLED = 0.1
 """Seconds between two looks at how the chains get on."""
@@ -60,7 +60,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     job : RunSpecification or Plan
         From `splitmerge_cli.config.compose`, or what `prepare` made of that.
     progress : Reporter, optional
-        Who is told how the chains get on; by default what the key `progress` says.
+        Receives how the chains get on; by default what the key `progress` says.
 
     Returns
     -------
@@ -82,9 +82,9 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     """
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
-    if plan.done:
+    if plan.is_done:
         return path
-    names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed]
+    names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
     store = RunStore(path, _provenance(plan), plan.id, spec.sampler_name, spec.seed, *names)
     session = store.session()
     try:
@@ -94,7 +94,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     except OSError as error:
         raise ConfigError(f"out={spec.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
-        if plan.done:  # by the process that held the lock until now
+        if plan.is_done:  # by the process that held the lock until now
             store.clear_work()
             return path
         if not spec.resume:
@@ -103,7 +103,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error
     except OSError as error:
-        if store.gone:
+        if store.is_gone:
             raise RunError(
                 f"{path}: the folder is gone, removed or moved while the run wrote to it; the same command begins anew"
             ) from error
@@ -164,7 +164,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                     raise
             for drive in drives:
                 drive.result()
-            saved = [chain.saved() for chain in chains]
+            saved = [chain.read_checkpoint() for chain in chains]
             outcomes = [s["outcome"] for s in saved if s]
             if len(outcomes) < spec.chains or not _all_have_ended(plan, outcomes, end):
                 raise KeyboardInterrupt
@@ -173,7 +173,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 if end < plan.iterations:
-                    progress.say(said(asdict(found), asdict(spec.until)))
+                    progress.say(describe_look(asdict(found), asdict(spec.until)))
         progress.stop()
         finish.assemble(plan, store, chains, outcomes, found)
         store.finish()
@@ -240,7 +240,7 @@ def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) ->
 def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress, end: int) -> None:
     """Run one chain to so many iterations, or its budget, or until `stop`."""
     number = store.chain
-    saved = store.saved()
+    saved = store.read_checkpoint()
     if (saved and _has_ended(plan, saved["outcome"], end)) or stop.is_set():
         if saved:
             on_progress(number, _progress(plan, saved["outcome"]))
@@ -248,7 +248,7 @@ def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress:
     chain = plan.chain(number)
     stop.drives(chain)
     # an iteration that is broken off is made again when the run is continued
-    with suppress(Halted), _closed(store):
+    with suppress(Halted), _close_at_end(store):
         store.open_into(chain)
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
@@ -266,7 +266,7 @@ def _at_end(plan: Plan, chain: Chain, end: int) -> bool:
 
 
 def _has_ended(plan: Plan, outcome: Mapping[str, Any], end: int) -> bool:
-    """The same of a chain that is stored."""
+    """Whether a chain that is stored has made its iterations, or used its budget."""
     return bool(outcome["iterations"] >= end or outcome["seconds"] >= plan.budget)
 
 
@@ -277,7 +277,7 @@ def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: St
         wall = max(0.0, until - time.perf_counter())
         rows = chain.advance(plan.until_next(before, end), budget=plan.budget, wall=wall)
         _check_densities(store.chain, rows)
-        store.append(plan.recorder.spacing.thinned(rows))
+        store.append(plan.recorder.spacing.thin(rows))
         if chain.iteration > before:
             plan.recorder.evaluate(chain, store)
         if not plan.recorder.evaluates or _at_end(plan, chain, end) or time.perf_counter() >= until or stop.is_set():
@@ -293,9 +293,9 @@ def _drive_together(
     on_progress: OnProgress,
     end: int,
 ) -> None:
-    """Run chains that learn from each other to so many iterations, or their budget, or until `stop`; they are stored
+    """Run the chains of adaptive samplers to so many iterations, or their budget, or until `stop`; they are stored
     together."""
-    saved = [store.saved() for store in stores]
+    saved = [store.read_checkpoint() for store in stores]
     made = [entry["outcome"] for entry in saved if entry]
     if (len(made) == len(stores) and _all_have_ended(plan, made, end)) or stop.is_set():
         for store, entry in zip(stores, saved, strict=True):
@@ -306,7 +306,7 @@ def _drive_together(
     for chain in chains:
         stop.drives(chain)
     workers = plan.workers
-    with suppress(Halted), _closed(*stores):
+    with suppress(Halted), _close_at_end(*stores):
         for store, chain in zip(stores, chains, strict=True):
             store.open_into(chain)
         wall, finished = FIRST_BATCH, False
@@ -318,7 +318,7 @@ def _drive_together(
             entries = []
             for store, chain, its_rows in zip(stores, chains, rows, strict=True):
                 _check_densities(store.chain, its_rows)
-                store.append(plan.recorder.spacing.thinned(its_rows))
+                store.append(plan.recorder.spacing.thin(its_rows))
                 if chain.iteration > before:
                     plan.recorder.evaluate(chain, store)
                 entries.append(store.entry(chain.state, _outcome(plan, chain, rate), finished))
@@ -339,12 +339,12 @@ def _all_have_ended(plan: Plan, outcomes: Sequence[Mapping[str, Any]], end: int)
 
 
 def _have_ended(plan: Plan, iterations: int, seconds: Sequence[float], end: int) -> bool:
-    """Whether chains that learn from each other have made their iterations, or, in the mean, used their budget."""
+    """Whether the chains of adaptive samplers have made their iterations, or, in the mean, used their budget."""
     return iterations >= end or sum(seconds) / len(seconds) >= plan.budget
 
 
 @contextmanager
-def _closed(*stores: ChainStore) -> Iterator[None]:
+def _close_at_end(*stores: ChainStore) -> Iterator[None]:
     """Close the streams of chains at the end."""
     try:
         yield
@@ -354,7 +354,7 @@ def _closed(*stores: ChainStore) -> Iterator[None]:
 
 
 def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
-    """What the summary, and whoever watches, needs of a chain so far."""
+    """Results of a chain so far, for the summary and for whoever watches."""
     return {
         "iterations": chain.iteration,
         "rate": rate,

@@ -36,13 +36,13 @@ def assemble(
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import diagnose, score
     from splitmerge_cli.runs import summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import clusterings_of, pooled_of
+    from splitmerge_cli.runs.clusterings import clusterings_of, pooled_estimate
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
     store.write_frame(schema.MOVES, moves)
-    pooled, why_not = pooled_of(plan, store.path, outcomes)
+    pooled, why_not = pooled_estimate(plan, store.path, outcomes)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     diagnostics = diagnose(_diagnosed_trace(store.path), moves, rows)
     judged = convergence(diagnostics)
@@ -63,13 +63,13 @@ def assemble(
     membership = None
     if pooled is not None and why_not is None:
         labels = pooled.estimate.labels
-        summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.listed)
-        if plan.recorder.listed:
+        summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
+        if plan.recorder.is_listed:
             membership = uncertainty.membership_of(labels, pooled.sampled)
             uncertainty.write_similarity(store, pooled.sampled)
-    if plan.recorder.listed:
+    if plan.recorder.is_listed:
         store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names, membership)
-    if summaries.wanted(plan):
+    if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.write_summary(summary)
@@ -104,14 +104,14 @@ def _summary(
         "chain": joint,
         "iteration": outcomes[joint]["best_iteration"],
         "log_joint": outcomes[joint]["best_log_joint"],
-        **_described(outcomes[joint]["best_labels"], plan.recorder.listed),
+        **_describe_labels(outcomes[joint]["best_labels"], plan.recorder.is_listed),
     }
     likeliest = {
         "criterion": "highest log likelihood over all iterations of all chains",
         "chain": lik,
         "iteration": outcomes[lik]["best_lik_iteration"],
         "log_lik": outcomes[lik]["best_log_lik"],
-        **_described(outcomes[lik]["best_lik_labels"], plan.recorder.listed),
+        **_describe_labels(outcomes[lik]["best_lik_labels"], plan.recorder.is_listed),
     }
     central: dict[str, Any] | None = None
     if pooled is not None:
@@ -119,7 +119,7 @@ def _summary(
             "criterion": "least expected variation of information over partitions of the second halves of all chains",
             "expected_vi": pooled.estimate.expected_vi,
             "partitions": pooled.estimate.partitions,
-            **_described(pooled.estimate.labels, plan.recorder.listed),
+            **_describe_labels(pooled.estimate.labels, plan.recorder.is_listed),
         }
     if central is None or why_not is not None:
         chosen = highest | {"note": why_not}
@@ -129,7 +129,7 @@ def _summary(
         "run_id": plan.id,
         **plan.recorder.facts,
         **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
-        **_tallied(outcomes),
+        **_tallies(outcomes),
         "sampler": plan.spec.sampler_name,
         "model": plan.spec.model.name,
         "data": plan.spec.data.name,
@@ -153,11 +153,11 @@ def _summary(
     }
 
 
-def _tallied(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
-    """What samplers counted beside their moves, every count a list by chain."""
+def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
+    """Counts of the samplers beside their moves, each a list by chain."""
     named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
     return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
 
 
-def _described(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
+def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:
     return {"n_clusters": int(labels.max()) + 1, **({"labels": labels.tolist()} if listed else {})}

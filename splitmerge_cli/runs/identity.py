@@ -27,7 +27,7 @@ def of_data(digests: Mapping[str, str]) -> dict[str, str]:
 
 
 def file_digest(key: str, path: str, data: "DataSource") -> str | None:
-    """SHA-256 of the content of the file that `key` names; None if there is none (its reader says so).
+    """SHA-256 of the file that `key` names; None where it is missing, which its reader reports.
 
     Where `data` reads folders of texts, also that of such a folder.
     """
@@ -60,7 +60,7 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
 
 
 def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> str:
-    """Identity of a run: a hash of the resolved configuration and of the content of the files it reads.
+    """Identity of a run: a hash of its resolved configuration and the files that it reads.
 
     Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter.
 
@@ -85,7 +85,7 @@ def run_dir(spec: "RunSpecification", digests: Mapping[str, str] | None = None) 
 
 
 def complete(path: Path) -> Run | None:
-    """The finished run at `path`, every file of which is what was written; None if there is none.
+    """Return the finished run at `path`, each file checked to be what was written; or None.
 
     The run remembers that its files were checked, so that they are read once.
 
@@ -110,8 +110,8 @@ def is_written(path: Path) -> bool:
     return is_locked(path / WORK / LOCK)
 
 
-def finished(spec: "RunSpecification") -> Run | None:
-    """The run that was finished before and need not be made again; None elsewhere.
+def finished_run(spec: "RunSpecification") -> Run | None:
+    """Return the run that was finished before and need not be made again; or None.
 
     Neither data nor model is built for it, and nothing that reads tables imported: a run with this identity was
     finished, so its data set and its files are good.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DEFAULT_K0 = 5
 LABEL_BYTES = 40
-"""Memory that a row of a file of labels takes at least while it is read."""
+"""Bytes of memory that a row takes at least while a file of labels is read."""
 
 
 def initial_labels(

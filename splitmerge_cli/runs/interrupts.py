@@ -23,7 +23,7 @@ STATUS = 130
 """Exit status of a program that was asked to stop."""
 
 SAID = "smcmc: interrupted"
-"""What a process that has to be ended writes to stderr, unless there is more to say."""
+"""Line that a process that has to be ended writes to stderr, unless there is more to say."""
 
 _taken: list[int] = []
 """Signals that `take_over` took."""
@@ -38,7 +38,7 @@ def take_over(tells: bool = True) -> None:
     Parameters
     ----------
     tells : bool
-        Whether a process that has to be ended says so on stderr.
+        Whether a process that has to be ended reports that on stderr.
     """
     global _tells
     _tells = tells
@@ -69,7 +69,7 @@ def tell() -> None:
         print(words, file=sys.stderr)
 
 
-def seen() -> bool:
+def is_interrupted() -> bool:
     """Whether the program was asked to stop, where `take_over` was called."""
     return _interrupt.has_signal()
 
@@ -84,7 +84,7 @@ class AnsweredBy:
     `KeyboardInterrupt`.
 
     A second signal ends the process at once where `take_over` was called, and raises `KeyboardInterrupt` elsewhere. In
-    a thread that is not the main one this does nothing: only the main one is told of signals.
+    a thread that is not the main one this does nothing: only the main one receives signals.
 
     Parameters
     ----------
@@ -110,15 +110,15 @@ class AnsweredBy:
         for number in NUMBERS:
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._previous[number] = signal.signal(number, self._handle)
-        _below()
+        _restore_handlers()
 
     def __exit__(self, *error: object) -> None:
         for number, handler in self._previous.items():
             signal.signal(number, handler)  # type: ignore[arg-type]
-        _below()
+        _restore_handlers()
 
 
-def _below() -> None:
+def _restore_handlers() -> None:
     """Put the handlers of `take_over` below Python's again, which ``signal.signal`` has put in their place."""
     if _taken:
         _interrupt.install(_taken, PATIENCE)

@@ -19,7 +19,7 @@ from splitmerge_cli.data.opening import limited
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.runs.datasets import loaded
+from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
@@ -71,7 +71,7 @@ class Plan:
         return self.spec.folder / self.id
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
         return self.spec.resume and is_done(self.path)
 
@@ -143,13 +143,13 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
     """
     spec.data.check()
     with limited(spec.data.max_bytes):
-        return _prepared(spec, records)
+        return _prepare(spec, records)
 
 
-def _prepared(spec: RunSpecification, records: bool) -> Plan:
+def _prepare(spec: RunSpecification, records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
     digests = file_digests(spec)
-    dataset = loaded(spec.data, spec.model.kind, of_data(digests))
+    dataset = load_dataset(spec.data, spec.model.kind, of_data(digests))
     accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:
         fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
@@ -168,7 +168,7 @@ def _prepared(spec: RunSpecification, records: bool) -> Plan:
         chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
     except MemoryError as error:
         raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
-    # what a chain records says so itself
+    # what a chain records, the chain itself shows
     recorded = Rows(chains[0], 1).collect()
     columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
@@ -177,6 +177,6 @@ def _prepared(spec: RunSpecification, records: bool) -> Plan:
         try:
             check_disk(spec, recorder, columns, plan.path)
         except ConfigError:
-            if not plan.done:  # of which nothing is to be recorded
+            if not plan.is_done:  # of which nothing is to be recorded
                 raise
     return plan

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 LINE_EVERY = 10.0
 """Seconds between two lines about the same chain."""
 FAR = 1e9
-"""Seconds to its end from which on none are told."""
+"""Seconds to the end of a chain from which on none are shown."""
 
 
-def _shown(log_joint: float) -> str:
-    """A log joint density, in full where its digits mean something."""
+def _format_density(log_joint: float) -> str:
+    """Return a log joint density as text, in full where its digits mean something."""
     return f"{log_joint:,.1f}" if abs(log_joint) < 1e15 else f"{log_joint:.6g}"
 
 
@@ -104,7 +104,7 @@ class Bars(Reporter):
         if chain not in self._begun:
             self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
-        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {_shown(at.log_joint)}"
+        state = f"{at.rate:,.0f} it/s  K={at.K}  log joint {_format_density(at.log_joint)}"
         self._progress.update(self._tasks[chain], completed=at.fraction, state=state)
 
     def say(self, line: str) -> None:
@@ -133,7 +133,7 @@ class Lines(Reporter):
             left = f"  {timedelta(seconds=round(at.left))} left" if at.fraction < 1 and at.left < FAR else ""
             print(
                 f"chain {chain}: {at.fraction:4.0%}  {at.iteration:,} iterations  {at.rate:,.0f} it/s  "
-                f"K={at.K}  log joint {_shown(at.log_joint)}{left}",
+                f"K={at.K}  log joint {_format_density(at.log_joint)}{left}",
                 file=sys.stderr,
                 flush=True,
             )

@@ -20,7 +20,7 @@ _FOLLOWED_BY = {"move_only": None, "single_site": "site", "full_scan": "full"}
 
 @dataclass(frozen=True)
 class Schedule:
-    """What one iteration of a chain makes.
+    """Samplers that one iteration of a chain runs.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Schedule:
 
     @property
     def invariants(self) -> frozenset[str]:
-        """What no step of any of the samplers changes, as `Sampler.invariants`."""
+        """Names of what no step changes, whichever sampler makes it, as `Sampler.invariants`."""
         return reduce(frozenset.intersection, [s.invariants(s.model, **s.options) for s in self.samplers])
 
 

@@ -30,7 +30,7 @@ whose partitions differ may have as many clusters, as large ones, and as high a 
 
 @dataclass(frozen=True)
 class Look:
-    """What was found at one look.
+    """Findings of one look.
 
     Attributes
     ----------
@@ -77,21 +77,21 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
         rhat[name] = math.inf if mixing.why_no_rhat(draws) in mixing.INFINITE else mixing.rhat(draws)
         if name != DISTANCE:  # of which few are recorded
             ess[name] = min(mixing.ess(draws), mixing.ess_tail(draws))
-    worst = max(rhat, key=lambda name: _or(math.inf, rhat[name]), default=None)
-    least = min(ess, key=lambda name: _or(0.0, ess[name]), default=None)
+    worst = max(rhat, key=lambda name: _fill_nan(math.inf, rhat[name]), default=None)
+    least = min(ess, key=lambda name: _fill_nan(0.0, ess[name]), default=None)
     until = plan.spec.until
     reached = not few
     if until.rhat is not None and worst is not None:
-        reached &= _or(math.inf, rhat[worst]) <= until.rhat
+        reached &= _fill_nan(math.inf, rhat[worst]) <= until.rhat
     if until.ess is not None and least is not None:
-        reached &= _or(0.0, ess[least]) >= until.ess
+        reached &= _fill_nan(0.0, ess[least]) >= until.ess
     numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
     shown = [value if math.isfinite(value) else None for value in numbers]
     return Look(upto, reached, shown[0], worst, shown[1], least)
 
 
-def said(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """What a look has found, in words; `found` as of `Look`."""
+def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
+    """Describe in words what a look has found; `found` as of `Look`."""
     held = []
     for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
         if asked[key] is not None:
@@ -101,7 +101,7 @@ def said(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
-def _or(instead: float, value: float) -> float:
+def _fill_nan(instead: float, value: float) -> float:
     return instead if math.isnan(value) else value
 
 
@@ -135,10 +135,10 @@ def _late(table: Any, upto: int) -> NDArray[np.bool_]:
 
 
 def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[NDArray[np.float64]]:
-    """Of the recorded partitions of each chain, where there are some of all chains."""
+    """Distances between recorded partitions of each chain, where every chain has recorded some."""
     from splitmerge_cli.diagnostics.partition_losses import distances
 
-    if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed]:
+    if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return []
     late = []
     for chain in chains:

@@ -9,7 +9,7 @@ from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.names import CONFIG
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.datasets import build_model, loaded
+from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 
@@ -70,7 +70,7 @@ def dataset_of(run: Run) -> Dataset:
             dataset = _fitting(data, spec.model, tuple(sorted(digests.items())))
         except (ConfigError, DataError) as error:
             raise type(error)(f"{file}: {error}") from error
-    if run.done and run.summary["N"] != dataset.N:
+    if run.is_done and run.summary["N"] != dataset.N:
         raise DataError(f"{file}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
     return dataset
 
@@ -78,6 +78,6 @@ def dataset_of(run: Run) -> Dataset:
 @lru_cache(maxsize=2)
 def _fitting(data: DataSource, model: Component, digests: tuple[tuple[str, str], ...]) -> Dataset:
     """The data set, which the model takes: that checks what only the data tell."""
-    dataset = loaded(data, model.kind, dict(digests))
+    dataset = load_dataset(data, model.kind, dict(digests))
     build_model(model, dataset)
     return dataset

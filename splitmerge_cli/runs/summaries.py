@@ -1,4 +1,4 @@
-"""The clusters of a run in the data's own terms: the files that say so, and their lines of text."""
+"""The clusters of a run in the data's own terms: their files, and lines of text."""
 
 import csv
 import shlex
@@ -34,25 +34,25 @@ MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
 
 
-def wanted(plan: "Plan") -> bool:
-    """Whether a run describes its clusters: of data that come from a file or a program, or whose items have names, and
-    are not those of an experiment."""
+def is_described(plan: "Plan") -> bool:
+    """Whether a run describes its clusters: those of data that come from a file or a program, or whose items have
+    names, and are not those of an experiment."""
     own = of_data(plan.digests) or plan.spec.data.name == "given" or plan.dataset.names is not None
     return bool(own) and plan.spec.experiment is None and plan.recorder.describes
 
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
-    """Write ``cluster_summary.csv``, and of a table of moderate size ``column_summary.csv``."""
-    clusters, columns = described(dataset, labels, certainty)
+    """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``."""
+    clusters, columns = describe_clusters(dataset, labels, certainty)
     store.write_csv(CLUSTER_SUMMARY, clusters)
     if columns is not None:
         store.write_csv(COLUMN_SUMMARY, columns)
 
 
-def described(
+def describe_clusters(
     dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
-    """A row for each cluster; for each cluster and column of a table, unless they are more than `MOST_ROWS`."""
+    """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`."""
     import numpy as np
 
     from splitmerge_cli.diagnostics import cluster_summary
@@ -88,8 +88,7 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
     Raises
     ------
     ConfigError, DataError
-        The data cannot be loaded again; topics, of which there are no clusters; `columns` of data that have none, or
-        too many.
+        The data cannot be loaded again; topics, which have no clusters; `columns` of data that have none, or too many.
     """
     return map(one_line, _lines(run, most, width, columns))
 
@@ -118,7 +117,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
 
 
 def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
-    """What an unfinished run has, and its diagnosis so far: that its chains have converged cannot be told."""
+    """Lines about an unfinished run, and its diagnosis so far: whether its chains have converged is unknown."""
     from splitmerge_cli.diagnostics.convergence import convergence
 
     yield f"not finished: {run.missing}"
@@ -158,12 +157,12 @@ def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
 
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
-    clusters, columns = described(dataset_of(run), labels, None if certainty.isna().any() else certainty)
+    clusters, columns = describe_clusters(dataset_of(run), labels, None if certainty.isna().any() else certainty)
     return _as_text(clusters), None if columns is None else _as_text(columns)
 
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
-    # without pandas, which takes longer than all else that is said of a run that was finished before
+    # without pandas, which takes longer than all other lines about a run that was finished before
     file = run.manifest.check(name)
     with report_damage(file):
         text = received.read(file, received.LARGE).decode()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.credible_ball import Bound
 
 LEVEL = 0.95
-"""Of the credible ball."""
+"""Probability of the credible ball."""
 MOST_ITEMS = 2_000
 """Items up to which the co-clustering of every pair is stored: 2 million rows."""
 
@@ -26,12 +26,12 @@ def membership_of(labels: NDArray[np.int32], sampled: NDArray[np.int32]) -> dict
 
 
 def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
-    """What the summary says of the credible ball around the estimate; `listed`: with the labels of its bounds."""
+    """Summary of the credible ball around the estimate; `listed`: with the labels of its bounds."""
     from splitmerge_cli.diagnostics.credible_ball import credible_ball
 
     ball = credible_ball(labels, sampled, LEVEL)
 
-    def described(bound: "Bound") -> dict[str, Any]:
+    def describe_bound(bound: "Bound") -> dict[str, Any]:
         return {
             "n_clusters": bound.n_clusters,
             "distance": bound.distance,
@@ -45,9 +45,9 @@ def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], list
         "radius": ball.radius,
         "share": ball.share,
         "partitions": ball.partitions,
-        "horizontal": described(ball.horizontal),
-        "vertical_upper": described(ball.upper),
-        "vertical_lower": described(ball.lower),
+        "horizontal": describe_bound(ball.horizontal),
+        "vertical_upper": describe_bound(ball.upper),
+        "vertical_lower": describe_bound(ball.lower),
     }
 
 

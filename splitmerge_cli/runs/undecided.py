@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, choices, component
+from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limited
 from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
 from splitmerge_cli.data.tables.wanted import typed_list
 from splitmerge_cli.kinds import Kind, get_kind
-from splitmerge_cli.runs.datasets import build_model, loaded
+from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 
 MIXED = "mixed"
@@ -67,7 +67,7 @@ def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
 
 
 def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]]]:
-    """What the table holds, and the models that read it with what each needs beside what is given."""
+    """Describe what the table holds, and the models that read it with what each needs beside what is given."""
     extra: dict[str, str] = {}
     mixed: Dataset | None = None
     failure: DataError | None = None
@@ -87,8 +87,8 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         assert failure is not None
         raise failure
     works = [(MIXED, extra)] if mixed is not None else []
-    for model in choices("model"):
-        kind = component("model", model).kind
+    for model, cls in classes("model").items():
+        kind = get_kind(cls.kind)
         if not kind.column_types:
             continue
         suited = list(_columns(mixed, kind))
@@ -119,7 +119,7 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
-    return loaded(data.with_options(kind=MIXED), get_kind(MIXED), digests)
+    return load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
 
 
 def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
@@ -138,7 +138,7 @@ def _columns(mixed: Dataset | None, kind: Kind) -> Iterator[list[str]]:
 def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
     try:
         missing = data.values.get("missing") if kind.allows_missing else None
-        return loaded(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
+        return load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
     except (ConfigError, DataError):
         return None
 

@@ -31,7 +31,7 @@ cdef double[:, ::1] parameters_of(Items items, Py_ssize_t n):
 
 
 cdef class ShardItems(Items):
-    """Some of the items of a chain, where they are.
+    """Items of a chain that one shard holds.
 
     Parameters
     ----------
@@ -86,12 +86,12 @@ cdef class ShardItems(Items):
         self.model.reset(&given[0] if given.shape[0] else NULL, K)
         return self._pack(0, K)
 
-    def counted_all(self):
-        """Statistics of all items, which a model begins with in one cluster: ndarray of uint8."""
+    def count_all(self):
+        """Count all items in one cluster, as a model begins: ndarray of uint8."""
         return self._pack(0, 1)[1]
 
-    def added(self, const unsigned char[:, ::1] packed):
-        """The sum of these statistics, each of one column: ndarray of uint8."""
+    def add_statistics(self, const unsigned char[:, ::1] packed):
+        """Add up these statistics, each of one column: ndarray of uint8."""
         cdef Py_ssize_t r, K = self.model.K
         self.model.reserve(K + 1)
         self.model.scratch(K)
@@ -105,13 +105,13 @@ cdef class ShardItems(Items):
 
     # -- labels
     def founders(self):
-        """The place of the first of the items here in each cluster."""
+        """Place of the first item here, by cluster."""
         self.need(self.model.K)
         with nogil:
             self.find_founders(self.model.K)
         return np.asarray(<uint64_t[:self.model.K]> self.founder).copy()
 
-    def relabelled(self, const uint64_t[::1] founder, const double[:, ::1] theta, const double[::1] log_weight):
+    def relabel_items(self, const uint64_t[::1] founder, const double[:, ::1] theta, const double[::1] log_weight):
         """Draw the labels; returns how many changed, sizes and statistics."""
         cdef Py_ssize_t K = self.model.K, moved
         memcpy(self.founder, &founder[0], K * sizeof(uint64_t))
@@ -128,7 +128,7 @@ cdef class ShardItems(Items):
         memcpy(self.log_weight, &log_weight[0], n * sizeof(double))
 
     # -- a round
-    def gathered(self, const int32_t[::1] block, const int32_t[::1] first):
+    def gather_blocks(self, const int32_t[::1] block, const int32_t[::1] first):
         """Gather the items by block; returns how many each has here, and the number of its first."""
         cdef Py_ssize_t b
         self.blocks = first.shape[0] // 2
@@ -155,14 +155,14 @@ cdef class ShardItems(Items):
             packed.append(self._pack(column, 1)[1])
         return np.concatenate(packed)
 
-    def sent(self, const double[:, ::1] theta, const double[::1] log_weight, changed):
-        """Send every item to the likelier side; returns which blocks changed here, and of the sides of which `changed`
-        says so sizes and statistics."""
+    def send_items(self, const double[:, ::1] theta, const double[::1] log_weight, changed):
+        """Send every item to the likelier side; returns which blocks changed here, and sizes and statistics of the sides
+        that `changed` marks."""
         self._sides(theta, log_weight, changed)
         with nogil:
             self.send_to_sides()
         now = np.array([self.changed[s] for s in range(0, 2 * self.blocks, 2)], dtype=bool)
-        return now, *self._packed(np.flatnonzero(changed))
+        return now, *self._pack_sides(np.flatnonzero(changed))
 
     def _sides(self, theta, log_weight, changed):
         cdef Py_ssize_t s
@@ -170,7 +170,7 @@ cdef class ShardItems(Items):
         for s in range(2 * self.blocks):
             self.changed[s] = changed[s]
 
-    def _packed(self, sides):
+    def _pack_sides(self, sides):
         sizes, packed = self._pack(self.column, 2 * self.blocks)
         return sizes[sides], packed[sides]
 
@@ -183,12 +183,12 @@ cdef class ShardItems(Items):
             self.draw_sides(number)
         cdef Py_ssize_t nbytes = 2 * self.blocks * sizeof(whole)
         log_q = np.asarray(<unsigned char[:nbytes]> <unsigned char *> self.log_q).copy()
-        return log_q, *self._packed(np.array([s for b in range(self.blocks) if self.first[2 * b + 1] < 0
+        return log_q, *self._pack_sides(np.array([s for b in range(self.blocks) if self.first[2 * b + 1] < 0
                                               for s in (2 * b, 2 * b + 1)], dtype=np.intp))
 
     # -- neighbours
     def first_of_pairs(self, items):
-        """Of items that are here, by their numbers among all: their clusters, and statistics of each alone."""
+        """Clusters of items that are here, by their numbers among all, and statistics of each alone."""
         cdef Py_ssize_t K = self.model.K, i
         self.model.reserve(K + 1)
         clusters, packed = [], [np.empty((0, self.statistics.column_bytes), dtype=np.uint8)]
@@ -200,8 +200,8 @@ cdef class ShardItems(Items):
         return np.array(clusters, dtype=np.int32), np.concatenate(packed)
 
     def nearest(self, const double[:, ::1] theta, lists):
-        """Of each pair, of whose others `lists` has those that are here, (places among the others, numbers among all):
-        log density, place and cluster of the likeliest; -inf and the first where none is likelier than nothing, and
+        """For each pair, the likeliest of its others: log density, place, cluster; `lists` has those of them that are here,
+        (places among the others, numbers among all). -inf and the first where none is likelier than nothing, and
         place -1 where none is here."""
         cdef Worker w = self.pool.workers[0]
         cdef int32_t[::1] items
@@ -217,8 +217,8 @@ cdef class ShardItems(Items):
             found.append((top, places[at] if at >= 0 else -1, self.model.z[items[at]] if at >= 0 else -1))
         return found
 
-    def parted(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j):
-        """Sizes and statistics of cluster c parted by coins, item i on the first side, j on the second."""
+    def part_cluster(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j):
+        """Part cluster c by coins, item i on the first side, j on the second; returns sizes and statistics."""
         cdef Py_ssize_t t, K = self.model.K
         self.model.reserve(K + 2)
         self.model.scratch(K)
@@ -235,8 +235,8 @@ cdef class ShardItems(Items):
         return self.coin_of(t)
 
     # -- changes
-    def changed_to(self, const int32_t[::1] now, Py_ssize_t K, parts):
-        """The clusters have become these, then the second sides of the blocks, -1 none, or those of `parts`: (cluster,
+    def change_clusters(self, const int32_t[::1] now, Py_ssize_t K, parts):
+        """Change the clusters to these, then the second sides of the blocks, -1 none, or those of `parts`: (cluster,
         item, item). Now there are K."""
         cdef Py_ssize_t before = self.model.K, k, b, t, e, new, i, j
         cdef Py_ssize_t base = max(before, K) + 3, second = now.shape[0] - before
@@ -338,7 +338,7 @@ cdef class RemoteItems(Items):
         with nogil:
             self.run(DRAW, K)
         founder = np.min(self.shards.all("founders"), axis=0)
-        answers = self.shards.all("relabelled", founder, np.array(parameters_of(self, K)),
+        answers = self.shards.all("relabel_items", founder, np.array(parameters_of(self, K)),
                                   np.array(<double[:K]> self.log_weight))
         moved = sum(answer[0] for answer in answers)
         self._set(range(K), [answer[1:] for answer in answers])
@@ -349,7 +349,7 @@ cdef class RemoteItems(Items):
     # -- a round
     cdef int gather(self) except -1 with gil:
         cdef Py_ssize_t b
-        answers = self.shards.all("gathered", np.array(<int32_t[:self.model.K]> self.block),
+        answers = self.shards.all("gather_blocks", np.array(<int32_t[:self.model.K]> self.block),
                                   np.array(<int32_t[:2 * self.blocks]> self.first))
         self.counts = np.array([answer[0] for answer in answers])
         ends = np.concatenate([[0], np.cumsum(self.counts.sum(axis=0))])
@@ -380,7 +380,7 @@ cdef class RemoteItems(Items):
     cdef int send_to_sides(self) except -1 with gil:
         cdef Py_ssize_t s, n = 2 * self.blocks
         changed = np.array([self.changed[s] for s in range(n)], dtype=bool)
-        answers = self.shards.all("sent", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
+        answers = self.shards.all("send_items", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
                                   changed)
         now = np.any([answer[0] for answer in answers], axis=0)
         self._set([self.column + s for s in np.flatnonzero(changed)], [answer[1:] for answer in answers])
@@ -448,7 +448,7 @@ cdef class RemoteItems(Items):
             k += 1
         # one that is taken goes to the parts
         self.parted = (k, self.pair[2 * t], self.pair[2 * t + 1])
-        self._set([self.model.K, self.model.K + 1], self.shards.all("parted", *self.parted))
+        self._set([self.model.K, self.model.K + 1], self.shards.all("part_cluster", *self.parted))
         return 0
 
     cdef int take_part(self, Py_ssize_t c) except -1 with gil:
@@ -467,14 +467,14 @@ cdef class RemoteItems(Items):
         now = np.array(<int32_t[:n]> self.now)
         if (now[:self.before_changes] != np.arange(self.before_changes)).any() or (now[self.before_changes:]
                                                                                    >= 0).any():
-            self.shards.all("changed_to", now, self.model.K, self.parts)
+            self.shards.all("change_clusters", now, self.model.K, self.parts)
         if self.parts:
             self.parts, self.blocks = [], 0
         return 0
 
 
-def sharded(Model model not None, Rng rng not None, shards, sizes, **options):
-    """A `Subcluster` on items in shards.
+def sharded_subcluster(Model model not None, Rng rng not None, shards, sizes, **options):
+    """Return a `Subcluster` on items in shards, and these items.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ class DaskShards:
     def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
         asked = range(len(self.actors)) if shards is None else shards
         # an actor asks the present client
-        with _lost(), self._client.as_current():
+        with _report_lost(), self._client.as_current():
             answers = [
                 self.actors[number].call(method, tuple(given)) for number, given in zip(asked, args, strict=True)
             ]
@@ -64,7 +64,7 @@ class DaskShards:
         for answer, number in zip(answers, shards, strict=True):
             while True:
                 try:
-                    with _lost(), self._client.as_current():
+                    with _report_lost(), self._client.as_current():
                         found.append(answer.result(timeout=PATIENCE))
                     break
                 except TimeoutError:
@@ -78,8 +78,8 @@ class ShardLost(RuntimeError):
 
 
 @contextmanager
-def _lost() -> Any:
-    """Errors of Dask that mean that a shard is gone, as one; those of data as they are."""
+def _report_lost() -> Any:
+    """Report errors of Dask that mean that a shard is gone as one error; those of data as they are."""
     from distributed.client import FutureCancelledError
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker

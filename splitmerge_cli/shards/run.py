@@ -34,7 +34,7 @@ from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.items import sharded
+from splitmerge_cli.shards.items import sharded_subcluster
 from splitmerge_cli.shards.messages import ShardLost, Shards
 from splitmerge_cli.shards.source import Source, open_source
 
@@ -115,7 +115,7 @@ def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -
     Raises
     ------
     ConfigError
-        For a name that is no column's, a word that is no type, or whole numbers of which nothing is said.
+        For a name that is no column's, a word that is no type, or whole numbers without a type.
     """
     said = {str(name): word for name, word in given.items()}
     for name, word in said.items():
@@ -186,7 +186,7 @@ class ShardedRun:
             raise ConfigError(f"sampler=subcluster: {reason}")
         self.rng = Rng(spec.seed)
         sizes = [end - first for first, end in bounds]
-        self.sampler, self.items = sharded(self.model, self.rng, shards, sizes, **sampler.options)
+        self.sampler, self.items = sharded_subcluster(self.model, self.rng, shards, sizes, **sampler.options)
         self.sampler.threads = spec.workers or 1
         self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
         what = {
@@ -205,9 +205,9 @@ class ShardedRun:
     def _build(self, model: "Component", columns: Columns, near: int) -> Model:
         """Build the model of the clusters, once the shards have counted their rows."""
         self.shards.all("build", model.target, columns, model.options, near, self.spec.workers or 1)
-        packed = np.concatenate(self.shards.all("counted_all"))
+        packed = np.concatenate(self.shards.all("count_all"))
         # sums of whole numbers: added as such by the model of one shard's columns
-        self._packed = self.shards.each("added", [(packed,)], [0])[0].tobytes()
+        self._packed = self.shards.each("add_statistics", [(packed,)], [0])[0].tobytes()
         own = model.target.find_capability(capabilities.Shards)
         assert own is not None
         return own.build_whole(columns, self._packed, **model.options)
@@ -232,7 +232,7 @@ class ShardedRun:
         DamagedRun
             A file of the run is not what was written.
         """
-        if self.done:
+        if self.is_done:
             self.check()
             return self.path
         try:
@@ -247,7 +247,7 @@ class ShardedRun:
         return self.path
 
     @property
-    def done(self) -> bool:
+    def is_done(self) -> bool:
         """Whether the run was finished."""
         return (self.path / MANIFEST).is_file()
 

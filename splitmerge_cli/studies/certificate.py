@@ -29,11 +29,11 @@ counts empty clusters too; `largest`: fractions of the items."""
 PARTITION = "the partition"
 """The name that the partition has among what never changed."""
 CO_CLUSTERING, LOG_PREDICTIVE = "co_clustering", "log_predictive"
-"""Folders of the estimates of every pair of items, and of every new item: a file a pair of chains. Tables, too."""
+"""Folders of estimates for every pair of items, and for every new item: a file a pair of chains. Tables, too."""
 MOST_ITEMS = 300
 """Items up to which co-clustering is estimated: a pair of chains adds to N (N - 1) / 2 sums in every iteration."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
-"""Total variation distances for which the number of iterations is said."""
+"""Total variation distances for which the number of iterations is reported."""
 FEW_STARTS = 5
 """Different partitions at the start, fewer of which are called few."""
 REMEDY = "resume=false begins the certificate anew"
@@ -105,7 +105,7 @@ class Pair:
     log_predictive: str | None = None
 
     @classmethod
-    def of(cls, entry: dict[str, Any]) -> Pair:
+    def from_entry(cls, entry: dict[str, Any]) -> Pair:
         """The pair that a file holds."""
         pairs = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
         return cls(**entry | pairs)
@@ -117,7 +117,7 @@ def digest_of(labels: NDArray[np.int32]) -> str:
 
 
 def file_of(path: Path, kind: str, pair: int) -> Path:
-    """The file of the estimates of one pair of chains, by its number; `kind` is one of the folders above."""
+    """The file of estimates from one pair of chains, by its number; `kind` is one of the folders above."""
     return path / kind / f"{pair}.npy"
 
 
@@ -149,7 +149,7 @@ def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDAr
 
 @dataclass(frozen=True)
 class Certificate:
-    """Pairs of coupled chains of one configuration.
+    """Pairs of coupled chains, all with one configuration.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ class Certificate:
     pairs: list[Pair]
 
     @property
-    def met(self) -> list[Pair]:
+    def met_pairs(self) -> list[Pair]:
         """Pairs that have met."""
         return [pair for pair in self.pairs if pair.meeting is not None]
 
@@ -186,7 +186,7 @@ class Certificate:
     @cached_property
     def lacks(self) -> list[str]:
         """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
-        n, met = len(self.pairs), len(self.met)
+        n, met = len(self.pairs), len(self.met_pairs)
         found = (
             []
             if n
@@ -200,7 +200,7 @@ class Certificate:
         """The estimated upper bound, up to where no pair was longer; None: not known (`lacks`)."""
         if self.lacks:
             return None
-        tau = [pair.meeting for pair in self.met if pair.meeting is not None]
+        tau = [pair.meeting for pair in self.met_pairs if pair.meeting is not None]
         return bound(tau, self.schedule.lag, np.arange(max(tau) - self.schedule.lag + 1))
 
     def estimates(self) -> pd.DataFrame:
@@ -210,7 +210,7 @@ class Certificate:
         -------
         pandas.DataFrame
             A row for each of `QUANTITIES` and each hyper-parameter that is resampled: quantity, mean, standard_error,
-            low, high (an interval of level .95), pairs. No rows where a pair has not met, or something is not sampled.
+            low, high (an interval of level 0.95), pairs. No rows where a pair has not met, or something is not sampled.
         """
         columns = ["quantity", "mean", "standard_error", "low", "high", "pairs"]
         n = len(self.pairs)
@@ -229,19 +229,19 @@ class Certificate:
         Returns
         -------
         pandas.DataFrame
-            A row for each pair of items i < j: i, j, probability, standard_error, low, high (an interval of level .95).
-            An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, where a pair of chains has
-            not met, or where something is not sampled.
+            A row for each pair of items i < j: i, j, probability, standard_error, low, high (an interval of level
+            0.95). An estimate may lie outside of [0, 1]. No rows of more than `MOST_ITEMS` items, where a pair of
+            chains has not met, or where something is not sampled.
 
         Raises
         ------
         DamagedRun
             A file of a pair of chains is not what was written.
         """
-        return self._together
+        return self._co_clustering_table
 
     @cached_property
-    def _together(self) -> pd.DataFrame:
+    def _co_clustering_table(self) -> pd.DataFrame:
         columns = ["i", "j", "probability", "standard_error", "low", "high"]
         n = len(self.pairs)
         if self.lacks or n < 2 or any(pair.co_clustering is None for pair in self.pairs):
@@ -266,7 +266,7 @@ class Certificate:
         -------
         pandas.DataFrame
             A row a new item: item (from 0), log_density (natural logarithm, in the units of the data), standard_error,
-            low, high (an interval of level .95). The density is a posterior mean, estimated without bias; its
+            low, high (an interval of level 0.95). The density is a posterior mean, estimated without bias; its
             logarithm is nan where the estimate is not positive. No rows where no new items were given, a pair of chains
             has not met, or something is not sampled.
 
@@ -326,7 +326,7 @@ class Certificate:
 
     def lines(self) -> Iterator[str]:
         """Describe the results of the pairs."""
-        n, met, lag = len(self.pairs), len(self.met), self.schedule.lag
+        n, met, lag = len(self.pairs), len(self.met_pairs), self.schedule.lag
         if not n:
             yield self.lacks[0]
             return
@@ -340,7 +340,7 @@ class Certificate:
                 f"{farthest.distance:.1%}, {farthest.clusters[0]} clusters against {farthest.clusters[1]})"
             )
         else:
-            tau = np.array([pair.meeting for pair in self.met])
+            tau = np.array([pair.meeting for pair in self.met_pairs])
             yield (
                 f"{n} of {n} pairs have met: after {np.median(tau) - lag:g} iterations in the median, "
                 f"{np.quantile(tau, 0.95) - lag:.0f} in 95 %, {tau.max() - lag} in all (lag {lag})"
@@ -371,13 +371,13 @@ class Certificate:
         if said := [f"{distance:g} from iteration {t} on" for distance, t in reached.items() if t is not None]:
             yield (
                 f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
-                f"from {self.said_starts}: " + ", ".join(said)
+                f"from {self.starts_text}: " + ", ".join(said)
             )
         if reached[DISTANCES[-1]] is None:
             yield f"{len(self.pairs)} pairs give no limit below {found.upper.min():.2f}; more of them may"
 
     @property
-    def said_starts(self) -> str:
+    def starts_text(self) -> str:
         """The partitions in which the chains start, in words."""
         K = sorted({clusters for pair in self.pairs for clusters in pair.start_clusters})
         clusters = f"of {K[0]} to {K[-1]} clusters" if len(K) > 1 else f"of {K[0]} cluster{'s' * (K[0] != 1)}"
@@ -386,11 +386,11 @@ class Certificate:
         return f"{self.starts} partitions {clusters}"
 
     def _cautions(self) -> Iterator[str]:
-        """Warn of limits of the bound."""
+        """Warn where the bound has limits."""
         if self.starts >= FEW_STARTS:
             return
         advice = "" if self.config["init"] == "mixture" else "; init=mixture starts apart"
         yield (
-            f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.said_starts}: a mode that "
+            f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that "
             f"none of them visits stays unseen, and a bound is then far too small{advice}"
         )

@@ -6,7 +6,8 @@ them makes those that are missing.
 
 Pairs are begun in the order of their numbers, and every pair that was begun counts: those that are done soon meet
 early, so the pairs that happen to be finished when time is up would make the bound too small. That a pair is begun is
-on the disk before it is; one whose outcome was lost, however the process ended, is made again before anything is said.
+on the disk before it is; one whose outcome was lost, however the process ended, is made again before a result
+is reported.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 PILOTS = 20
 """Pairs of lag 1 that choose the lag."""
 PILOT_SHARE = 0.2
-"""Share of the seconds of a certificate after which no further of them is begun."""
+"""Share of a certificate's seconds after which no further pilot is begun."""
 FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
@@ -76,11 +77,11 @@ FORMAT = 2
 MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
 COUPLING = COUPLINGS[0]
-"""How draws of a cluster are coupled, unless it is said."""
+"""How draws of a cluster are coupled by default."""
 
 
 OnPair = Callable[[int, int], None]
-"""Is told how many pairs were made, and how many there will be."""
+"""Receives how many pairs were made, and how many there will be."""
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
@@ -128,7 +129,7 @@ def certify(
     pairs : int
         How many there are to be.
     lag, k, m : int, optional
-        As `Schedule` has them; by default a pilot chooses: the lag and k are the .95 quantile of the meeting times of
+        As `Schedule` has them; by default a pilot chooses: the lag and k are the 0.95 quantile of the meeting times of
         `PILOTS` pairs of lag 1, and m is 5 k.
     seconds : float
         After so many seconds no further pair is begun, and of the pilot none after a fifth of them; those that were
@@ -188,7 +189,7 @@ def certify(
 
 @dataclass(frozen=True)
 class Coupled:
-    """Options of pairs of chains beside their schedule.
+    """Options of coupled pairs beside their schedule.
 
     Attributes
     ----------
@@ -268,7 +269,7 @@ def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
     """The schedule, how many pairs were begun, and those whose outcome is known."""
     found = read_sealed(stored, REMEDY)
     with report_damage(stored, REMEDY):
-        pairs = {entry["number"]: Pair.of(entry) for entry in found["pairs"]}
+        pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
         if found["identity"] != identity or not set(pairs) <= set(range(found["begun"])):
             raise DamagedRun(stored, REMEDY)
         return Schedule(**found["schedule"]), found["begun"], pairs
@@ -374,7 +375,7 @@ def _pair(
     """One pair of chains; None where it was halted."""
     began = time.thread_time()
     stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
-    chains = plan.builder.coupled(stream, schedule.lag, kind.coupling)
+    chains = plan.builder.coupled_chains(stream, schedule.lag, kind.coupling)
     under_way.begin(number, chains)
     starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
     start_clusters = chains.x.n_clusters, chains.y.n_clusters

@@ -11,7 +11,7 @@ from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.runs.datasets import construct, loaded
+from splitmerge_cli.runs.datasets import construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 
 
@@ -236,7 +236,7 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
         )
     source = spec.data.with_options(path=file)
     digests = of_data(file_digests(replace(spec, data=source)))
-    found = loaded(source.with_options(**kind.reader_options(dataset)), kind, digests)
+    found = load_dataset(source.with_options(**kind.reader_options(dataset)), kind, digests)
     try:
         return kind.new_items(dataset, kind.as_given(found))
     except DataError as error:

@@ -128,8 +128,8 @@ class Race:
         times, ends = {}, {}
         for name, part in of.groupby("sampler", sort=False):
             by_trial = dict(iter(part.groupby(["start", "seed"])))
-            times[str(name)] = np.array([_together(by_trial[trial], "seconds") for trial in shared])
-            ends[str(name)] = np.array([_together(by_trial[trial], "end") for trial in shared])
+            times[str(name)] = np.array([_mean_time(by_trial[trial], "seconds") for trial in shared])
+            ends[str(name)] = np.array([_mean_time(by_trial[trial], "end") for trial in shared])
         return races.result_of(times, ends) if shared else None
 
     def table(self) -> pd.DataFrame:
@@ -181,7 +181,7 @@ class Race:
         return folder
 
 
-def _together(part: pd.DataFrame, column: str) -> float:
+def _mean_time(part: pd.DataFrame, column: str) -> float:
     """Geometric mean over the chains of a trial; of times inf where one has not got there."""
     return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), races.SHORTEST)).mean()))
 
@@ -198,7 +198,7 @@ def race_of(runs: Sequence[Run]) -> Race:
     if not runs:
         raise ConfigError("a race needs finished runs")
     for run in runs:
-        if not run.done:
+        if not run.is_done:
             raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
         _check(str(run.path), run.config, str(runs[0].path), runs[0].config)
     tracks = [track for run, name in zip(runs, _names(runs), strict=True) for track in _tracks(run, name)]

@@ -120,7 +120,7 @@ class DaskWorkers:
         """Connect to the scheduler, or to a cluster on this machine for at most so many jobs."""
         from distributed import Client, LocalCluster
 
-        # they log what they do on the way down, and warn of it; what matters is said by what they raise
+        # they log what they do on the way down, and warn of it; what matters is in what they raise
         for library in ("distributed", "tornado"):
             logging.getLogger(library).setLevel(logging.CRITICAL)
         warnings.filterwarnings("ignore", "coroutine .* was never awaited", RuntimeWarning)

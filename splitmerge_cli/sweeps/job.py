@@ -99,7 +99,7 @@ def run_isolated(composed: Any, sweep: Sweep) -> Ended:
     hydra = job_config()
     if os.getpid() != sweep.pid:
         _attend(sweep.pid if sweep.parental else os.getppid())
-    return made_here(task_of(composed, hydra, sweep, hydra.job.num))
+    return make_here(task_of(composed, hydra, sweep, hydra.job.num))
 
 
 def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
@@ -116,13 +116,13 @@ def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
     return Task(composed, OmegaConf.create(needed), sweep.folder, sweep.records / str(number))
 
 
-def made_here(task: Task) -> Ended:
+def make_here(task: Task) -> Ended:
     """Make a job in the process that makes the jobs of this thread."""
     return _process().make(task)
 
 
 def end_jobs() -> None:
-    """Interrupt the jobs of all threads of this process; what they have sampled is stored."""
+    """Interrupt the jobs of all threads in this process; what they have sampled is stored."""
     for process in list(_processes):
         process.interrupt()
 
@@ -321,7 +321,7 @@ def _make(composed: Any, hydra: Any) -> Ended:
 
     try:
         plan = runs.prepare(finish(composed, hydra))
-        if plan.done:
+        if plan.is_done:
             return "elsewhere", None
         if runs.is_written(plan.path):
             return "locked", None
@@ -354,7 +354,7 @@ class Recorded:
     killed: set[int]
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether any job began."""
         return bool(self.ended or self.orphaned or self.killed)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, composed, hydra_adapter, load, places
+from splitmerge_cli.config import ConfigError, compose_values, hydra_adapter, load, places
 from splitmerge_cli.config.composition import rewrite
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
@@ -57,7 +57,7 @@ class Launch:
             found = load(chosen.target)  # for its message
             sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
             if (engine := self._engine(chosen, found)) is not None:
-                return Remote(engine, lambda job: composed(job, self.config_dir), sweep, paths)
+                return Remote(engine, lambda job: compose_values(job, self.config_dir), sweep, paths)
             if self.detach:
                 raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
             return chosen.make(in_process if chosen.basic else partial(run_isolated, sweep=sweep))
@@ -111,7 +111,7 @@ class Launch:
             except BrokenProcessPool as error:
                 add(self._find_outcomes(read_records(records), error))
             except Exception as error:  # whatever the launcher does
-                if read_records(records).begun:
+                if read_records(records).has_begun:
                     raise RunError(f"{_launcher_says(error)}; the same command continues the sweep") from error
                 raise ConfigError(_launcher_says(error)) from error
 

@@ -41,7 +41,7 @@ RECENT = 20.0
 SUBMITTED = ".submitted"
 """Folder in `out` of the notes on jobs that were submitted."""
 REQUEUED = 1_000
-"""How often a job that comes to its time limit is queued again, unless it is said."""
+"""Default number of times that a job at its time limit is queued again."""
 ENDS = ("done", "elsewhere", "locked", "failed")
 """Ends that a job may write."""
 _AT_START = ("max_num_timeout",)
@@ -156,7 +156,7 @@ class QueuedJobs:
         return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
 
     def _waiting(self, note: Path) -> tuple[Any, Path] | None:
-        """The job of an earlier command that is still in the queue, and where its result will be; None: there is none.
+        """Return the job of an earlier command that is still in the queue, and where its result will be; or None.
 
         Raises
         ------
@@ -244,8 +244,8 @@ def _no_answer() -> str | None:
 
 
 def in_queue(jobs: Sequence[str], folder: Path | None = None) -> set[str]:
-    """Those of these jobs that wait or run, if one is given by a script of this folder. Where the queue does not answer
-    all of them: nothing is known."""
+    """Return the jobs that wait or run; where a folder is given, those by a script in it. Where the queue does not
+    answer, all of them: nothing is known."""
     call = ["squeue", "--noheader", "--array", "--format=%i %T %o", "--me"]
     try:
         answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)

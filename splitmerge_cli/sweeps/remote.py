@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from splitmerge_cli.config import shared_choices
 from splitmerge_cli.results.files import is_locked, lock_file
-from splitmerge_cli.sweeps.job import Ended, Sweep, Task, made_here, task_of
+from splitmerge_cli.sweeps.job import Ended, Sweep, Task, make_here, task_of
 
 Composed = Callable[[Sequence[str]], tuple[Any, Any]]
 """Composes a job from its overrides: its configuration, and Hydra's own node."""
@@ -122,7 +122,7 @@ def on_worker(remote: RemoteTask) -> Ended:
     task = remote.task
     if not Path(task.folder).is_dir() and not Path(str(task.composed.out)).is_absolute():
         return "failed", f"worker {socket.gethostname()} has no folder {task.folder}; expected out= with a whole path"
-    return made_here(replace(task, record=Path()))
+    return make_here(replace(task, record=Path()))
 
 
 def _unfit(remote: RemoteTask) -> str | None:

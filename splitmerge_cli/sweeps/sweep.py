@@ -26,7 +26,7 @@ from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.identity import complete, finished, is_done, is_written, run_dir
+from splitmerge_cli.runs.identity import complete, finished_run, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
@@ -75,7 +75,7 @@ class JobOutcome:
         return self.status in ("done", "skipped")
 
     @property
-    def begun(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether anything of the run is there."""
         return self.path is not None and (self.path / STATUS).is_file()
 
@@ -179,14 +179,14 @@ def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, P
         require_model(spec)
         key = json.dumps({name: value for name, value in spec.values.items() if name != "seed"}, sort_keys=True)
         # nothing is built for a finished run, unless others like it were planned before
-        if key not in alike and (done := finished(spec)):
+        if key not in alike and (done := finished_run(spec)):
             return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
             alike[key] = replace(prepare(spec), _built={})
         plan = replace(alike[key], spec=spec)
         path = plan.path
-        if not (done_now := plan.done):
+        if not (done_now := plan.is_done):
             plan.require_writable()
         return JobOutcome(job, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:

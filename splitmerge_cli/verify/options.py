@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from splitmerge_cli.config import Component, ConfigError, choice, choices, quote_priors, read_component, unreadable
-from splitmerge_cli.config.hydra_adapter import parsed_override
+from splitmerge_cli.config.hydra_adapter import parse_override
 
 KEYS = {"sampler": "all", "model": "all", "mode": "both", "size": 4, "seed": 0, "iterations": 200_000, "schedule": None}
 """Keys of the command and their defaults; ``sampler.X`` and ``model.X`` set an option of the sampler or model. Without
@@ -126,7 +126,7 @@ def _read_value(key: str, text: str) -> Any:
     if key in ("sampler", "model", "schedule"):
         return text
     try:
-        override = parsed_override(quote_priors(f"{key}={text}"))
+        override = parse_override(quote_priors(f"{key}={text}"))
     except ConfigError as error:
         raise ConfigError(unreadable(f"{key}={text}")) from error
     if override.sweep:

@@ -218,7 +218,7 @@ def test_draws_of_a_budget_weigh_the_same() -> None:
     """Such a run records ever more rarely; its draws are those of one spacing."""
     found = sm.sample("bernoulli", np.eye(6), budget=0.5, chains=2, progress="none")
     recorded = found.run.partitions()
-    for chain, rows in found._recorded.groupby("chain"):
+    for chain, rows in found._recorded_partitions.groupby("chain"):
         spacing = np.diff(rows["iteration"])
         every = recorded.loc[recorded["chain"] == chain, "iteration"]
         assert len(spacing) and (spacing == spacing[0]).all() and (every.diff().dropna() <= spacing[0]).all()
@@ -260,7 +260,7 @@ def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
     from splitmerge_cli.api.sampling import override
     from splitmerge_cli.config import hydra_adapter
 
-    (parsed,) = hydra_adapter.parsed([override("data.path", text)])
+    (parsed,) = hydra_adapter.parse_overrides([override("data.path", text)])
     assert parsed.value == text
 
 

@@ -129,7 +129,7 @@ class Rounded(sm.SplitMergeTopics):
         tags.input_tags.two_d_array, tags.input_tags.string = True, False
         return tags
 
-    def _checked(self, X: Any, reset: bool) -> Any:
+    def _check_input(self, X: Any, reset: bool) -> Any:
         if scipy.sparse.issparse(X):
             # the test's own sparse data: rounded where they are, with the dtype that they have
             X = X.tocsr(copy=True)
@@ -143,7 +143,7 @@ class Rounded(sm.SplitMergeTopics):
                     X = numbers
         elif hasattr(X, "columns"):
             X = X.round()
-        return super()._checked(X, reset)
+        return super()._check_input(X, reset)
 
 
 @pytest.mark.slow

@@ -41,7 +41,7 @@ def ran(*args: str, status: int = 0) -> str:
 
 def test_certificate_of_a_table(tmp_path: Path) -> None:
     found = splitmerge_cli.certify("gaussian", CLOUDS, "sams", pairs=20, store=tmp_path, progress="none")
-    assert len(found.met) == len(found.pairs) == 20
+    assert len(found.met_pairs) == len(found.pairs) == 20
     assert found.bound is not None and found.bound.upper[-1] < 0.2 < found.bound.upper[0]
     text = " ".join(found.lines())
     assert "20 of 20 pairs have met" in text and "estimated upper bound" in text
@@ -118,7 +118,7 @@ def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) ->
         return (model.labels[:, None] == model.labels[None, :])[upper].astype(float)
 
     for number, lag, k, m in [(0, 1, 0, 4), (1, 3, 2, 9), (2, 7, 0, 40), (3, 2, 5, 5), (4, 1, 30, 60)]:
-        chains, again = (plan.builder.coupled(number, lag, "maximal") for _ in range(2))
+        chains, again = (plan.builder.coupled_chains(number, lag, "maximal") for _ in range(2))
         x, y = [co_clusters(again.x)], [co_clusters(again.y)]
         while again.iteration < m or again.meeting < 0:
             again.advance(1, until_met=False)
@@ -377,14 +377,16 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
     rows = np.random.default_rng(3).integers(2, size=(8, 6)).astype(np.uint8)
     for sampler, expected in ((Gibbs, ["concentration"]), (Refresh, ["the partition"])):
 
-        def couple_chains(number: int, lag: int, coupling: str, sampler: Any = sampler) -> CoupledChains:
+        def coupled_chains(number: int, lag: int, coupling: str, sampler: Any = sampler) -> CoupledChains:
             rng = Rng(number)
             models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
             for model in models:
                 model.set_labels(np.zeros(8, dtype=int))
             return CoupledChains(*models, rng, *[[sampler(model, rng)] for model in models], lag)
 
-        plan: Any = SimpleNamespace(builder=SimpleNamespace(coupled=couple_chains), spec=SimpleNamespace(timing=False))
+        plan: Any = SimpleNamespace(
+            builder=SimpleNamespace(coupled_chains=coupled_chains), spec=SimpleNamespace(timing=False)
+        )
         pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.Coupled(), None)
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 

@@ -103,10 +103,10 @@ def test_chains_that_have_not_converged(smcmc, people: pd.DataFrame, monkeypatch
 
 
 def test_experiments_are_not_described(people: pd.DataFrame) -> None:
-    assert summaries.wanted(runs.prepare(compose(TABLE)))
+    assert summaries.is_described(runs.prepare(compose(TABLE)))
     plan = runs.prepare(compose(TABLE))
     figure = replace(plan.spec, experiment="sdds-fig3")
-    assert not summaries.wanted(replace(plan, spec=figure))
+    assert not summaries.is_described(replace(plan, spec=figure))
 
 
 def test_damage_is_named(smcmc, people: pd.DataFrame) -> None:

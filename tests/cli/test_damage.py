@@ -265,7 +265,7 @@ def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, ev
         )
         assert found
         plan = runs.prepare(compose([*many, found[1]]))
-    assert 2 * sum(recorded_bytes(plan).values()) <= 40 * 2**30
+    assert 2 * sum(recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values()) <= 40 * 2**30
 
 
 @pytest.mark.parametrize("free", [2**30, 2**26, 2**20])
@@ -286,7 +286,8 @@ def test_what_is_advised_for_a_small_disk_is_enough(tmp_path: Path, monkeypatch:
 
 def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
     args = ["N=50", "iterations=3000", "chains=2", "trace.partitions=3", "thin=2", "progress=none"]
-    said = sum(recorded_bytes(runs.prepare(compose(args))).values())
+    plan = runs.prepare(compose(args))
+    said = sum(recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values())
     sizes = []
 
     def record_sizes(plan, run_store, chains, outcomes, found):

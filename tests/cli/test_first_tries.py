@@ -126,7 +126,7 @@ def test_what_is_advised_at_the_end_of_a_run_is_accepted_for_that_run(
     ended = smcmc("run", *own, *QUICK)
     run = Run(ended.stdout.strip())
     judged = {"converged": False, "rhat": 9.0, "quantity": "K", "note": None}
-    again = SimpleNamespace(summary={"convergence": judged}, config=run.config, path=run.path, done=True)
+    again = SimpleNamespace(summary={"convergence": judged}, config=run.config, path=run.path, is_done=True)
     *_, advice = closing.verdict(again)
     longer, _, other_way = advice.removeprefix("next: run longer, ").partition(", or ")
     assert other_way.startswith(other)

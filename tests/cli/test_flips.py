@@ -13,7 +13,7 @@ from local_shards import LocalShards
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
-from splitmerge_cli.api.races import written
+from splitmerge_cli.api.races import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.papers import archive, kept
@@ -95,7 +95,9 @@ def of_an_unfinished_run() -> Reader:
 
     def read() -> Any:
         run = runs.open_run(path)
-        return digest([run.config, run.trace(), run.partitions(), run.moves(), ChainStore(path / "work", 0).saved()])
+        return digest(
+            [run.config, run.trace(), run.partitions(), run.moves(), ChainStore(path / "work", 0).read_checkpoint()]
+        )
 
     return read
 
@@ -151,7 +153,7 @@ def of_a_certificate() -> Reader:
 def of_a_race() -> Reader:
     asked = ["N=20", "chains=2", "iterations=200", "progress=none", "trace.partitions=1", "out=here"]
     paths = [runs.run(compose([*asked, f"sampler={sampler}"])) for sampler in ("sams", "sdds")]
-    folder = written(race_of([Run(path) for path in paths]), Path("here"))
+    folder = write_race(race_of([Run(path) for path in paths]), Path("here"))
 
     def read() -> Any:
         manifest = Manifest(folder / MANIFEST)

@@ -15,7 +15,7 @@ import typer
 
 import splitmerge_cli
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError, choice, choices, compose, shared, shared_choices
+from splitmerge_cli.config import ConfigError, choice, choices, compose, shared_choices, shared_options
 from splitmerge_cli.config.schema import GROUPS, all_keys
 
 ROOT = Path(splitmerge_cli.__file__).parent
@@ -175,7 +175,7 @@ def settings(key: str) -> Iterator[list[str]]:
     group, _, option = key.partition(".")
     for name in choices(group) if group in GROUPS and option else ():
         own = choice(group, name)
-        if option in own or option in shared(group):
+        if option in own or option in shared_options(group):
             yield [f"{group}={name}", *(["data.path=x.csv"] if own.get("path") == "???" and option != "path" else [])]
     if group not in GROUPS or not option:
         yield from ([], *({"data": [["data.path=x.csv"]], "schedule": [["schedule.mix=[{sams: 1}]"]]}.get(key, [])))

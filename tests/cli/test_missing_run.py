@@ -117,6 +117,7 @@ def test_the_disk_estimate_counts_the_scales() -> None:
     from splitmerge_cli.runs import prepare
 
     args = ["data=gaussian", "model=gaussian", "iterations=100", "trace.partitions=10", "N=40"]
-    fixed, resampled = (recorded_bytes(prepare(compose([*args, *more]))) for more in ([], ["model.b0=hierarchical"]))
+    plans = [prepare(compose([*args, *more])) for more in ([], ["model.b0=hierarchical"])]
+    fixed, resampled = (recorded_bytes(plan.spec, plan.recorder, plan.optional_columns) for plan in plans)
     D = prepare(compose(args)).dataset.values.shape[1]
     assert resampled["partitions"] - fixed["partitions"] == 4 * 11 * (8 * (D + 1) + 4)

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 from splitmerge_cli.plots import columns, uncertainty
 from splitmerge_cli.plots.labels import SMALLEST
 from splitmerge_cli.plots.run import PICTURES, pictures
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import open_run
 
@@ -21,7 +21,7 @@ OPTIONS = ["sampler=sams", "chains=2", "iterations=600", "progress=none"]
 
 @pytest.fixture(autouse=True)
 def _style() -> Iterator[None]:
-    with styled():
+    with use_style():
         yield
     columns.plt.close("all")
 

@@ -95,7 +95,7 @@ def test_files_and_columns(smcmc) -> None:
 
 def test_content(smcmc) -> None:
     run = Run(run_path(smcmc("run", *SMALL, "trace.partitions=50", "thin=4")))
-    assert run.done
+    assert run.is_done
     assert run.config["N"] == 30
     assert yaml.safe_load((run.path / "config.yaml").read_text())["iterations"] == 200
     trace = run.trace()
@@ -426,7 +426,7 @@ def test_two_processes_never_write_one_run(smcmc) -> None:
         result = smcmc("run", *SMALL, "resume=false")
     assert result.exit_code == 1
     assert "another process" in result.stderr
-    assert Run(path).done
+    assert Run(path).is_done
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

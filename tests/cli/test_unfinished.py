@@ -143,7 +143,9 @@ def test_damage_that_costs_nothing(smcmc: Callable[..., Any], paths: dict[str, P
     continued, whole = [], drive._drive
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(
-            drive, "_drive", lambda plan, store, *of: (continued.append(store.saved()), whole(plan, store, *of))
+            drive,
+            "_drive",
+            lambda plan, store, *of: (continued.append(store.read_checkpoint()), whole(plan, store, *of)),
         )
         assert smcmc("run", *KEYS["table"]).exit_code == 0
     assert [saved["outcome"]["iterations"] for saved in continued if saved] == [200, 200]

@@ -15,9 +15,9 @@ from splitmerge_cli.config import (
     locate,
     plain,
     read_component,
-    unshared,
+    unshared_options,
 )
-from splitmerge_cli.config.files import written
+from splitmerge_cli.config.files import file_text
 from splitmerge_cli.config.info import option_rows
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
@@ -39,8 +39,8 @@ def test_config_yaml_has_the_declared_defaults() -> None:
 
 @pytest.mark.parametrize(("group", "name"), [(group, name) for group in GROUPS for name in choices(group)])
 def test_files_that_are_read_directly_say_what_hydra_composes(group: str, name: str) -> None:
-    composed = hydra_adapter.composed([f"{group}={name}"])
-    assert choice(group, name) == unshared(group, plain(composed[group], resolve=False))
+    composed = hydra_adapter.compose([f"{group}={name}"])
+    assert choice(group, name) == unshared_options(group, plain(composed[group], resolve=False))
 
 
 class Stand:
@@ -104,7 +104,7 @@ gone: 1
 
 
 def test_a_file_is_written_from_the_options_of_its_class() -> None:
-    assert written(FILE, Stand.OPTIONS).splitlines() == [
+    assert file_text(FILE, Stand.OPTIONS).splitlines() == [
         "# A stand-in.",
         "name: stand",
         "_target_: stand.Stand",
@@ -114,12 +114,12 @@ def test_a_file_is_written_from_the_options_of_its_class() -> None:
         "strength: 1.0           # a number or a prior",
         "shift: null             # of the data; null: none",
     ]
-    assert written(written(FILE, Stand.OPTIONS), Stand.OPTIONS) == written(FILE, Stand.OPTIONS)
+    assert file_text(file_text(FILE, Stand.OPTIONS), Stand.OPTIONS) == file_text(FILE, Stand.OPTIONS)
 
 
 def test_a_file_that_builds_on_another_has_what_it_sets() -> None:
     text = "# The second.\ndefaults:\n  - stand\n  - _self_\nname: second\nt: 9  # fixed here; whatever\n"
-    assert written(text, Stand.OPTIONS) == text.replace("t: 9  # fixed here; whatever", LINE)
+    assert file_text(text, Stand.OPTIONS) == text.replace("t: 9  # fixed here; whatever", LINE)
 
 
 LINE = "t: 9                    # fixed here; restricted scans"
@@ -130,7 +130,7 @@ def test_the_files_of_models_and_samplers_are_what_their_classes_say() -> None:
     for group, name in CONFIGURED:
         listed = components.options_of(locate(choice(group, name)["_target_"]))
         text = (resources.files("splitmerge_cli.conf") / group / f"{name}.yaml").read_text(encoding="utf-8")
-        assert not listed or written(text, list(listed.values())) == text, f"conf/{group}/{name}.yaml"
+        assert not listed or file_text(text, list(listed.values())) == text, f"conf/{group}/{name}.yaml"
 
 
 @pytest.mark.parametrize(

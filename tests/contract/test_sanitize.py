@@ -12,7 +12,7 @@ from sanitizers.variants import samplers, values_of, variants
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.shards import items
-from splitmerge_cli.shards.items import sharded
+from splitmerge_cli.shards.items import sharded_subcluster
 
 
 def test_every_sampler_meets_every_model_and_all_data() -> None:
@@ -42,7 +42,11 @@ def test_threads_meet_every_sampler_and_every_start() -> None:
 @pytest.mark.parametrize("model", ["gaussian", "bernoulli", "mixed"])
 def test_items_in_shards_are_met(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr(items, "sharded", lambda *given, **options: made.append(given[3]) or sharded(*given, **options))
+    monkeypatch.setattr(
+        items,
+        "sharded_subcluster",
+        lambda *given, **options: made.append(given[3]) or sharded_subcluster(*given, **options),
+    )
     group = next(group for group in sanitize.groups() if str(group).startswith(f"{model}["))
     run(next(case for case in group.cases(16) if case.sampler.name == "subcluster"))
     assert made == [[24], [12, 0, 12]]

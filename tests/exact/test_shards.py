@@ -16,7 +16,7 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.items import ShardItems, sharded
+from splitmerge_cli.shards.items import ShardItems, sharded_subcluster
 
 N = 600
 CUTS = [[0, N], [0, 250, N], [0, 3, 3, 211, 400, N]]
@@ -73,7 +73,7 @@ class Shards:
         return self.each(method, [args] * len(self.shards))
 
     def each(self, method, args, shards=None):
-        self.parts += len(args[0][2]) if method == "changed_to" else 0
+        self.parts += len(args[0][2]) if method == "change_clusters" else 0
         asked = self.shards if shards is None else [self.shards[number] for number in shards]
         return [getattr(shard, method)(*given) for shard, given in zip(asked, args, strict=True)]
 
@@ -88,9 +88,9 @@ def divide(cls: type[Model], x, cuts: list[int], params, options, types: Sequenc
     group = Shards(shards)
     zeros = [np.zeros(b - a, dtype=np.int32) for a, b in pairwise(cuts)]
     packed = np.concatenate([shard.set_labels(z, 1)[1] for shard, z in zip(shards, zeros, strict=True)])
-    model = by.build_whole(columns, shards[0].added(packed).tobytes(), **params)
+    model = by.build_whole(columns, shards[0].add_statistics(packed).tobytes(), **params)
     rng = Rng(4)
-    sampler, items = sharded(model, rng, group, np.diff(cuts), **options)
+    sampler, items = sharded_subcluster(model, rng, group, np.diff(cuts), **options)
     items.settle(zeros, 1)
     return sampler, model, rng, group
 

@@ -22,7 +22,7 @@ from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.summary import diagnose, table
 from splitmerge_cli.plots import network, points
-from splitmerge_cli.plots.style import save, styled
+from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
@@ -55,7 +55,7 @@ def seal(run: Run) -> Run:
 def test_names_of_the_users_own_are_drawn_as_they_are() -> None:
     text = "$a_{$"
     tied = csr_array(np.array([[0, 1], [1, 0]], dtype=np.uint8))
-    with styled():
+    with use_style():
         figure, ax = points.plt.subplots()
         places = np.array([[0.0, 0.0], [1.0, 1.0]])
         network.draw_network(ax, tied, np.array([0, 1]), places)

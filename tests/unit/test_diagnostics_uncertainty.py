@@ -372,7 +372,7 @@ def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
     spacing = Spacing(4, 50)
     for last in (3, 40, 200, 399, 1000, 12345, 10**6):
         handed_out = np.arange(0, last + 1, 4)
-        kept = handed_out[spacing.recorded(handed_out)]
+        kept = handed_out[spacing.is_recorded(handed_out)]
         assert kept[0] == 0
         assert len(kept) <= 50 + 25 * max(0, last // 200).bit_length() + 1
         late = kept[kept > last / 2]
@@ -380,11 +380,11 @@ def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
             assert len(late[late % np.diff(late).max() == 0]) >= 12
     # in any batches the same
     whole = np.arange(0, 4000, 4)
-    parts = np.concatenate([spacing.recorded(part) for part in np.array_split(whole, 7)])
-    np.testing.assert_array_equal(parts, spacing.recorded(whole))
+    parts = np.concatenate([spacing.is_recorded(part) for part in np.array_split(whole, 7)])
+    np.testing.assert_array_equal(parts, spacing.is_recorded(whole))
     rows = {"iteration": whole, "partition_iteration": whole, "partition_K": whole}
-    thinned = spacing.thinned(rows)
+    thinned = spacing.thin(rows)
     assert len(thinned["iteration"]) == len(whole) > len(thinned["partition_K"]) == parts.sum()
-    assert Spacing(4).thinned(rows) is rows
+    assert Spacing(4).thin(rows) is rows
     assert spacing.on_average(None) == 4 and spacing.on_average(10**6) > 1000
     assert Spacing(7).on_average(10**6) == 7

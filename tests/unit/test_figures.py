@@ -19,7 +19,7 @@ from splitmerge_cli.papers.sdds import runs as sdds_runs
 from splitmerge_cli.papers.sdds import traces as sdds_traces
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority, frame
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import dashes_of, save, styled
+from splitmerge_cli.plots.style import dashes_of, save, use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
@@ -134,7 +134,7 @@ def test_fig3_draws_running_means(make, results):
         for sampler in ("rm", "rgsm", "ss", "sdds")
         for labels in ("as_printed", "labelled")
     ]
-    with styled():
+    with use_style():
         drawing = running_means.fig3(runs)
     at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
     trace = pick(runs, sampler="sdds", model__label_prior="labelled")[0].trace()
@@ -163,7 +163,7 @@ def test_coinciding_lines_uncover_those_before_them():
 
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
-    with styled():
+    with use_style():
         drawing = proposals.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
     assert drawing.notes == f"{proposals.NOTES} {proposals.EQUAL}"
     # under the picture, too
@@ -187,7 +187,7 @@ def test_fig4_counts_settled_chains(make):
         for K0 in (1, 10)
         for schedule, labels in [("full_scan", "as_printed"), ("single_site", "as_printed"), ("full_scan", "labelled")]
     ]
-    with styled():
+    with use_style():
         drawing = running_means.fig4(runs)
     settled = drawing.plotted[drawing.plotted["panel"] == "settled"].set_index(["sampler", "K0", "schedule"])
     for run in pick(runs, model__label_prior="as_printed"):
@@ -213,7 +213,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         for sampler in ("rgsm", "ss", "sdds")
         for schedule, labels in [("full_scan", "as_printed"), ("full_scan", "labelled"), ("single_site", "as_printed")]
     ]
-    with styled():
+    with use_style():
         drawing = acceptance.fig5(runs)
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
     run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
@@ -238,7 +238,7 @@ def test_fig6_and_traces(make):
         for N in (100, 1000)
         for sampler in ("sdds", "rgsm", "gibbs")
     ]
-    with styled():
+    with use_style():
         drawing = climbs.fig6(
             [
                 *runs,
@@ -277,7 +277,7 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
-    with styled():
+    with use_style():
         paths = save(proposals.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 

@@ -12,7 +12,7 @@ from splitmerge_cli.papers import discovery, experiments, overview, report, repr
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -68,7 +68,7 @@ def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) 
 
 
 def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
-    with styled():
+    with use_style():
         drawing = matrix.draw(matrix_runs)
     assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
@@ -78,7 +78,7 @@ def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
 
 
 def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
-    with styled():
+    with use_style():
         drawing = of_choice.draw(matrix_runs)
     assert set(drawing.plotted["schedule"]) == {auto.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
@@ -89,7 +89,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
     sizes = [{"data.components": "3", "data.D": d} for d in ("2", "4")] + [{"data.components": "5", "data.D": "2"}]
     runs = [run for size in sizes for run in make_runs(jobs, **size)]
     runs += make_runs(jobs, **sizes[0], N="40")
-    with styled():
+    with use_style():
         drawing = scaling.draw(runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
     assert (drawing.plotted["iteration"] > 0).all()

@@ -26,7 +26,7 @@ from splitmerge_cli.papers.lshsm import (
 )
 from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -181,7 +181,7 @@ def test_ratios_are_judged_by_their_geometric_mean():
 
 
 def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
-    with styled():
+    with use_style():
         fig1, fig2 = lshsm_curves.fig1(synthetic), lshsm_curves.fig2(synthetic)
     for drawing, name in ((fig1, "lshsm-fig1"), (fig2, "lshsm-fig2")):
         judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
@@ -197,7 +197,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
 
 
 def test_fig3_says_what_stands_for_what(large):
-    with styled():
+    with use_style():
         drawing = lshsm_curves.fig3(large)
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
@@ -227,7 +227,7 @@ def test_nmi_is_by_the_geometric_mean():
 
 
 def test_table1_scores_what_has_labels(synthetic, large):
-    with styled():
+    with use_style():
         drawing = lshsm_table.table1([*synthetic, *large])
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
     assert ".96 / .95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
@@ -245,7 +245,7 @@ def test_table1_scores_what_has_labels(synthetic, large):
 def test_speed_compares_in_every_cell(tmp_path):
     jobs = [j for j in options("lshsm-speed", "quick", tmp_path) if j["data.D"] == "5"]
     small, larger = (make_runs([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
-    with styled():
+    with use_style():
         drawing = lshsm_speed.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
@@ -264,7 +264,7 @@ def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) 
 def test_cache_is_shown_against_iterations():
     runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
     runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=lshsm_runs.STOOD_IN)]
-    with styled():
+    with use_style():
         drawing = lshsm_cache.cache(runs)
     assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
     kdd, pubmed = drawing.verdicts

@@ -22,11 +22,11 @@ from splitmerge_cli.plots.style import (
     footnote,
     legend,
     powers,
-    raised,
     sampler_handles,
     save,
-    styled,
+    superscript,
     title_of,
+    use_style,
 )
 
 TOGETHER = [
@@ -95,7 +95,7 @@ def unreadable_line(figure: Figure) -> None:
     ],
 )
 def test_what_cannot_be_printed_is_told(spoil: Callable[[Figure], None], said: str) -> None:
-    with styled():
+    with use_style():
         figure = plain()
         assert problems(figure) == []
         spoil(figure)
@@ -105,19 +105,19 @@ def test_what_cannot_be_printed_is_told(spoil: Callable[[Figure], None], said: s
 
 
 def test_a_column_is_a_width_and_powers_of_ten_are_text() -> None:
-    with styled():
+    with use_style():
         figure = plain(HALF)
         figure.axes[0].set_xscale("log")
         powers(figure.axes[0].xaxis)
         assert problems(figure) == []
         assert "10²" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
         plt.close(figure)
-    assert raised(-15) == "⁻¹⁵"
+    assert superscript(-15) == "⁻¹⁵"
 
 
 @pytest.mark.parametrize("width", [FULL, HALF])
 def test_a_pdf_is_as_wide_as_it_is_printed_and_holds_lines_and_letters(width: float, tmp_path: Path) -> None:
-    with styled():
+    with use_style():
         pdf = save(plain(width), tmp_path / "plain")[1].read_bytes()
     box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ", pdf)
     assert box and float(box[1]) == pytest.approx(72 * width, abs=0.01)

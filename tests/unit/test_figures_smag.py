@@ -27,7 +27,7 @@ from splitmerge_cli.papers.smag import (
 )
 from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -259,7 +259,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
 
 def test_fig2_is_the_papers():
     table = smag_corpus.groups(compose(["experiment=smag-fig2"]))
-    with styled():
+    with use_style():
         drawing = smag_corpus.fig2(table)
     assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
@@ -268,7 +268,7 @@ def test_fig2_is_the_papers():
 
 
 def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
-    with styled():
+    with use_style():
         fig3 = smag_counts.fig3(synthetic)
         fig4 = smag_confusion.fig4([r for r in synthetic if smag_runs.setting_of(r) != "docs200"])
     for drawing, name in ((fig3, "smag-fig3"), (fig4, "smag-fig4")):
@@ -287,7 +287,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
 
 
 def test_fig5_says_what_stands_in(heldout_runs):
-    with styled():
+    with use_style():
         drawing, other = smag_perplexity.fig5a(heldout_runs), smag_perplexity.fig5b(heldout_runs)
     assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
     assert len(drawing.verdicts) == 2 * 2 * len(smag_runs.FORMS)

@@ -16,7 +16,7 @@ from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.run import traces
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
 
@@ -127,7 +127,7 @@ def test_paths_hold_the_last_row_before(runs):
 
 
 def test_table1_draws_all_settings_and_judges_under_each(runs):
-    with styled():
+    with use_style():
         drawing = triadic_table.table1(runs)
     scores = triadic_runs.Scores(runs)
     plotted = drawing.plotted.set_index(["panel", "setting", "method", "score"])["value"].dropna()
@@ -147,7 +147,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
 
 def test_fig1_counts_moves_between_neighbours(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with styled():
+    with use_style():
         drawing = transitions.fig1(main)
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
@@ -163,7 +163,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
 
 def test_fig2_draws_two_last_states(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with styled():
+    with use_style():
         drawing = examples.fig2(main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
@@ -177,7 +177,7 @@ def test_fig2_draws_two_last_states(runs):
 
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with styled():
+    with use_style():
         drawing = violins.fig3(main)
     assert len(drawing.plotted) == 3 * SETS * 2
     paper = {(c.sampler, c.metric): c.value for c in claims.published_claims("triadic-table1")}
@@ -267,7 +267,7 @@ def own_run(table: Path, *overrides: str) -> Run:
 )
 def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
     run = own_run(table, *model, "trace.partitions=10")
-    with styled():
+    with use_style():
         figure = points.clusters(run)
     ax = figure.axes[0]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("along", "up")
@@ -307,7 +307,7 @@ def test_the_climb_does_not_stretch_the_axis_of_the_log_joint(table):
     trace = run.trace()
     late = trace.loc[trace["iteration"] > 20, "log_joint"].min()
     assert trace["log_joint"].min() < late - 100
-    with styled():
+    with use_style():
         figure = traces(run)
     low, high = figure.axes[0].get_ylim()
     assert trace["log_joint"].min() < low < late and high > trace["log_joint"].max()

@@ -14,8 +14,8 @@ from splitmerge_cli.diagnostics.column_statistics import statistics
 from splitmerge_cli.plots import columns
 from splitmerge_cli.plots import labels as writing
 from splitmerge_cli.plots.cluster_means import rows_of
-from splitmerge_cli.plots.columns import Found, discriminating, evenly, most_telling, principal, standardised
-from splitmerge_cli.plots.labels import told_apart, write_apart
+from splitmerge_cli.plots.columns import Found, discriminating, evenly, most_telling, principal, standardise
+from splitmerge_cli.plots.labels import shorten_names, write_apart
 from splitmerge_cli.plots.points import COLOURS, MARKERS, style_of
 
 
@@ -38,7 +38,7 @@ def test_the_most_telling_columns_do_not_repeat_each_other() -> None:
 
 def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     x, z = load_iris(return_X_y=True)
-    features, names = standardised(find_clusters(x, z))
+    features, names = standardise(find_clusters(x, z))
     assert names == ["c0", "c1", "c2", "c3"]
     pca = PCA(2).fit(features)
     mine = principal(features)
@@ -79,9 +79,9 @@ def test_rows_are_ordered_by_the_cluster_in_which_they_are_highest() -> None:
 
 def test_names_that_are_alike_are_told_apart() -> None:
     assert not doctest.testmod(writing).failed
-    assert told_apart(["a", "b"], 5) == ["a", "b"]
-    assert told_apart(["a long name"], 8) == ["a lon…me"]
-    same = told_apart(["petal length in cm", "petal width in cm", "petal"], 12)
+    assert shorten_names(["a", "b"], 5) == ["a", "b"]
+    assert shorten_names(["a long name"], 8) == ["a lon…me"]
+    same = shorten_names(["petal length in cm", "petal width in cm", "petal"], 12)
     assert len(set(same)) == 3 and max(map(len, same)) <= 12
 
 

@@ -85,7 +85,7 @@ def test_what_becomes_another_file_between_two_looks_is_not_read(monkeypatch: py
     regular = os.stat("outside")
     os.mkfifo("pipe")
     monkeypatch.setattr(os, "stat", lambda path: regular)
-    with pytest.raises(Refused, match="a named pipe"), received.opened("pipe"):
+    with pytest.raises(Refused, match="a named pipe"), received.open_file("pipe"):
         pass
 
 
@@ -133,14 +133,14 @@ def zip_of(names: int) -> io.BytesIO:
 
 
 def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    with received.opened_zip("a.zip", zip_of(9), 9) as archive:
+    with received.open_zip("a.zip", zip_of(9), 9) as archive:
         assert len(archive.namelist()) == 9
     lying = bytearray(zip_of(1000).getvalue())
     # the number of files, twice: this disk and in all
     lying[-14:-10] = b"\1\0\1\0"
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: pytest.fail("its list was read"))
     for file in (zip_of(1000), io.BytesIO(lying)):
-        with pytest.raises(Refused, match="a zip of more than 9 files"), received.opened_zip("a.zip", file, 9):
+        with pytest.raises(Refused, match="a zip of more than 9 files"), received.open_zip("a.zip", file, 9):
             pass
 
 
@@ -188,7 +188,7 @@ def test_letters_that_steer_a_terminal_are_shown(capsys: pytest.CaptureFixture[s
     assert terminal.printable(STEERING) == SHOWN
     assert terminal.printable("é\tλ\n日本") == "é\tλ\n日本"
     assert terminal.one_line("a\nb\x85") == r"a\nb\x85"
-    with terminal.shown():
+    with terminal.escape_output():
         print(STEERING)
         sys.stderr.writelines([STEERING])
     found = capsys.readouterr()
@@ -202,7 +202,7 @@ def test_a_console_shows_them_and_keeps_its_own_colours(capsys: pytest.CaptureFi
 
     table = Table("x")
     table.add_row(Text(STEERING, "red"))
-    with terminal.shown():
+    with terminal.escape_output():
         console = terminal.console(60, force_terminal=True, color_system="standard")
         # which puts a stream of its own in place of stdout
         with Live(table, console=console):

@@ -28,7 +28,9 @@ def plan() -> SimpleNamespace:
     until = SimpleNamespace(rhat=1.1, ess=50)
     streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
     return SimpleNamespace(
-        spec=SimpleNamespace(chains=2, until=until), recorder=SimpleNamespace(streamed=streamed), iterations=DRAWS
+        spec=SimpleNamespace(chains=2, until=until),
+        recorder=SimpleNamespace(streamed_tables=streamed),
+        iterations=DRAWS,
     )
 
 

@@ -16,12 +16,12 @@ from splitmerge_cli.diagnostics.topic_report import (
 )
 from splitmerge_cli.diagnostics.topics import Topics
 from splitmerge_cli.plots import topics as pictures
-from splitmerge_cli.plots.style import styled
+from splitmerge_cli.plots.style import use_style
 
 
 @pytest.fixture(autouse=True)
 def _style():
-    with styled():
+    with use_style():
         yield
         plt.close("all")
 

@@ -13,7 +13,7 @@ from splitmerge_cli.data.opening import CHUNK, Limit, content
 from splitmerge_cli.data.tables.entities import refuse_entities
 from splitmerge_cli.data.tables.table import listed
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.received import opened_zip
+from splitmerge_cli.received import open_zip
 
 MOST_PARTS = 10_000
 """Files in a file, of which it is a zip."""
@@ -74,7 +74,7 @@ def _check_members(path: Path, data: bytes) -> bool:
     """Unpack a file once to see that it is within the limit and defines no entities; whether its formulas lack
     values."""
     limit, total, formulas = Limit.now(TIMES), 0, False
-    with opened_zip(path, BytesIO(data), MOST_PARTS) as archive:
+    with open_zip(path, BytesIO(data), MOST_PARTS) as archive:
         for member in archive.infolist():
             parts = []
             with archive.open(member) as stream:

@@ -38,7 +38,7 @@ from splitmerge_cli.papers.verdicts import (
     judge_interval,
     no_run,
 )
-from splitmerge_cli.plots.runs import option, pick, thinned
+from splitmerge_cli.plots.runs import option, pick, thinned_rows
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
@@ -264,7 +264,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     for row, network in zip(axes, networks, strict=True):
         here = [traces[network, sampler] for sampler in FIG5]
         for ax, sampler, trace in zip(row, FIG5, here, strict=True):
-            at = thinned(len(trace.sweeps), 600)
+            at = thinned_rows(len(trace.sweeps), 600)
             ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=colour_of(sampler), linewidth=0.7, alpha=0.75)
             ax.set_xscale("log")
             powers(ax.xaxis)

@@ -20,7 +20,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
-from splitmerge_cli.plots.runs import data_sets, pick, series, thinned, values
+from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, legend, sampler_handles, title_of
 from splitmerge_cli.results.read import Run
 
@@ -59,7 +59,7 @@ def _paths(runs: Sequence[Run]) -> _Paths:
     half = iteration > iteration[-1] / 2
     # the start state is no iteration
     running = np.cumsum(K[:, 1:], axis=1) / np.arange(1, K.shape[1])
-    at = thinned(running.shape[1], log=True)
+    at = thinned_rows(running.shape[1], log=True)
     return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1), data_sets(runs))
 
 

@@ -11,7 +11,7 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
-from splitmerge_cli.plots.runs import data_sets, option, pick, thinned, values
+from splitmerge_cli.plots.runs import data_sets, option, pick, thinned_rows, values
 from splitmerge_cli.plots.style import FULL, colour_of, title_of
 from splitmerge_cli.results.read import Run
 
@@ -34,7 +34,7 @@ def traces(runs: Sequence[Run]) -> Drawing:
             shown = shown[shown["chain"] == shown["chain"].min()]
             iteration = shown["iteration"].to_numpy()
             fractions = np.cumsum(np.stack(shown["largest"].tolist()), axis=1)
-            at = thinned(len(iteration), 600)
+            at = thinned_rows(len(iteration), 600)
             below = np.zeros(len(at))
             for k in range(fractions.shape[1]):
                 top = fractions[at, k]

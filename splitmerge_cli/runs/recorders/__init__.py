@@ -1,4 +1,4 @@
-"""What a run records, one recorder for each kind of data."""
+"""Recorders of a run, one for each kind of data."""
 
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING

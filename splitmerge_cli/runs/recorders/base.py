@@ -1,4 +1,4 @@
-"""What the runner asks a recorder: the interface, and what all kinds of data have in common."""
+"""Interface of a recorder, and what all kinds of data have in common."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class Streamed:
     every : int
         Iterations between two rows; 0: there are none.
     key : str
-        The key of the configuration that says so.
+        The key of the configuration that sets it.
     """
 
     table: str
@@ -43,7 +43,7 @@ class Streamed:
 
 
 class Recorder:
-    """What a run records of one kind of data.
+    """Records that a run keeps of one kind of data.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Recorder:
         self.spec, self.dataset = spec, dataset
 
     @property
-    def streamed(self) -> list[Streamed]:
+    def streamed_tables(self) -> list[Streamed]:
         """The tables that the chains write while they run."""
         spec = self.spec
         return [
@@ -76,7 +76,7 @@ class Recorder:
         return spacing_of(self.spec, self.dataset.N)
 
     @property
-    def listed(self) -> bool:
+    def is_listed(self) -> bool:
         """Whether the clusters of the items are listed in ``summary.json`` and ``clusters.csv``."""
         return True
 
@@ -87,7 +87,7 @@ class Recorder:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What the summary says of the data."""
+        """Facts about the data, for the summary."""
         return get_kind(self.dataset.kind).facts(self.dataset)
 
     def check(self, together: int) -> None:
@@ -107,13 +107,13 @@ class Recorder:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
-        """What `assemble` needs of a chain, beside what every chain tells."""
+        """Fields of a chain that `assemble` needs beside those of every chain."""
         return {}
 
     def assemble(
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
-        """Write the tables of this kind of data at the end of the run.
+        """Write the tables that this kind of data has at the end of a run.
 
         Returns
         -------

@@ -5,12 +5,12 @@ from splitmerge_cli.runs.recorders.base import Recorder
 
 
 class ClusterRecorder(Recorder):
-    """What a run records of clusters of items."""
+    """Records of clusters of items."""
 
     describes = True
 
     def check(self, together: int) -> None:
-        """Held-out documents cannot be evaluated where there are none."""
+        """Reject the evaluation of held-out documents, which these data do not have."""
         if every := self.spec.perplexity.every:
             raise ConfigError(
                 f"perplexity.every={every}: expected 0, because perplexity is that of held-out documents under topics; "

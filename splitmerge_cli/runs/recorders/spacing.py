@@ -48,15 +48,15 @@ class Spacing:
     every: int
     doubled_after: int | None = None
 
-    def thinned(self, rows: dict[str, Any]) -> dict[str, Any]:
-        """What ``Chain.advance`` returned without the partitions that are not recorded."""
+    def thin(self, rows: dict[str, Any]) -> dict[str, Any]:
+        """Drop the partitions that are not recorded from the rows that ``Chain.advance`` returned."""
         if self.doubled_after is None or not len(rows["partition_iteration"]):
             return rows
-        kept = self.recorded(rows["partition_iteration"])
+        kept = self.is_recorded(rows["partition_iteration"])
         return rows | {name: values[kept] for name, values in rows.items() if name.startswith("partition_")}
 
-    def recorded(self, iterations: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which of these iterations, multiples of `every`, are recorded: bool, of the same shape."""
+    def is_recorded(self, iterations: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Whether each of these iterations, multiples of `every`, is recorded: bool, of the same shape."""
         number = np.asarray(iterations, dtype=np.int64) // max(self.every, 1)
         if self.doubled_after is None:
             return np.full(number.shape, self.every > 0)

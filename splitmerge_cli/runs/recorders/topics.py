@@ -27,20 +27,20 @@ ESTIMATED = 5_000
 """Tokens of documents beyond which no partition of them is estimated: hardly two are together in every state, so
 that it takes minutes."""
 RECORDED = 50
-"""Partitions of a chain of so many tokens that are recorded unasked: what predictions of new documents average over."""
+"""Partitions that a chain on so many tokens records by default: predictions of new documents average over them."""
 TOPICS = 100
 """Topics that a row of their sizes is taken to have where the disk is looked at: their number is known at the end."""
 
 
 class TopicRecorder(Recorder):
-    """What a run records of topics of documents."""
+    """Records of topics of documents."""
 
     sizes = True
 
     @property
-    def streamed(self) -> list[Streamed]:
+    def streamed_tables(self) -> list[Streamed]:
         every, held = self.spec.perplexity.every, self.dataset.values.heldout
-        tables = [*super().streamed, Streamed(schema.TOPIC_SIZES, TOPICS, self.spec.thin, "thin")]
+        tables = [*super().streamed_tables, Streamed(schema.TOPIC_SIZES, TOPICS, self.spec.thin, "thin")]
         if self.evaluates:
             documents = 0 if held is None else held.tokens.J
             tables.append(Streamed(schema.HELDOUT, documents, every, "perplexity.every"))
@@ -56,7 +56,7 @@ class TopicRecorder(Recorder):
         return super().spacing
 
     @property
-    def listed(self) -> bool:
+    def is_listed(self) -> bool:
         return self.dataset.N <= LISTED
 
     @property
@@ -101,7 +101,7 @@ class TopicRecorder(Recorder):
         store.append_heldout(chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
     def outcome(self, chain: "Chain") -> dict[str, Any]:
-        """What of the topics of the present state its labels do not say; weights in the order of `last_labels`."""
+        """The part of the present topics that is not in the labels; weights in the order of `last_labels`."""
         model: Any = chain.model
         number = np.empty(model.K, dtype=np.int64)
         number[chain.last_labels] = model.labels
