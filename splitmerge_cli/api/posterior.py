@@ -265,7 +265,7 @@ class Posterior:
             return None
         if judged.converged is None:
             return f"cannot tell whether the chains have converged: {judged.note}"
-        return f"the chains have not converged ({judged.shown}): run more iterations, or another sampler"
+        return f"the chains have not converged ({judged.description}): run more iterations, or another sampler"
 
     def _warn(self) -> None:
         if (caution := self.caution) is not None:
@@ -497,7 +497,7 @@ class Posterior:
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""
-        from splitmerge_cli.diagnostics.point_estimate import evenly
+        from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
         from splitmerge_cli.studies.predictive import State
 
         partitions = self.partitions
@@ -512,7 +512,7 @@ class Posterior:
         known = np.flatnonzero(rows[names].notna().all(axis=1))
         if not len(known):
             raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
-        for row in known[evenly(len(known), most)]:
+        for row in known[evenly_spaced(len(known), most)]:
             at = rows.iloc[row]
             of_state = {name: float(at[name]) for name in names}
             states.append(State(partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))

@@ -36,9 +36,9 @@ from splitmerge_cli.config import (
 )
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.data.tables.wanted import format_columns
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
@@ -318,7 +318,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
 
 def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:
     """Overrides with which the reader of a model finds the cells of a mixed table; None where it does not."""
-    names = [f"data.columns={typed_list(table.meta['typed'])}"] if "typed" in table.meta else []
+    names = [f"data.columns={format_columns(table.meta['typed'])}"] if "typed" in table.meta else []
     names += ["data.drop=null"] if any(given.startswith("data.drop=") for given in overrides) else []
     for extra in ([], names):
         try:
@@ -337,7 +337,7 @@ def _is_given(overrides: Sequence[str], key: str) -> bool:
 def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
     """The data of a configuration; no model is built."""
     spec = compose(overrides, config_dir)
-    with limited(spec.data.max_bytes):
+    with limit_bytes(spec.data.max_bytes):
         return load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
 
 

@@ -178,7 +178,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 
     if name in sets.SETS:
         of = sets.SETS[name]
-        return of.kind, of.N, sets.listed(name)
+        return of.kind, of.N, sets.describe_place(name)
     options = choice("data", name, places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
@@ -221,13 +221,13 @@ def data_fetch(name: str) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
     from splitmerge_cli.data.published import sets
-    from splitmerge_cli.data.transfer import shown
+    from splitmerge_cli.data.transfer import show_progress
 
     options = choice("data", name)
     if name in sets.SETS:
-        with shown() as report:
+        with show_progress() as report:
             path = sets.fetch(name, report)
-        for note in sets.unverified(name):
+        for note in sets.verification_notes(name):
             complain(f"note: {note}")
         typer.echo(path)
     elif "path" in options:

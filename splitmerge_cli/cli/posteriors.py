@@ -66,7 +66,7 @@ def check(
     import difflib
 
     from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.data.opening import limited
+    from splitmerge_cli.data.opening import limit_bytes
     from splitmerge_cli.verify import posteriors as verify
 
     known = {case.id: case for case in verify.cases()}
@@ -74,7 +74,7 @@ def check(
         near = difflib.get_close_matches(of, known, n=1, cutoff=0.3)
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them.{hint}")
-    with limited(MOST_BYTES, "of samples"):
+    with limit_bytes(MOST_BYTES, "of samples"):
         found = verify.check(known[of], *_read(samples))
     labels, frequency, probability = found.worst
     verdict = "agrees with" if found.agrees else "differs from"
@@ -96,12 +96,12 @@ def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
 
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.data.base import DataError
-    from splitmerge_cli.data.opening import content, existing
+    from splitmerge_cli.data.opening import content, require_file
     from splitmerge_cli.data.tables.npy import load_npy
     from splitmerge_cli.data.tables.parquet import read_parquet
     from splitmerge_cli.data.tables.table import MOST_COLUMNS
 
-    path = existing(path, "a file of labels: .csv, .npy or .parquet")
+    path = require_file(path, "a file of labels: .csv, .npy or .parquet")
     try:
         if path.suffix == ".npy":
             found = load_npy(path)

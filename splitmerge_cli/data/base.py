@@ -1,4 +1,4 @@
-"""What every generator and reader returns."""
+"""The data set that every generator and reader returns, and checks of its values."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ BLOCK = 1 << 20
 """Numbers that are checked at the same time: what a check takes besides data that may be larger than memory."""
 
 COLUMN_TYPES = ("binary", "categorical", "count", "real")
-"""What a column of a mixed table can be."""
+"""Types of columns in a mixed table."""
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """What a column of a mixed table holds.
+    """Type of a column in a mixed table, and the values behind its codes.
 
     Attributes
     ----------
@@ -102,7 +102,7 @@ class Dataset:
 
     @cached_property
     def missing(self) -> int:
-        """Number of missing cells of a table; 0 of other data."""
+        """Number of missing cells; 0 for data that are no table."""
         x = self.values
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             return 0
@@ -110,7 +110,7 @@ class Dataset:
 
     @property
     def first_missing(self) -> str:
-        """The first missing cell, and how many there are, for messages; raises a `ValueError` where there is none."""
+        """The first missing cell and the number of them, for messages; at least one must be missing."""
         i = next(
             start + int(np.isnan(block).any(axis=1).argmax())
             for start, block in blocks(self.values)
@@ -121,17 +121,17 @@ class Dataset:
 
     @property
     def notes(self) -> list[str]:
-        """What the user should know of how the data were read: a line each, which a run says and stores."""
+        """Notes for the user on how the data were read, a line each, which a run prints and stores."""
         return list(self.meta.get("notes", ()))
 
     @property
     def n_tokens(self) -> int:
-        """Number of tokens of the vocabulary (0 for data that are not tokens)."""
+        """Size of the vocabulary (0 for data that are not tokens)."""
         return len(self.vocabulary) if self.vocabulary is not None else 0
 
 
-def noted(notes: Sequence[str]) -> dict[str, Any]:
-    """The part of ``Dataset.meta`` that holds these notes; empty where there are none."""
+def notes_entry(notes: Sequence[str]) -> dict[str, Any]:
+    """Entry of ``Dataset.meta`` that holds these notes; empty without notes."""
     return {"notes": list(notes)} if notes else {}
 
 
@@ -152,13 +152,13 @@ FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 
 
 def blocks(x: NDArray[Any]) -> Iterator[tuple[int, NDArray[Any]]]:
-    """Parts of an array of `BLOCK` numbers, a row at least, each with the number of its first row."""
+    """Yield an array in parts of `BLOCK` numbers, a row at least, each with the number of its first row."""
     step = max(1, BLOCK // max(1, x.size // len(x))) if x.size else 1
     for start in range(0, len(x) if x.size else 0, step):
         yield start, x[start : start + step]
 
 
-def holds_nan(x: NDArray[np.floating]) -> bool:
+def has_nan(x: NDArray[np.floating]) -> bool:
     """Whether an array holds a NaN, without a second array of its size."""
     return any(np.isnan(block.min()) for _, block in blocks(x))
 

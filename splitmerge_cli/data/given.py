@@ -14,14 +14,14 @@ _held: WeakValueDictionary[str, Dataset] = WeakValueDictionary()
 
 
 def hold(dataset: Dataset) -> str:
-    """Let `given` find a data set for as long as somebody holds it; returns its digest."""
+    """Let `find_dataset` find a data set for as long as a program holds it, and return its digest."""
     digest = digest_of(dataset)
     _held[digest] = dataset
     return digest
 
 
-def given(sha256: str) -> Dataset:
-    """The data set of this digest, which `hold` was given.
+def find_dataset(sha256: str) -> Dataset:
+    """Return the data set that `hold` was given under this digest.
 
     Raises
     ------

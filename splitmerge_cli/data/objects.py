@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of
+from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.kinds import get_kind
 
 
 def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:
-    """The data set that a model of this kind of data reads.
+    """Convert an object to the data set that models of a kind read.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(values: NDArray[Any], columns: list[str] | None, expected: str) -> NDArray[np.float64]:
-    """Cells as float64.
+    """Convert cells to float64.
 
     Raises
     ------
@@ -158,9 +159,7 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
 
 
 def count_words(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:
-    """Counts of words of texts; words as scikit-learn's CountVectorizer finds them, or as they are given."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
+    """Count the words of texts, found as by scikit-learn's CountVectorizer, or as they are given."""
     each = list(documents)
     texts = all(isinstance(document, str) for document in each)
     options: dict[str, Any] = {} if texts else {"analyzer": list}
@@ -168,10 +167,7 @@ def count_words(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, li
         raise DataError("data: texts and lists of words; expected the one or the other")
     if not texts and not all(isinstance(word, str) for document in each for word in document):
         raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
-    vectorizer = CountVectorizer(dtype=np.int32, **options)
     try:
-        counts = csr_array(vectorizer.fit_transform(each))
+        return vectorize(each, **options)
     except (ValueError, TypeError) as error:
         raise DataError(f"data: {error}; expected texts, or sequences of words") from error
-    counts.sort_indices()
-    return counts, [str(word) for word in vectorizer.get_feature_names_out()]

@@ -34,7 +34,7 @@ SHARE = 4
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
 MOST_ARRAYS = 1000
-"""Of an .npz file."""
+"""Most arrays of an .npz file."""
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
@@ -83,7 +83,7 @@ def _of_process() -> list[int]:
 
 
 @contextmanager
-def limited(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
+def limit_bytes(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
     """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory. Messages say the
     `origin` of the limit.
 
@@ -117,8 +117,8 @@ class Limit:
     origin: str
 
     @classmethod
-    def now(cls, times: int = 1) -> "Limit":
-        """The limit of `limited`, for data that take so many `times` the bytes of their file while they are read."""
+    def current(cls, times: int = 1) -> "Limit":
+        """The limit that `limit_bytes` set, for data that take `times` the bytes of their file while they are read."""
         size, origin = _set.get()
         if size is None:
             size, origin = memory() // SHARE, "a quarter of the memory; data.max_bytes=BYTES sets another limit"
@@ -127,7 +127,7 @@ class Limit:
         return cls(size // times, origin)
 
     def error(self, called: object, found: str) -> DataError:
-        """What is said of a file that is `called` so, and in which more was `found`."""
+        """Build the error for a file, `called` so, in which more was `found`."""
         return DataError(f"{called}: {found}; expected at most {self.size} bytes ({self.origin})")
 
     def check(self, called: object, size: int, what: str = "") -> None:
@@ -136,7 +136,7 @@ class Limit:
             raise self.error(called, f"{size} bytes{what}")
 
     def read(self, called: object, stream: IO[bytes], size: int = 0, how: str = "") -> bytes:
-        """All that a stream holds, `size` bytes if it is what it says; stops where that is beyond the limit."""
+        """Read a stream of `size` bytes, if it is what it says, to its end; raise as soon as it is beyond the limit."""
         first = stream.read(min(size, self.size) + 1)
         total, parts = len(first), [first]
         while parts[-1]:
@@ -147,10 +147,9 @@ class Limit:
         return first if total == len(first) else b"".join(parts)
 
 
-def existing(path: str | Path, expected: str) -> Path:
-    """The path of a regular file that is there, or of standard input; where there is none a `DataError` says what was
-    `expected`."""
-    if standard_input.stands_for_it(path):
+def require_file(path: str | Path, expected: str) -> Path:
+    """Return the path of a regular file, or of standard input; a `DataError` says what was `expected` in its place."""
+    if standard_input.is_standard_input(path):
         return standard_input.path()
     path = Path(path)
     try:
@@ -178,10 +177,10 @@ def reject_address(path: str | Path) -> None:
 
 
 @contextmanager
-def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
-    """As `splitmerge_cli.received.open_file`; of ``-``, or the path that `existing` makes of it, standard input."""
-    if standard_input.stands_for_it(path):
-        yield BytesIO(standard_input.held(Limit.now()))
+def open_file(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
+    """Open a file as `splitmerge_cli.received.open_file` does, or standard input for ``-`` and its path."""
+    if standard_input.is_standard_input(path):
+        yield BytesIO(standard_input.read(Limit.current()))
         return
     with received.open_file(path, called) as file:
         yield file
@@ -189,16 +188,16 @@ def opened(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
 
 @contextmanager
 def readable(path: str | Path) -> Iterator[BinaryIO]:
-    """As `opened`, for a file that must be there; what fails while it is read is a `DataError` too."""
+    """As `open_file`, for a file that must be there; what fails while it is read is a `DataError` too."""
     try:
-        with opened(path) as file:
+        with open_file(path) as file:
             yield file
     except (OSError, EOFError, zlib.error) as error:
         raise DataError(f"{path}: cannot be read: {reason(error)}") from error
 
 
-def unpacked(path: Path, file: BinaryIO) -> BinaryIO:
-    """What an open file holds, unpacked if its name ends in .gz; of standard input, if it begins as such a file."""
+def unpack(path: Path, file: BinaryIO) -> BinaryIO:
+    """Unpack an open file whose name ends in .gz; standard input where it begins as such a file."""
     packed = path.suffix.lower() == GZIP
     if isinstance(file, BytesIO):
         packed = standard_input.is_packed(file.getvalue())
@@ -225,23 +224,23 @@ def content(path: Path, times: int = 1) -> bytes:
     DataError
         It is no regular file, cannot be read, or holds more than the limit.
     """
-    limit = Limit.now(times)
+    limit = Limit.current(times)
     with readable(path) as file:
         size = size_of(file)
         limit.check(path, size)
-        stream = unpacked(path, file)
+        stream = unpack(path, file)
         return limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
 
 
 def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
-    """SHA-256 of a file; raises as `opened`.
+    """SHA-256 of a file; raises as `open_file`.
 
     Parameters
     ----------
     path : str or Path
         The file.
     called : object, optional
-        As in `opened`.
+        As in `open_file`.
     held : bool
         Whether all of it will be held in memory, so that the limit is one of its size.
 
@@ -251,8 +250,8 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
         It holds more than the limit and, unless it is `held`, more than it says.
     """
     called = path if called is None else called
-    limit = Limit.now()
-    with opened(path, called) as file:
+    limit = Limit.current()
+    with open_file(path, called) as file:
         size = size_of(file)
         if held:
             limit.check(called, size)
@@ -269,15 +268,15 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
     return found.hexdigest()
 
 
-# arrays
-
-
 def sha256_of(path: Path) -> str:
     """SHA-256 of a file; a `DataError` if it cannot be read."""
     try:
         return sha256(path)
     except OSError as error:
         raise DataError(f"{path}: cannot be read: {error.strerror or error}") from error
+
+
+# arrays
 
 
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
@@ -317,7 +316,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
     ValueError, zipfile.BadZipFile
         It is no such archive, or an array holds another number of bytes than its header promises.
     """
-    limit = Limit.now()
+    limit = Limit.current()
     left = limit.size
     with received.open_zip(path, file, MOST_ARRAYS) as archive:
         for member in archive.infolist():
@@ -337,7 +336,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
 
 def check_rows(called: object, rows: int, each: int, what: str) -> None:
     """Raise a `DataError` where so many rows, documents or words, of so many bytes `each`, are more than the limit."""
-    limit = Limit.now()
+    limit = Limit.current()
     most = min(LARGEST, limit.size // each)
     if rows > most:
         raise DataError(f"{called}: {rows} {what}; expected at most {most}, for {limit.size} bytes ({limit.origin})")

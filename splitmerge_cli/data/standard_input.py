@@ -24,18 +24,18 @@ class StandardInput(type(Path())):  # type: ignore[misc]
 
 
 def path() -> Path:
-    """What stands for standard input where a path is expected."""
+    """The path that stands for standard input."""
     found: Path = StandardInput("standard input")
     return found
 
 
-def stands_for_it(path: object) -> bool:
+def is_standard_input(path: object) -> bool:
     """Whether a path, as it is typed or from `path`, means standard input."""
     return path == SIGN or isinstance(path, StandardInput)
 
 
-def held(limit: "Limit") -> bytes:
-    """What came on standard input, which is read when it is first asked for.
+def read(limit: "Limit") -> bytes:
+    """Read standard input to its end, once: later calls return the same bytes.
 
     Raises
     ------

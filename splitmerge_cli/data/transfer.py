@@ -9,15 +9,15 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from splitmerge_cli.terminal import console
 
 Report = Callable[[str, int, int | None], None]
-"""Called with the name of a file, the bytes that are here, and how many there are in all where the server says so."""
+"""Called with the name of a file, the bytes that are here, and their total where the server announces it."""
 
 LINE_EVERY = 10_000_000
 """Bytes between two lines."""
 
 
 @contextmanager
-def shown() -> Iterator[Report]:
-    """What `splitmerge_cli.data.published.sets.fetch` reports to."""
+def show_progress() -> Iterator[Report]:
+    """Yield a report for `splitmerge_cli.data.published.sets.fetch`, which shows its progress."""
     if not sys.stderr.isatty():
         yield _line()
         return
@@ -34,11 +34,11 @@ def shown() -> Iterator[Report]:
 
 
 def _line() -> Report:
-    told: dict[str, int] = {}
+    printed: dict[str, int] = {}
 
     def tell(name: str, here: int, size: int | None) -> None:
-        if here // LINE_EVERY > told.get(name, 0) or here == size:
-            told[name] = here // LINE_EVERY
+        if here // LINE_EVERY > printed.get(name, 0) or here == size:
+            printed[name] = here // LINE_EVERY
             whole = "" if size is None else f" of {size:,}"
             print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
 

@@ -56,7 +56,7 @@ def purity(truth: ArrayLike, labels: ArrayLike) -> float:
 
 
 def rand(truth: ArrayLike, labels: ArrayLike) -> float:
-    """Rand index: share of the pairs of items on which the two agree, together or apart; not corrected for chance."""
+    """Rand index: share of pairs on which the two agree, together or apart; not corrected for chance."""
     both, true, found, every = _pairs(truth, labels)
     return (every + 2 * both - true - found) / every if every else 1.0
 
@@ -64,16 +64,16 @@ def rand(truth: ArrayLike, labels: ArrayLike) -> float:
 def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     """Share of items that are right under the best one-to-one match of clusters to true clusters (Hungarian method)."""
     table = _table(truth, labels)
-    few = _contested(csc_array(_contested(table).T)).toarray().astype(np.float64)
+    few = _drop_uncontested(csc_array(_drop_uncontested(table).T)).toarray().astype(np.float64)
     few = few if few.shape[0] <= few.shape[1] else few.T
     row_of = best_match(np.ascontiguousarray(few))
     matched = row_of >= 0
     return float(few[row_of[matched], matched].sum() / table.sum())
 
 
-def _contested(table: csc_array) -> csc_array:
-    """A table without the columns that no best match needs: of those with items of one row alone the largest of each
-    row does. Singletons by the hundred thousand come down to one for each true cluster."""
+def _drop_uncontested(table: csc_array) -> csc_array:
+    """Drop the columns that no best match needs: among columns with items of a single row, the largest for each row is
+    enough. Singletons by the hundred thousand come down to one for each true cluster."""
     single = np.flatnonzero(np.diff(table.indptr) == 1)
     row, count = table.indices[table.indptr[single]], table.data[table.indptr[single]]
     # of every row the last is the largest

@@ -1,6 +1,6 @@
-"""What the meeting times of coupled chains say: a bound of the distance from the posterior, and unbiased estimates.
+"""Certificates from the meeting times of coupled chains: a bound of the distance to the posterior, unbiased estimates.
 
-Two chains of lag L, X ahead of Y, meet at time tau: X_t = Y_{t-L} from t = tau on. Both start from one law.
+Two chains of lag L, X ahead of Y, meet at time tau: X_t = Y_{t-L} from t = tau on. Both start from one distribution.
 
 Sources: Biswas, Jacob and Vanetti 2019, theorem 2.5 (the bound); Jacob, O'Leary and Atchade 2020, section 2 (the
 estimates), with the lags of its discussion by Vanetti and Doucet.
@@ -16,9 +16,9 @@ from scipy.stats import beta
 from scipy.stats import t as student
 
 LEVEL = 0.95
-"""Of the confidence limit of the bound (one-sided), and of intervals (two-sided)."""
+"""Level of the bound's confidence limit (one-sided), and of intervals (two-sided)."""
 FEW = 5
-"""Pairs that are longer than t, from which on the mean of what they add can be told."""
+"""Pairs still apart at t that are enough to estimate the mean of their terms."""
 
 
 def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
@@ -42,7 +42,7 @@ def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """An estimated upper bound of the total variation distance between the law after t iterations and the posterior.
+    """An estimated upper bound of the total variation distance to the posterior after t iterations.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
     times the mean of the positive terms plus its standard error; or that of Student's t for the mean of all, if larger.
     Where fewer than `FEW` terms are positive their mean is that of the last t at which so many are, as if the tail of
     the meeting times were geometric. So the limit never falls below 1 - (1 - level)^(1/pairs), some 3/pairs. Simulated
-    coverage of .95 limits: .92 to .98.
+    coverage of 0.95 limits: 0.92 to 0.98.
 
     Examples
     --------
@@ -116,8 +116,10 @@ def _positive_mean(terms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     return np.maximum(mean, 1.0), np.sqrt(spread / np.maximum(n - 1, 1) / n)
 
 
-def unbiased(x: NDArray[np.float64], y: NDArray[np.float64], tau: int, lag: int, k: int, m: int) -> NDArray[np.float64]:
-    """The estimate H_{k:m} of the posterior mean of a function of the state, from one pair of chains.
+def unbiased_estimate(
+    x: NDArray[np.float64], y: NDArray[np.float64], tau: int, lag: int, k: int, m: int
+) -> NDArray[np.float64]:
+    """Estimate the posterior mean of a function without bias, from one pair of chains: H_{k:m}.
 
     Parameters
     ----------

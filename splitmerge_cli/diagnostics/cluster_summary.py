@@ -15,7 +15,7 @@ from splitmerge_cli.kinds import get_kind
 TELLING = 3
 """Columns that are named of a cluster."""
 LEVEL = 0.95
-"""Of the intervals."""
+"""Level of the intervals."""
 
 
 def clusters(
@@ -106,7 +106,7 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     pandas.DataFrame
         Columns cluster, column, level (``mixed``: the commonest level of a categorical column, the second of a binary
         one; None of numbers), mean (of numbers, or the share of the level), low, high (interval of the mean of level
-        .95: Student's t; of a share Jeffreys' interval), divergence (Kullback-Leibler divergence, in nats, of the
+        0.95: Student's t; of a share Jeffreys' interval), divergence (Kullback-Leibler divergence, in nats, of the
         column in the cluster from the column in all other clusters, both as normal, Poisson or categorical
         distributions; nan where there is one cluster). Missing cells are left out.
 

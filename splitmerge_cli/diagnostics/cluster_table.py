@@ -6,11 +6,11 @@ from typing import Any
 WIDTH = 80
 """Letters in a line."""
 PROTOTYPE = 18
-"""Letters of the name of a prototype."""
+"""Letters in the name of a prototype, at most."""
 INDENT = 9
 """Spaces before what tells a cluster, where it stands below the numbers."""
 NARROWEST = 24
-"""Letters of the name of a column, at least."""
+"""Letters in the name of a column, at least."""
 
 Row = Mapping[str, Any]
 
@@ -59,7 +59,7 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, told in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
-        lines = _wrapped(told, width - indent)[: None if most is None else 1]
+        lines = _wrap(told, width - indent)[: None if most is None else 1]
         if beside and lines:
             cells.append(lines.pop(0))
         yield "  ".join(cells).rstrip()
@@ -103,8 +103,8 @@ def _percent(text: Any) -> str:
     return f"{float(text):.0%}" if text not in ("", None) else ""
 
 
-def _wrapped(entries: Sequence[str], room: int) -> list[str]:
-    """Entries in lines of `room` letters."""
+def _wrap(entries: Sequence[str], room: int) -> list[str]:
+    """Wrap entries into lines of `room` letters."""
     lines: list[str] = []
     for entry in entries:
         if lines and len(lines[-1]) + 2 + len(entry) <= room:

@@ -1,4 +1,4 @@
-"""What each column of a table is like in each cluster: counts, means, divergence of the cluster from all others."""
+"""Statistics of each column in each cluster: counts, means, divergence of the cluster from all others."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -59,14 +59,14 @@ class Statistics:
     divergence: Numbers
 
     @property
-    def standardised(self) -> Numbers:
+    def standardised_means(self) -> Numbers:
         """float64 ``[K, F]``: means less that of all items, in standard deviations of all; 0 of a constant column."""
         scale = np.where(self.deviation > 0, self.deviation, np.inf)
         return (self.mean - self.overall) / scale
 
     @property
     def telling(self) -> Numbers:
-        """float64 ``[D]``: mean divergence over the items, which says how much a column tells of their clusters."""
+        """float64 ``[D]``: mean divergence over the items, a measure of how well a column separates the clusters."""
         shares = self.n[:, np.searchsorted(self.column, np.arange(len(self.columns)))]
         weight = np.where(np.isnan(self.divergence), 0.0, shares)
         return np.asarray((weight * np.nan_to_num(self.divergence)).sum(axis=0) / np.maximum(weight.sum(axis=0), 1.0))
@@ -107,14 +107,14 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
         levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described)
     found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
-    told: list[list[str | None]] = []
+    levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
         if column.type == "categorical":
             found[j] = _levels(x[:, j], own, K, len(column.levels))
-        told.append(list(column.levels) if column.type == "categorical" else [_second(column)])
+        levels_of.append(list(column.levels) if column.type == "categorical" else [_second(column)])
     stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
-    of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in told])
-    return Statistics(names, types, of_feature, [level for levels in told for level in levels], *stacked)
+    of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
+    return Statistics(names, types, of_feature, [level for levels in levels_of for level in levels], *stacked)
 
 
 def _second(column: Any) -> str | None:
@@ -128,7 +128,7 @@ def _widest(x: Any, most: int) -> NDArray[np.int64]:
 
 
 def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
-    """Of every column the number of cells, their mean, the sum of squared deviations from it."""
+    """Number of cells, mean and sum of squared deviations from it, by column."""
     if issparse(rows):
         n = np.full(rows.shape[1], float(rows.shape[0]))
         mean = np.asarray(rows.sum(axis=0)).ravel() / np.maximum(n, 1)
@@ -143,7 +143,7 @@ def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:
 
 
 def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> tuple[Numbers, ...]:
-    """Of columns of numbers, or of 0 and 1: n, mean, variance, overall, deviation, divergence."""
+    """Describe columns of numbers, or of 0 and 1: n, mean, variance, overall, deviation, divergence."""
     held = np.where(n > 0, mean, 0.0)
     total = n.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -165,7 +165,7 @@ def _numbers(n: Numbers, mean: Numbers, squares: Numbers, types: list[str]) -> t
 
 
 def _levels(codes: Numbers, own: NDArray[np.int64], K: int, L: int) -> tuple[Numbers, ...]:
-    """The same of a categorical column, a feature for each level."""
+    """Describe a categorical column as `_numbers` does others, a feature for each level."""
     present = ~np.isnan(codes)
     cells = own[present] * L + codes[present].astype(np.int64)
     counts = np.bincount(cells, minlength=K * L).reshape(K, L).astype(np.float64)
@@ -193,7 +193,7 @@ def _poisson(n: Numbers, mean: Numbers, rest: Numbers, other: Numbers, overall: 
 
 
 def _discrete(p: Numbers, q: Numbers, n: Numbers, rest: Numbers) -> Numbers:
-    """Of shares ``[..., L]`` of n and rest cells ``[...]``, with an observation spread over all levels."""
+    """Divergence of shares ``[..., L]`` of n and rest cells ``[...]``, an observation more spread over all levels."""
     L = p.shape[-1]
     p = (p * n[..., None] + 1 / L) / (n[..., None] + 1)
     q = (q * rest[..., None] + 1 / L) / (rest[..., None] + 1)

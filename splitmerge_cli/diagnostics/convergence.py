@@ -16,7 +16,7 @@ ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chai
 
 @dataclass(frozen=True)
 class Convergence:
-    """What R-hat says of the chains of a run.
+    """Convergence of a run's chains, as R-hat shows it.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Convergence:
     not_sampled: tuple[str, ...] = ()
 
     @property
-    def shown(self) -> str:
+    def description(self) -> str:
         """The quantity and its R-hat, for messages."""
         if self.not_sampled:
             return f"not sampled: {', '.join(self.not_sampled)}"
@@ -75,8 +75,8 @@ def convergence(diagnosis: pd.DataFrame) -> Convergence:
     for name, note in zip(rows["quantity"], notes, strict=True):
         if note in INFINITE:
             return Convergence(False, name, None, note)
-    least, ess_of = min(_known(_overall(diagnosis, "ess/")), default=(None, None))
-    if known := _known(rows):
+    least, ess_of = min(_finite_values(_overall(diagnosis, "ess/")), default=(None, None))
+    if known := _finite_values(rows):
         worst, name = max(known, key=lambda item: item[0])
         return Convergence(worst < NOT_CONVERGED, name, worst, ess=least, ess_of=ess_of)
     if diagnosis["chain"].dropna().nunique() < 2:
@@ -91,6 +91,6 @@ def _overall(diagnosis: pd.DataFrame, kind: str) -> pd.DataFrame:
     return rows.assign(quantity=rows["quantity"].str.removeprefix(kind))
 
 
-def _known(rows: pd.DataFrame) -> list[tuple[float, str]]:
-    """Values that are numbers, and their quantities."""
+def _finite_values(rows: pd.DataFrame) -> list[tuple[float, str]]:
+    """The finite values, and their quantities."""
     return [(value, name) for name, value in zip(rows["quantity"], rows["value"], strict=True) if math.isfinite(value)]

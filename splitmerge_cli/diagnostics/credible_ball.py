@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import checked, distances
+from splitmerge_cli.diagnostics.partition_losses import check_partitions, distances
 
 SAME = 1e-10
 """Distances no further apart are the same: they are sums in different orders."""
@@ -51,9 +51,9 @@ class CredibleBall:
     """``vi`` (distances in nats) or ``binder`` (shares of pairs of items)."""
     radius: float
     share: float
-    """Of the sampled partitions, in the ball: at least `level`."""
+    """Share of the sampled partitions in the ball: at least `level`."""
     partitions: int
-    """How many were sampled."""
+    """Number of sampled partitions."""
     horizontal: Bound
     upper: Bound
     lower: Bound
@@ -86,9 +86,9 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
     """
     if not 0 < level <= 1:
         raise ValueError(f"level={level}: expected above 0, at most 1")
-    rows = checked(partitions)
+    rows = check_partitions(partitions)
     found = distances(labels, rows, loss)
-    # .95 of 20 is 19, whatever the rounding of the product
+    # 0.95 of 20 is 19, whatever the rounding of the product
     reached = max(1, math.ceil(level * len(rows) - 1e-9))
     radius = float(np.sort(found)[reached - 1])
     inside = np.flatnonzero(found <= radius + SAME)

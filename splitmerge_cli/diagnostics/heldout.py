@@ -62,7 +62,7 @@ def _sums_to_the_end(rows: NDArray[np.float64]) -> list[NDArray[np.float64]]:
 def evaluations(
     iterations: NDArray[np.int64], tokens: NDArray[np.int64], log_lik: NDArray[np.float64]
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
-    """What the evaluations of one chain come to.
+    """Summarise the evaluations of one chain.
 
     Parameters
     ----------
@@ -92,6 +92,6 @@ def evaluations(
     return pd.DataFrame(rows), means[-1]
 
 
-def pooled(each: Sequence[NDArray[np.float64]], tokens: int) -> float:
-    """Perplexity of the probabilities of each document averaged over chains, given their logarithms ``[D]``."""
+def pooled_perplexity(each: Sequence[NDArray[np.float64]], tokens: int) -> float:
+    """Perplexity by the mean over chains of each document's probability, given their logarithms ``[D]``."""
     return perplexity(np.logaddexp.reduce(each, axis=0) - np.log(len(each)), tokens)

@@ -1,4 +1,4 @@
-"""Intervals of level .95 over what is independent: data sets, restarts, splits; never over chains that share them."""
+"""Intervals of level 0.95 over what is independent: data sets, restarts, splits; never over chains that share them."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Summary = Callable[[ArrayLike], tuple[float, float, float]]
 """Centre, low and high end of independent samples."""
 TAIL = (1 - LEVEL) / 2
 MOST_UNITS = 1_000
-"""More units than this are not asked for."""
+"""Units beyond which no number of units is proposed."""
 
 
 def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:
@@ -50,7 +50,7 @@ def mean_interval(samples: ArrayLike) -> tuple[float, float, float]:
 
 
 def overlapping_interval(share: float) -> Summary:
-    """Mean and t interval of scores of random splits of one set, whose parts overlap.
+    """Build the mean and t interval for scores on random splits of one set, whose parts overlap.
 
     Parameters
     ----------
@@ -126,8 +126,8 @@ def share_interval(successes: int, n: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def needed_for_mean(interval: tuple[float, float, float], units: int, least: float, most: float) -> int | None:
-    """Units that an interval of this spread needs to lie within the range or outside.
+def units_for_mean(interval: tuple[float, float, float], units: int, least: float, most: float) -> int | None:
+    """Units that an interval with this spread needs to lie within the range or outside.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def needed_for_mean(interval: tuple[float, float, float], units: int, least: flo
     return max(units + 1, int(np.ceil(units * (half / gap) ** 2)))
 
 
-def needed_for_share(successes: int, n: int) -> int | None:
+def units_for_share(successes: int, n: int) -> int | None:
     """Units that a share needs whose interval is to exclude one half; None for a share of one half or of nothing."""
     if n == 0 or 2 * successes == n:
         return None

@@ -28,8 +28,8 @@ def _chains(draws: ArrayLike) -> NDArray[np.float64]:
     return x
 
 
-def _scaled(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """A series without numbers whose squares are infinite."""
+def _scale(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale a series down whose squares would be infinite."""
     most = np.abs(x).max(initial=0.0)
     return x / most if most > _LARGE else x
 
@@ -77,7 +77,7 @@ def rhat(draws: ArrayLike) -> float:
     x = _chains(draws)
     if why_no_rhat(x):
         return np.nan
-    halves = _halves(_scaled(x))
+    halves = _halves(_scale(x))
     bulk = _rhat(_normal_scores(halves))
     folded = np.abs(halves - np.median(halves))
     # two values that are as far from their median leave the folded part without a value; the other one is taken
@@ -87,7 +87,7 @@ def rhat(draws: ArrayLike) -> float:
 def rhat_classic(draws: ArrayLike) -> float:
     """Gelman-Rubin R-hat, sqrt(((n - 1)/n W + B/n) / W), of ``[chains, draws]``; NaN where undefined."""
     x = _chains(draws)
-    return np.nan if why_no_rhat(x, split=False) else _rhat(_scaled(x))
+    return np.nan if why_no_rhat(x, split=False) else _rhat(_scale(x))
 
 
 def _rhat(x: NDArray[np.float64]) -> float:
@@ -114,15 +114,15 @@ def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def ess(draws: ArrayLike) -> float:
     """Bulk effective sample size of ``[chains, draws]`` (or of one chain ``[draws]``); NaN where undefined."""
     x = _chains(draws)
-    return np.nan if why_no_ess(x) else _ess(_normal_scores(_halves(_scaled(x))))
+    return np.nan if why_no_ess(x) else _ess(_normal_scores(_halves(_scale(x))))
 
 
 def ess_tail(draws: ArrayLike) -> float:
-    """Effective sample size of the .05 and .95 quantiles, the smaller one; NaN where undefined."""
+    """Effective sample size of the 0.05 and 0.95 quantiles, the smaller one; NaN where undefined."""
     x = _chains(draws)
     if why_no_ess(x):
         return np.nan
-    x = _scaled(x)
+    x = _scale(x)
     return min(_ess(_halves((x <= np.quantile(x, p)).astype(np.float64))) for p in (0.05, 0.95))
 
 
@@ -148,7 +148,7 @@ def _ess(x: NDArray[np.float64]) -> float:
 
 
 def _autocovariance(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each chain ``[..., draws]`` at all lags, divided by the number of draws."""
+    """Autocovariance of each chain ``[..., draws]`` at all lags, divided by the number of draws."""
     n = x.shape[-1]
     padded = 1 << (2 * n - 1).bit_length()
     spectrum = np.fft.rfft(x - x.mean(axis=-1, keepdims=True), padded)
@@ -174,7 +174,7 @@ def autocorrelation_time(series: ArrayLike) -> float:
 
 
 def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
-    """The same for many series at a time.
+    """Integrated autocorrelation times of many series at a time; see `autocorrelation_time`.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
     changes = (x != x[..., :1]).any(axis=-1)
     if x.shape[-1] < MIN_DRAWS or not changes.any():
         return times
-    r = _autocovariance(_scaled(x[changes]))
+    r = _autocovariance(_scale(x[changes]))
     r = r / r[..., :1]
     pairs = r[..., : r.shape[-1] // 2 * 2].reshape(len(r), -1, 2).sum(axis=-1)
     counted = np.logical_and.accumulate(pairs > 0, axis=-1)

@@ -71,7 +71,7 @@ def shared_terms(const int32_t[:, ::1] rows, const int64_t[::1] size, const int6
     return np.asarray(found)
 
 
-def shared_between(const int32_t[:, ::1] rows, const int32_t[:, ::1] others, const double[::1] f):
+def cross_terms(const int32_t[:, ::1] rows, const int32_t[:, ::1] others, const double[::1] f):
     """sum_kl f(n_kl) of every pair of partitions, one from each of two lists.
 
     Parameters

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.diagnostics.partition_kernels import shared_between, shared_terms
+from splitmerge_cli.diagnostics.partition_kernels import cross_terms, shared_terms
 
 LOSSES = ("vi", "binder")
 ROUNDING = 1e-12
@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 
 
 def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
-    """The same partition with clusters numbered 0, 1, ... in the order of their first items.
+    """Number the clusters of a partition 0, 1, ... in the order of their first items.
 
     Examples
     --------
@@ -36,7 +36,7 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     [0, 0, 1, 0]
     """
     given = np.asarray(labels)
-    # those of a run are so numbered: told without sorting
+    # those of a run are so numbered: no need to sort
     numbered = given.dtype.kind == "i" and given.size and given[0] == 0 and given.min() == 0
     if numbered and (given[1:] <= np.maximum.accumulate(given)[:-1] + 1).all():
         return given.astype(np.int32)
@@ -44,8 +44,8 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
-def checked(partitions: ArrayLike) -> NDArray[np.int32]:
-    """Sampled partitions ``[M, N]``, clusters numbered by first appearance.
+def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
+    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def checked(partitions: ArrayLike) -> NDArray[np.int32]:
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
-    # those of a run are so numbered: told without a look at each
+    # those of a run are so numbered: no need to look at each
     if rows.dtype.kind == "i" and not rows[:, 0].any() and rows.min() == 0:
         seen = np.maximum.accumulate(rows, axis=1)
         if (rows[:, 1:] <= seen[:, :-1] + 1).all():
@@ -103,10 +103,10 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
     >>> distances([0, 0, 1], [[0, 0, 1], [0, 0, 0]], "binder").round(3).tolist()
     [0.0, 0.667]
     """
-    rows, own = checked(partitions), by_appearance(labels)
+    rows, own = check_partitions(partitions), by_appearance(labels)
     if own.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
-    return _between(own[None, :], rows, loss)[0]
+    return _cross_distances(own[None, :], rows, loss)[0]
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
@@ -133,16 +133,16 @@ def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") ->
     >>> all_distances([[0, 0, 1]], [[0, 0, 1], [0, 0, 0]], "binder").round(3).tolist()
     [[0.0, 0.667]]
     """
-    rows, columns = checked(partitions), checked(others)
+    rows, columns = check_partitions(partitions), check_partitions(others)
     if rows.shape[1] != columns.shape[1]:
         raise ValueError(f"others: expected [B, {rows.shape[1]}]; got shape {columns.shape}")
-    return _between(rows, columns, loss)
+    return _cross_distances(rows, columns, loss)
 
 
-def _between(rows: NDArray[np.int32], others: NDArray[np.int32], loss: str) -> NDArray[np.float64]:
+def _cross_distances(rows: NDArray[np.int32], others: NDArray[np.int32], loss: str) -> NDArray[np.float64]:
     f, scale = terms(loss, rows.shape[1])
     own, theirs = (np.array([f[np.bincount(row)].sum() for row in of]) for of in (rows, others))
-    found = own[:, None] + theirs[None, :] - 2 * shared_between(rows, others, f)
+    found = own[:, None] + theirs[None, :] - 2 * cross_terms(rows, others, f)
     return np.maximum(found / scale, 0.0)
 
 
@@ -161,7 +161,7 @@ class ExpectedLoss:
     most_cells : int
         Cells that a table of intersections may have.
     most_clusters : int, optional
-        Clusters that a partition may have whose loss is asked for.
+        Most clusters of a partition whose loss is computed.
 
     Attributes
     ----------
@@ -176,7 +176,7 @@ class ExpectedLoss:
     weight : ndarray of float, shape (M,)
         Share of every distinct partition among the sampled ones.
     cluster_weight : ndarray of float, shape (C,)
-        The same for each of the C clusters.
+        Weight of the partition to which each of the C clusters belongs.
     """
 
     def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int, most_clusters: int | None = None) -> None:
@@ -216,7 +216,7 @@ class ExpectedLoss:
         return self.members @ csr_array((np.ones_like(labels), labels, starts), shape=(len(labels), labels.max() + 1))
 
     def __call__(self, labels: NDArray[np.int64]) -> float:
-        """The expected loss of the labels of the blocks ``[A]``."""
+        """Expected loss of a partition, given the labels of the blocks ``[A]``."""
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
         most = 4 * max(self.cluster.size, 2**16)
         if most >= C * K:

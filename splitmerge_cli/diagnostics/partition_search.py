@@ -20,14 +20,14 @@ from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss
 ALLOCATIONS = 4
 """Sequential allocations."""
 FEW = 7
-"""Of so few blocks all partitions are compared, 877 at most: single moves do not leave every local minimum, least of
+"""Blocks up to which all partitions are compared, 877 at most: single moves do not leave every local minimum, least of
 all where the number of clusters is limited."""
 STEP = 50
-"""What a placement costs beside the cells that it looks up, in cells."""
+"""Cost of a placement besides the cells that it looks up, in cells."""
 MOST_KEPT = 2**22
 """Costs of a block in a cluster that are kept until the cluster changes: none where there would be more."""
 LEAST_WORK = 2**24
-"""What the improvement of a start may look up in any case."""
+"""Cells that the improvement of a start may look up in any case."""
 
 _SPARE = 8
 _NOWHERE = -1
@@ -153,18 +153,18 @@ class Search:
         numbers[filled] = np.arange(len(filled))
         self.labels = numbers[self.labels]
         self.sizes = np.append(self.sizes[filled], np.zeros(spare, dtype=np.int64))
-        self.table = _packed(self.table, filled, spare)
+        self.table = _pack_columns(self.table, filled, spare)
         self.used = len(filled)
         self.changes = np.append(self.changes[filled], np.ones(spare, dtype=np.int64))
         if len(self.labels) * len(self.sizes) <= MOST_KEPT:
-            self.kept = _packed(self.kept, filled, spare)
-            self.kept_at = _packed(self.kept_at, filled, spare)
+            self.kept = _pack_columns(self.kept, filled, spare)
+            self.kept_at = _pack_columns(self.kept_at, filled, spare)
         else:
             self.kept, self.kept_at = np.zeros((1, len(self.sizes))), np.zeros((1, len(self.sizes)), dtype=np.int64)
 
 
-def _packed(table: NDArray[Any], kept: NDArray[np.int64], spare: int) -> NDArray[Any]:
-    """Columns of a table, and empty ones behind them; row by row in memory."""
+def _pack_columns(table: NDArray[Any], kept: NDArray[np.int64], spare: int) -> NDArray[Any]:
+    """Keep some columns of a table, with empty ones behind them; row by row in memory."""
     packed = np.zeros((len(table), len(kept) + spare), dtype=table.dtype)
     packed[:, : len(kept)] = table[:, kept]
     return packed

@@ -11,15 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, checked
+from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, check_partitions
 from splitmerge_cli.diagnostics.partition_search import candidates
 
 MAX_PARTITIONS = 256
-"""So many sampled partitions are averaged at most."""
+"""Sampled partitions that are averaged at most."""
 MAX_LABELS = 4_000_000
-"""So many labels, over all of them, at most."""
+"""Labels of all these partitions together, at most."""
 MAX_CELLS = 2**24
-"""So many cells has the table of intersections at most."""
+"""Cells that the table of intersections has at most."""
 MIN_PARTITIONS = 8
 """Where fewer would fit that table there is no estimate."""
 MAX_WORK = 2**32
@@ -40,24 +40,12 @@ class Estimate:
     loss: str
     """``vi`` or ``binder``."""
     expected_loss: float
-    """Its mean over the sampled partitions: nats (vi), or a share of the pairs of items (binder)."""
+    """Mean loss over the sampled partitions: nats (vi), or a share of the pairs (binder)."""
     partitions: int
-    """How many sampled partitions were averaged."""
+    """Number of sampled partitions that were averaged."""
 
 
-@dataclass(frozen=True)
-class PointEstimate:
-    """A partition, and how far the sampled ones are from it."""
-
-    labels: NDArray[np.int32]
-    """``[N]``, numbered by first appearance."""
-    expected_vi: float
-    """Mean variation of information to the sampled partitions, in nats."""
-    partitions: int
-    """How many sampled partitions were averaged."""
-
-
-def evenly(n: int, most: int) -> NDArray[np.int64]:
+def evenly_spaced(n: int, most: int) -> NDArray[np.int64]:
     """Numbers of at most `most` of `n` rows, evenly spaced; all of them where they are no more."""
     kept = min(n, most)
     return (2 * np.arange(kept, dtype=np.int64) + 1) * n // (2 * max(kept, 1))
@@ -66,22 +54,6 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 def most_partitions(N: int) -> int:
     """How many partitions of `N` items are averaged at most: `MAX_PARTITIONS`, and no more than `MAX_LABELS` labels."""
     return max(MIN_PARTITIONS, min(MAX_PARTITIONS, MAX_LABELS // N))
-
-
-def minimise_expected_vi(partitions: ArrayLike) -> PointEstimate:
-    """The partition of least expected variation of information; see `minimise_expected_loss`.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As `minimise_expected_loss`.
-    """
-    found = minimise_expected_loss(partitions, "vi")
-    return PointEstimate(found.labels, found.expected_loss, found.partitions)
 
 
 def minimise_expected_loss(
@@ -127,13 +99,13 @@ def minimise_expected_loss(
     rows = np.asarray(partitions)
     if rows.ndim == 2 and rows.size:
         most = most_partitions(rows.shape[1]) if max_partitions is None else max_partitions
-        rows = rows[evenly(len(rows), most)]
-    rows = checked(rows)
+        rows = rows[evenly_spaced(len(rows), most)]
+    rows = check_partitions(rows)
     widest = int(rows.max()) + 1
     fitting = MAX_CELLS // widest**2
     if fitting < min(MIN_PARTITIONS, len(rows)):
         raise TooManyClusters(f"{widest} clusters in a partition are too many for the expected distance to be found")
-    rows = rows[evenly(len(rows), fitting)]
+    rows = rows[evenly_spaced(len(rows), fitting)]
     expected = ExpectedLoss(rows, loss, MAX_CELLS, max_clusters)
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL, needed_for_mean
+from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL, units_for_mean
 from splitmerge_cli.diagnostics.partition_losses import all_distances
-from splitmerge_cli.diagnostics.point_estimate import evenly
+from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
 TYPICAL = 0.05
 """Share of the reference draws that are further out than the target."""
@@ -22,14 +22,14 @@ SHORTEST = 1e-6
 FEWEST = 6
 """Trials below which nothing is decided: resamples of fewer hardly differ."""
 RESAMPLES = 2_000
-"""Of the bootstrap."""
+"""Resamples of the bootstrap."""
 ESS = ("n_clusters", "log_joint", "partition")
 """Series whose effective sample sizes are compared; `partition`: the expected distance to the reference partitions."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What is the same for all samplers: where a chain starts, and its seed."""
+    """Start and seed of a chain, the same for all samplers."""
 
     start: str
     seed: int
@@ -75,7 +75,7 @@ class Track:
 
 @dataclass(frozen=True)
 class Target:
-    """What the reference draws say a chain in the posterior looks like.
+    """Log joint and distance of a chain in the posterior, by the reference draws.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class Target:
     chains: int
 
 
-def agreeing(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:
+def agreeing_chains(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:
     """The chain whose second half has the highest mean log joint, what all but `TYPICAL` of its draws have, and the
     numbers of the chains whose mean is at least that."""
     best = max(tracks, key=lambda track: float(track.log_joint[track.late].mean()))
@@ -107,7 +107,7 @@ def reference_of(partitions: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     """At most `REFERENCE` partitions, evenly from the second halves of chains that agree, shape (M, N)."""
     each = max(1, REFERENCE // len(partitions))
     late = [rows[len(rows) // 2 :] for rows in partitions]
-    return np.concatenate([rows[evenly(len(rows), each)] for rows in late])
+    return np.concatenate([rows[evenly_spaced(len(rows), each)] for rows in late])
 
 
 def expected_distances(partitions: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.float64]:
@@ -117,7 +117,7 @@ def expected_distances(partitions: NDArray[np.int32], reference: NDArray[np.int3
 
 def target_of(tracks: Sequence[Track], reference: NDArray[np.int32]) -> Target:
     """The target, by the log joint of the chains that agree and the distances between the reference partitions."""
-    best, level, chosen = agreeing(tracks)
+    best, level, chosen = agreeing_chains(tracks)
     among = expected_distances(reference, reference) * len(reference) / max(1, len(reference) - 1)
     return Target(level, float(np.quantile(among, 1 - TYPICAL)), best, len(chosen))
 
@@ -181,7 +181,7 @@ class Result:
     decided : bool
         Whether every interval excludes 1.
     needed : int or None
-        Trials that would decide it, where it is not and that can be told.
+        Trials that would decide it, where it is not decided and the number can be estimated.
     """
 
     first: str
@@ -234,7 +234,7 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
         mean = float(gap.mean())
         others.append(Comparison(name, float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))))
         if not low > 0 or n < FEWEST:
-            more = needed_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0)
+            more = units_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0)
             needed.append(FEWEST if n < FEWEST and (low > 0 or more is None) else more)
     known = [max(count, FEWEST) for count in needed if count is not None]
     return Result(first, others, n, not needed, max(known) if needed and len(known) == len(needed) else None)

@@ -1,4 +1,4 @@
-"""What is said of restarts of one configuration: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
+"""Diagnostics of restarts: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
 
 The chains of a run may share their history, so they are not independent; those of different runs (restarts, which
 differ in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation times), 3.4 (standardised iterations)
@@ -92,7 +92,7 @@ def between_restarts(draws: ArrayLike) -> BetweenRestarts:
 
 
 def late(traces: Sequence[pd.DataFrame], quantity: str = "log_joint") -> NDArray[np.float64]:
-    """The second halves of a series of all chains of all restarts.
+    """The second half of one series for every chain of every restart.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def late(traces: Sequence[pd.DataFrame], quantity: str = "log_joint") -> NDArray
 
 @dataclass(frozen=True)
 class Times:
-    """Autocorrelation times of the chains of a run, in recorded draws.
+    """Autocorrelation times of a run's chains, in recorded draws.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ class Times:
 
 
 def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
-    """Autocorrelation time of the fraction of the items in the largest cluster.
+    """Autocorrelation times of the largest cluster's share of the items.
 
     Parameters
     ----------
@@ -222,7 +222,7 @@ def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) 
 
 
 def standardised_iterations(moves: pd.DataFrame, iterations: int | Mapping[int, int]) -> pd.Series:
-    """Iterations in units of the cost of a Gibbs sweep: T times total seconds over seconds within the Gibbs sweeps.
+    """Iterations in units of a Gibbs sweep's cost: T times total seconds over seconds within the Gibbs sweeps.
 
     A full sweep per iteration is taken for granted (``schedule=full_scan``).
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.diagnostics.partition_losses import checked
+from splitmerge_cli.diagnostics.partition_losses import check_partitions
 
 MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
@@ -35,9 +35,9 @@ class Membership:
     """``[N]``: mean co-clustering with the other members of its own cluster; of an item that is alone in its cluster
     the probability of being alone."""
     second: NDArray[np.int64]
-    """``[N]``: the other cluster with the highest mean co-clustering, the first of equals; -1 where there is none."""
+    """``[N]``: the other cluster with the highest mean co-clustering, the first of equals; -1 without another one."""
     second_probability: NDArray[np.float64]
-    """``[N]``: that mean co-clustering; NaN where there is none."""
+    """``[N]``: that mean co-clustering; NaN without another cluster."""
 
 
 def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
@@ -65,7 +65,7 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
     >>> co_clustering([[0, 0, 1], [0, 1, 1]]).tolist()
     [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
     """
-    rows = checked(partitions)
+    rows = check_partitions(partitions)
     if rows.shape[1] > MAX_DENSE:
         raise TooManyItems(f"{rows.shape[1]} items: expected at most {MAX_DENSE} for the matrix as a whole")
     # items that no partition separates have the same row
@@ -101,7 +101,7 @@ def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.fl
     IndexError
         No such item.
     """
-    rows, wanted = checked(partitions), np.asarray(items, dtype=np.int64)
+    rows, wanted = check_partitions(partitions), np.asarray(items, dtype=np.int64)
     out = np.zeros((len(wanted), rows.shape[1]))
     for row in rows:
         out += row[wanted][:, None] == row
@@ -111,7 +111,7 @@ def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.fl
 def mean_co_clustering(
     partitions: ArrayLike, labels: ArrayLike, items: ArrayLike | None = None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Mean co-clustering of items with the other members of every cluster of a partition.
+    """Mean co-clustering of items with the other members of each cluster.
 
     Parameters
     ----------
@@ -229,7 +229,7 @@ def _fitting(
     partitions: ArrayLike, labels: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Partitions, labels and sizes of the clusters, checked."""
-    rows, own = checked(partitions), np.asarray(labels)
+    rows, own = check_partitions(partitions), np.asarray(labels)
     if own.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
     if own.min() < 0 or not (sizes := np.bincount(own)).all():
@@ -238,7 +238,7 @@ def _fitting(
 
 
 def _one_hot(rows: NDArray[np.int32]) -> csr_array:
-    """Which of the clusters of all partitions each item is in: float32 ``[N, C]``."""
+    """Indicators of the clusters that hold each item, over all partitions: float32 ``[N, C]``."""
     M, N = rows.shape
     widths = rows.max(axis=1) + 1
     columns = (rows + (np.cumsum(widths) - widths)[:, None]).T.ravel()

@@ -38,9 +38,9 @@ class Clustering:
     chains: Mapping[int, ArrayLike]
     """Labels ``[N]`` by chain; a chain may have none."""
     over_all: ArrayLike | None
-    """Labels ``[N]``; None if there are none."""
+    """Labels ``[N]``; None where no clustering stands for all chains."""
     note: str
-    """Where `over_all` comes from, or why there is none."""
+    """Where `over_all` comes from, or why it is None."""
 
 
 def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
@@ -116,10 +116,10 @@ def diagnose(
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
     rows += _moves(moves, chains)
     rows += _pace(trace, chains)
-    return _framed([*rows, *further])
+    return _as_frame([*rows, *further])
 
 
-def _framed(rows: list[Row]) -> pd.DataFrame:
+def _as_frame(rows: list[Row]) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=COLUMNS)
     frame["chain"] = frame["chain"].astype("Int32")
     frame["value"] = frame["value"].astype(float)
@@ -146,7 +146,7 @@ def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> pd.DataFra
             quantity, labels = f"{kind}/{name}", clustering.over_all
             rows.append((quantity, None, np.nan if labels is None else agree(agreement, labels), clustering.note))
             rows += [(quantity, c, agree(agreement, labels), None) for c, labels in clustering.chains.items()]
-    return _framed(rows)
+    return _as_frame(rows)
 
 
 def _moves(moves: pd.DataFrame, chains: list[int]) -> list[Row]:
@@ -195,14 +195,14 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
         if quantity.partition("/")[2] != subject:
             subject, said = quantity.partition("/")[2], ""
             out.add_section()
-        # a note that holds for all of a subject is said once
+        # a note that holds for all of a subject is shown once
         out.add_row(Text(quantity), *cells, Text("" if note == said else note))
         said = note
     return out
 
 
 def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
-    """What a first look needs, for a terminal: a row for each quantity, over all chains.
+    """The diagnosis for a first look, for a terminal: a row for each quantity, over all chains.
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     infinite = set(diagnosis.loc[diagnosis["note"].isin(mixing.INFINITE), "quantity"])
 
     def cell(quantity: str) -> str:
-        return "infinite" if quantity in infinite else _shown(over_all.get(quantity, np.nan))
+        return "infinite" if quantity in infinite else _format_value(over_all.get(quantity, np.nan))
 
     for name in _of_kind(over_all, "mean"):
         out.add_row(Text(name), *(cell(f"{kind}/{name}") for kind in kinds.values()))
@@ -233,7 +233,7 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
 
 
 def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
-    """What stands below `short_table`: accepted shares by move, what a kind of data adds."""
+    """Yield the lines below `short_table`: accepted shares by move, quantities that a kind of data adds."""
     over_all = _over_all(diagnosis)
     if moves := [(name, over_all[f"acceptance/{name}"]) for name in _of_kind(over_all, "acceptance")]:
         yield "accepted: " + ", ".join(
@@ -255,8 +255,8 @@ def _of_kind(over_all: Mapping[str, float], kind: str) -> list[str]:
 
 
 def _number(values: pd.Series) -> str:
-    return _shown(float(values.iloc[0])) if len(values) else ""
+    return _format_value(float(values.iloc[0])) if len(values) else ""
 
 
-def _shown(value: float) -> str:
+def _format_value(value: float) -> str:
     return f"{value:.4g}" if np.isfinite(value) else "–"

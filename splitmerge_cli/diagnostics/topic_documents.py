@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 from splitmerge_cli.diagnostics import topics
 
 LEVEL = 0.95
-"""Of the intervals."""
+"""Level of the intervals."""
 LEAST_STATES = 10
 """States that an interval needs at least."""
 
 
-def matched(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The labels of a state under the topics of a reference: each topic counts as that which holds most of its tokens.
+def match_labels(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Label a state by the topics of a reference: each topic becomes the one that holds most of its tokens.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def documents(
     Parameters
     ----------
     reference : numpy.ndarray
-        int32 ``[N]``, topic of every token in the state whose topics are meant.
+        int32 ``[N]``, topic of every token in the state whose topics are used.
     states : sequence of numpy.ndarray
         int32 ``[N]`` each, recorded states, numbered in any way; may be empty.
     starts : numpy.ndarray
@@ -58,11 +58,11 @@ def documents(
         Columns document (from 0), name (where there are names), tokens, topic, proportion, low, high, second,
         second_proportion. A proportion is a share of the tokens of the document: the mean over the states, of the
         reference alone where there are none; topic and second are those of the largest. low and high: quantiles of
-        the states, of level .95; NaN where there are fewer than 10. Empty documents have no topic.
+        the states, of level 0.95; NaN where there are fewer than 10. Empty documents have no topic.
     """
     J, K = len(starts) - 1, int(reference.max()) + 1
     lengths, document = np.diff(starts), topics.document_of(starts)
-    seen = [matched(labels, reference) for labels in states]
+    seen = [match_labels(labels, reference) for labels in states]
     total = sum(topics.counts(document, own, (J, K)) for own in seen or [reference])
     held = csr_array(total)
     first, second = np.full(J, -1), np.full(J, -1)

@@ -12,7 +12,7 @@ from rich.text import Text
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.topic_tables import from_words
-from splitmerge_cli.diagnostics.topics import shortened
+from splitmerge_cli.diagnostics.topics import shorten_word
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
@@ -47,26 +47,26 @@ def _words(words: Sequence[str]) -> str:
     """Words as they are shown; their brackets are no markup."""
     from rich.markup import escape
 
-    return escape(" ".join(shortened(word, LETTERS) for word in words))
+    return escape(" ".join(shorten_word(word, LETTERS) for word in words))
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
-    """How well held-out documents are predicted, in a line; None where that was not asked for."""
+    """How well held-out documents are predicted, in a line; None where it was not evaluated."""
     if "perplexity" not in summary:
         return None
-    told = summary["perplexity"]
-    if told is None:
+    found = summary["perplexity"]
+    if found is None:
         return "held-out perplexity: no chain came as far as perplexity.every; a larger budget, or fewer iterations"
-    last = ", ".join(f"{value:.4g}" for value in told["averaged"])
+    last = ", ".join(f"{value:.4g}" for value in found["averaged"])
     return (
-        f"held-out perplexity ({told['method']}, {told['tokens']:,} tokens): {told['all_chains']:.4g}, averaged over "
-        f"the states of the second half of all chains (each: {last})"
+        f"held-out perplexity ({found['method']}, {found['tokens']:,} tokens): {found['all_chains']:.4g}, averaged "
+        f"over the states of the second half of all chains (each: {last})"
     )
 
 
 @dataclass(frozen=True)
 class RunTopics:
-    """The topics of the best chain of a run, as its files tell them."""
+    """The topics of the best chain of a run, as its files hold them."""
 
     name: str
     words: pd.DataFrame
@@ -102,7 +102,7 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
 
 
 def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
-    """NMI of the topics of the tokens, where they are the same tokens."""
+    """NMI between the topics of the tokens, where both runs have the same tokens."""
     same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
     if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
         return "–"

@@ -35,7 +35,7 @@ def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float6
 
 
 def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
-    """Share of the tokens of each document that each topic has, float64 ``[J, K]``; rows sum to 1, NaN of empty ones.
+    """Topic proportions of each document, float64 ``[J, K]``; rows sum to 1, NaN for empty documents.
 
     Parameters as for `topic_word`.
     """
@@ -47,7 +47,7 @@ def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
 
 
 def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP) -> pd.DataFrame:
-    """A row for each topic of a partition of the tokens, the largest first.
+    """A row for each topic, a cluster of tokens, the largest first.
 
     Parameters
     ----------

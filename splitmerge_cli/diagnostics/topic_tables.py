@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics import topics
 from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.diagnostics.topics import Match, Topics
+from splitmerge_cli.diagnostics.topics import Topics
 
 Row = tuple[str, int | None, float, str | None]
 """quantity, chain (None: over all chains), value, note."""
@@ -40,7 +40,7 @@ class Documents:
     @property
     def word_type(self) -> pa.DictionaryArray:
         """The word of every token, as Arrow writes words."""
-        return _named(self.words, self.vocabulary)
+        return _encode_names(self.words, self.vocabulary)
 
 
 class ChainTopics:
@@ -92,12 +92,12 @@ class ChainTopics:
         return (self.eta + self.words.data) / np.repeat(self.words.shape[1] * self.eta + self.sizes, per_topic)
 
     def top_probabilities(self) -> list[NDArray[np.float64]]:
-        """The same of the words in `top`."""
+        """Posterior means as `word_probability`, of the words in `top`."""
         probability = self.word_probability()
         return [probability[at] for at in self._shown]
 
     def overview(self) -> list[dict[str, Any]]:
-        """What the summary says of each topic."""
+        """Entries of the summary for each topic."""
         return [
             {
                 "topic": k,
@@ -110,7 +110,7 @@ class ChainTopics:
         ]
 
 
-def _named(codes: NDArray[Any], names: Sequence[str]) -> pa.DictionaryArray:
+def _encode_names(codes: NDArray[Any], names: Sequence[str]) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
 
 
@@ -142,7 +142,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
         {
             "chain": np.full(state.words.nnz, chain, dtype=np.int32),
             "topic": _rows(state.words),
-            "word": _named(state.words.indices, state.data.vocabulary),
+            "word": _encode_names(state.words.indices, state.data.vocabulary),
             "count": state.words.data,
             "probability": state.word_probability(),
         }
@@ -202,18 +202,11 @@ def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | Non
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
         note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
-        for name, value in [("topic_similarity", _similarity), ("topics_matched", _matched)]:
-            rows.append((f"{name}/truth", None, value(each[best]), note))
-            rows += [(f"{name}/truth", c, value(found), None) for c, found in enumerate(each)]
+        similarity, matched = [found.similarity for found in each], [float(found.matched) for found in each]
+        for name, values in [("topic_similarity", similarity), ("topics_matched", matched)]:
+            rows.append((f"{name}/truth", None, values[best], note))
+            rows += [(f"{name}/truth", c, value, None) for c, value in enumerate(values)]
     return rows
-
-
-def _similarity(found: Match) -> float:
-    return found.similarity
-
-
-def _matched(found: Match) -> float:
-    return float(found.matched)
 
 
 def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:

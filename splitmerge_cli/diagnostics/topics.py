@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
 TOP = 10
-"""Words by which a topic is shown, and of which its coherence is that."""
+"""Words that show a topic, and over which its coherence is taken."""
 MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01
@@ -20,8 +20,8 @@ MOST = 2000
 _ROUNDING = 1e-12
 
 
-def shortened(word: str, letters: int) -> str:
-    """A word as it is shown: of so many letters at most, and without what moves a cursor or sets colours."""
+def shorten_word(word: str, letters: int) -> str:
+    """Shorten a word to so many letters at most, and replace what moves a cursor or sets colours."""
     short = word if len(word) <= letters else f"{word[: letters - 1]}…"
     return "".join("\N{REPLACEMENT CHARACTER}" if category(letter) == "Cc" else letter for letter in short)
 
@@ -176,7 +176,7 @@ class Topics:
 
 
 def similarity(a: Topics, b: Topics) -> NDArray[np.float64]:
-    """1 less the Hellinger distance of every topic of `a` and every one of `b`: 1 for equal topics, 0 for topics that
+    """1 less the Hellinger distance between topics, each of `a` with each of `b`: 1 for equal topics, 0 for topics that
     share no word.
 
     Returns

@@ -13,8 +13,8 @@ from splitmerge_cli.received import DataError
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind of data, by its name."""
-    return _found(tuple(__path__))
+    """Return every kind of data, by its name."""
+    return _find_kinds(tuple(__path__))
 
 
 def get_kind(name: str) -> Kind:
@@ -31,7 +31,7 @@ def get_kind(name: str) -> Kind:
 
 
 @cache
-def _found(folders: tuple[str, ...]) -> dict[str, Kind]:
+def _find_kinds(folders: tuple[str, ...]) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")

@@ -1,4 +1,4 @@
-"""What the package asks a kind of data, and the answers of a kind whose items are rows of their own."""
+"""The interface of a kind of data, and defaults for a kind whose items are rows of their own."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -44,15 +44,15 @@ class Kind:
     truth_values: ClassVar[Mapping[str, int]] = {}
     """Words for 0 and 1, in small letters; empty: cells are not 0 and 1 alone."""
     expected: ClassVar[str] = ""
-    """What a cell is, for messages."""
+    """Description of a cell, for messages."""
     advice: ClassVar[str] = ""
-    """What else may read the cells of a text."""
+    """Advice on what else may read the cells of a text."""
     reads_matrices: ClassVar[bool] = False
     """Whether an array in .npy, or a sparse matrix in .npz, is read as it is."""
     allows_missing: ClassVar[bool] = True
     """Whether cells may be missing."""
     column_types: ClassVar[tuple[str, ...]] = ()
-    """Types of the columns of a mixed table that can be read so; the first: that of every column."""
+    """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
     # -- runs, descriptions, pictures
     has_rows: ClassVar[bool] = True
@@ -85,11 +85,11 @@ class Kind:
         return False
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
-        """The data set of an object of a program, with its true labels; raises a `DataError`."""
+        """Convert an object of a program, with true labels, to a data set; raises a `DataError`."""
         raise NotImplementedError
 
     def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
-        """The data set of the first N rows of a table; raises a `DataError`."""
+        """Convert the first N rows of a table to a data set; raises a `DataError`."""
         raise NotImplementedError
 
     def fits(self, x: Any) -> Any:
@@ -119,10 +119,10 @@ class Kind:
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new.rename(columns=str)[dataset.columns]
-        return self._fitted(dataset, new)
+        return self._align_items(dataset, new)
 
-    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
-        """New items whose columns are those of the data."""
+    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """Convert new items, and check that their columns are those of the data."""
         from splitmerge_cli.data.objects import from_object
 
         found = from_object(new, self.name)
@@ -154,7 +154,7 @@ class Kind:
 
     # -- descriptions
     def facts(self, dataset: Dataset) -> dict[str, Any]:
-        """Entries of the summary of a run about its data."""
+        """Entries of a run's summary about its data."""
         return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes")}
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:

@@ -107,9 +107,8 @@ class Mixed(Kind):
         return read_mixed(table, wanted, N, table.title)
 
     # -- new items
-    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
-        """Cells under the codes that they have in the data; a level that the data do not have is missing, as nothing is
-        known of it."""
+    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """Code new cells as in the data; a level that the data do not have is missing, as nothing is known of it."""
         import pandas as pd
 
         frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))

@@ -12,8 +12,8 @@ from splitmerge_cli.data.base import (
     DataError,
     Dataset,
     blocks,
-    holds_nan,
-    noted,
+    has_nan,
+    notes_entry,
     place_of,
 )
 from splitmerge_cli.kinds.base import Kind, Labels
@@ -92,10 +92,10 @@ class Rows(Kind):
             note_identifiers(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
             note_classes(table, kept, x)
-        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and holds_nan(x):
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)

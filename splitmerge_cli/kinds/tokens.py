@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError, Dataset, noted
+from splitmerge_cli.data.base import DataError, Dataset, notes_entry
 from splitmerge_cli.kinds.base import Kind, Labels
 
 if TYPE_CHECKING:
@@ -63,13 +63,13 @@ class Tokens(Kind):
         note_distinct(table, j, tokens, len(vocabulary))
         if header == "auto":
             note_name(table, j, tokens, len(vocabulary))
-        meta = {"path": str(table.path), "rows": rows} | noted(table.notes)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
         names = table.names_of_items()
         return Dataset(table.title, self.name, tokens, labels, vocabulary=vocabulary, names=names, meta=meta)
 
     # -- new items
-    def _fitted(self, dataset: Dataset, new: Any) -> Dataset:
-        """Tokens under the codes that they have in the data."""
+    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """Code new tokens as in the data."""
         from splitmerge_cli.data.objects import from_object
 
         found = from_object(new, self.name)

@@ -186,9 +186,9 @@ def check(path: Path) -> Checked:
         It is no archive that ``smcmc archive`` wrote: another file, a name that leaves the folder, a link, more than
         the limits allow.
     """
-    from splitmerge_cli.data.opening import existing, readable
+    from splitmerge_cli.data.opening import readable, require_file
 
-    with readable(existing(path, "an archive that smcmc archive wrote")) as file:
+    with readable(require_file(path, "an archive that smcmc archive wrote")) as file:
         begin = file.read(4)
         file.seek(0)
         if begin != b"PK\x03\x04":

@@ -24,9 +24,9 @@ from splitmerge_cli.diagnostics.intervals import (
     Summary,
     by_unit,
     mean_interval,
-    needed_for_mean,
-    needed_for_share,
     share_interval,
+    units_for_mean,
+    units_for_share,
 )
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.results.files import report_damage
@@ -118,7 +118,7 @@ def judge_interval(
     elif high < least or low > most:
         verdict = NOT_REPRODUCED
     else:
-        verdict, needed = UNDECIDED, needed_for_mean(interval, n, least, most)
+        verdict, needed = UNDECIDED, units_for_mean(interval, n, least, most)
     return Verdict(claim, reading, centre, low, high, n, verdict, reason, rule, unit, needed)
 
 
@@ -172,7 +172,7 @@ def by_majority(
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED
     reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
-    needed = needed_for_share(k, n) if verdict == UNDECIDED else None
+    needed = units_for_share(k, n) if verdict == UNDECIDED else None
     if verdict == short[0]:
         verdict, reason = UNDECIDED, f"{reason}; {short[1]}"
     shown = summary(samples if units is None else by_unit(samples, units))

@@ -59,7 +59,7 @@ def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROW
         groups[j] = np.sort(levels)
         chosen.append(int(j))
         room -= len(levels)
-    far = np.nan_to_num(known.standardised[clusters])
+    far = np.nan_to_num(known.standardised_means[clusters])
 
     def key(j: int) -> tuple[int, float]:
         place = np.unravel_index(far[:, groups[j]].argmax(), (len(clusters), len(groups[j])))
@@ -92,7 +92,7 @@ def cluster_means(run: Run) -> Figure:
         figsize=(across, min(9.4, 1.85 + 0.165 * max(R, 3))),
         height_ratios=[0.5, max(0.165 * R, 0.3), 0.09],
     )
-    means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised[np.ix_(clusters, rows)].T
+    means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
     image = ax.imshow(
         np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
     )

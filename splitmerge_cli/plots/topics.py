@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import topic_tables
-from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shortened
+from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
 from splitmerge_cli.plots.runs import option, thinned_rows
 from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
@@ -80,7 +80,7 @@ def _percent(share: float) -> str:
 
 
 def _short(word: str) -> str:
-    return plain_text(shortened(word, LETTERS))
+    return plain_text(shorten_word(word, LETTERS))
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:

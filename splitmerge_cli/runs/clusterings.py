@@ -14,7 +14,7 @@ from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.point_estimate import PointEstimate
+    from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.runs.plan import Plan
 
 Outcomes = Sequence[Mapping[str, Any]]
@@ -24,7 +24,7 @@ Outcomes = Sequence[Mapping[str, Any]]
 class Pooled:
     """The partition of least expected variation of information over all chains."""
 
-    estimate: "PointEstimate"
+    estimate: "Estimate"
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
@@ -68,7 +68,7 @@ def clusterings_of(
 
 def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
     """Return the partition of least expected variation of information over all chains; or None, and why not."""
-    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_vi
+    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_loss
 
     if why := plan.recorder.not_estimated:
         return None, why
@@ -77,11 +77,12 @@ def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Poole
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        estimate = minimise_expected_vi(together)
+        estimate = minimise_expected_loss(together)
         each = {}
         if plan.dataset.truth is not None:
             each = {
-                c: (minimise_expected_vi(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
+                c: (minimise_expected_loss(rows) if len(sampled) > 1 else estimate).labels
+                for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)
@@ -105,14 +106,14 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     dict
         By chain int32 ``[M, N]``; chains that have none are left out.
     """
-    from splitmerge_cli.diagnostics.point_estimate import evenly, most_partitions
+    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
 
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         rows = file.read(columns=["chain", "iteration"]).to_pandas()
         late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
         chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
         chosen = [of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
-        chosen = [numbers[evenly(len(numbers), most_partitions(N))] for numbers in chosen]
+        chosen = [numbers[evenly_spaced(len(numbers), most_partitions(N))] for numbers in chosen]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
             end = begin + file.metadata.row_group(group).num_rows

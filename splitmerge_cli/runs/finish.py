@@ -49,8 +49,8 @@ def assemble(
     # what pools chains that differ describes none of them
     if judged.converged is False:
         said = (
-            f"the chains have not converged ({judged.shown}): the best state stands in place of an estimate over all "
-            "chains"
+            f"the chains have not converged ({judged.description}): the best state stands in place of an estimate over "
+            "all chains"
         )
         why_not = said if why_not is None else f"{said}; {why_not}"
     if plan.dataset.truth is not None:
@@ -117,7 +117,7 @@ def _summary(
     if pooled is not None:
         central = {
             "criterion": "least expected variation of information over partitions of the second halves of all chains",
-            "expected_vi": pooled.estimate.expected_vi,
+            "expected_vi": pooled.estimate.expected_loss,
             "partitions": pooled.estimate.partitions,
             **_describe_labels(pooled.estimate.labels, plan.recorder.is_listed),
         }

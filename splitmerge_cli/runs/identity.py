@@ -53,9 +53,9 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
     named = {name: (key, path) for name, (key, path) in files.items() if isinstance(path, str) and path not in INITIAL}
     if not named:
         return {}
-    from splitmerge_cli.data.opening import limited
+    from splitmerge_cli.data.opening import limit_bytes
 
-    with limited(data.max_bytes):
+    with limit_bytes(data.max_bytes):
         return {name: digest for name, file in named.items() if (digest := file_digest(file[0], str(file[1]), data))}
 
 

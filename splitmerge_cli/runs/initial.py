@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import Limit, check_rows, opened, reject_address
+from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.model import Model
@@ -123,9 +123,9 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     import pyarrow.compute as pc
 
     called = f"init={init}"
-    limit = Limit.now()
+    limit = Limit.current()
     try:
-        with opened(init, called) as file:
+        with open_file(init, called) as file:
             size = os.fstat(file.fileno()).st_size
             limit.check(called, size)
             content = limit.read(called, file, size)

@@ -15,7 +15,7 @@ from splitmerge_cli.config import ConfigError, RunSpecification, classes
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
@@ -142,7 +142,7 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
         The message names the key, or the file, row and column, and what was expected.
     """
     spec.data.check()
-    with limited(spec.data.max_bytes):
+    with limit_bytes(spec.data.max_bytes):
         return _prepare(spec, records)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.names import CONFIG
 from splitmerge_cli.results.read import Run
@@ -56,7 +56,7 @@ def dataset_of(run: Run) -> Dataset:
     data = spec.data
     digests: dict[str, str] = {}
     file = run.path / CONFIG
-    with limited(data.max_bytes):
+    with limit_bytes(data.max_bytes):
         for name, key in DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):
                 path = data.values[key.removeprefix("data.")]

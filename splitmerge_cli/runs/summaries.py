@@ -123,9 +123,9 @@ def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
     yield f"not finished: {run.missing}"
     judged = convergence(diagnosis)
     if judged.not_sampled:
-        yield judged.shown
+        yield judged.description
     elif judged.quantity is not None:
-        yield f"the largest so far: {judged.shown}"
+        yield f"the largest so far: {judged.description}"
 
 
 def score_line(summary: Mapping[str, Any]) -> str | None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import limited
+from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
-from splitmerge_cli.data.tables.wanted import typed_list
+from splitmerge_cli.data.tables.wanted import format_columns
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
@@ -33,7 +33,7 @@ def require_model(spec: RunSpecification) -> None:
         return
     data = spec.data
     data.check()
-    with limited(data.max_bytes):
+    with limit_bytes(data.max_bytes):
         digests = of_data(file_digests(spec))
         said, works = _answer(data, digests)
     given = [one for one in spec.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
@@ -79,7 +79,7 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         # where nothing else is left, the error says what reads the column
         with suppress(DataError):
             mixed = _read_mixed(data.with_options(drop=error.drop), digests) if error.drop else None
-        extra = {"data.drop": typed_list(error.drop)} if mixed is not None else {}
+        extra = {"data.drop": format_columns(error.drop)} if mixed is not None else {}
     except DataError as error:
         failure = error
     path = data.values["path"]
@@ -93,7 +93,7 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
             continue
         suited = list(_columns(mixed, kind))
         for columns in (None, *suited):
-            chosen = {} if columns is None else {"data.columns": typed_list(columns)}
+            chosen = {} if columns is None else {"data.columns": format_columns(columns)}
             tried = data if columns is None else data.with_options(columns=columns, drop=None)
             read = _read(tried, kind, digests)
             if read is None or not _takes(model, read):

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, DataError, place_not_finite
-from splitmerge_cli.data.opening import existing
+from splitmerge_cli.data.opening import require_file
 
 ENDINGS = (".npy", ".parquet", ".zarr")
 BLOCK = 1 << 24
@@ -145,7 +145,7 @@ def open_source(
     """
     place = Path(path).absolute()
     if not place.exists():
-        existing(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
+        require_file(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if place.suffix == ".parquet" or (place.is_dir() and place.suffix != ".zarr"):
         return replace(_parquet(place, columns, drop), missing=missing)
     if place.suffix not in ENDINGS:

@@ -30,7 +30,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased
+from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased_estimate
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
@@ -392,7 +392,7 @@ def _pair(
         if chains.iteration < schedule.m:
             rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
-        found = unbiased(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+        found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
     under_way.end(number)
     if chains.rng.is_halted:
@@ -467,7 +467,9 @@ def _advance(
     if densities is not None and chains.iteration == 0:
         parts.append(_values(chains.advance(0, until_met)))
         densities.add()
-    while not parts or (chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted):
+    while not parts or (
+        chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted
+    ):
         step = CHUNK if densities is None else 1
         parts.append(_values(chains.advance(min(step, end - chains.iteration), until_met)))
         if densities is not None:

@@ -202,7 +202,7 @@ def race_of(runs: Sequence[Run]) -> Race:
             raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
         _check(str(run.path), run.config, str(runs[0].path), runs[0].config)
     tracks = [track for run, name in zip(runs, _names(runs), strict=True) for track in _tracks(run, name)]
-    _, _, chosen = races.agreeing(tracks)
+    _, _, chosen = races.agreeing_chains(tracks)
     of_chain = [(run, chain) for run in runs for chain in range(run.config["chains"])]
     reference = races.reference_of([_labels(*of_chain[k]) for k in chosen])
     target = races.target_of(tracks, reference)

@@ -107,8 +107,8 @@ def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None
 
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
-    """For every pair of items: `unbiased` on the chains' partitions gives the same."""
-    from splitmerge_cli.diagnostics.certificates import unbiased
+    """For every pair of items: `unbiased_estimate` on the chains' partitions gives the same."""
+    from splitmerge_cli.diagnostics.certificates import unbiased_estimate
     from splitmerge_cli.runs import prepare
 
     plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
@@ -128,7 +128,7 @@ def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) ->
         chains.gather(k, m)
         chains.advance(again.iteration, until_met=False)
         assert again.meeting == chains.meeting
-        expected = unbiased(np.array(x), np.array(y), chains.meeting, lag, k, m)
+        expected = unbiased_estimate(np.array(x), np.array(y), chains.meeting, lag, k, m)
         np.testing.assert_allclose(chains.co_clustering, expected, atol=1e-9)
 
 

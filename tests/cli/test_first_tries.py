@@ -183,7 +183,7 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
     rows.columns = ["x", "y", "x"]
     rows.to_csv("twice.csv", index=False)
     (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
-    assert note == "twice.csv: columns 1, 3 are all called 'x'; they are told by number"
+    assert note == "twice.csv: columns 1, 3 are all called 'x'; numbers choose them"
     for text, model, said in [
         ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
         (

@@ -18,7 +18,7 @@ from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
-from splitmerge_cli.diagnostics.point_estimate import minimise_expected_vi
+from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.schema import OPTIONAL
@@ -123,7 +123,7 @@ def test_content(smcmc) -> None:
     # those of iterations 150 and 200 of two chains
     assert estimate["partitions"] == 4
     late = partitions.loc[partitions["iteration"] > 100, "labels"].tolist()
-    assert estimate["labels"] == minimise_expected_vi(late).labels.tolist()
+    assert estimate["labels"] == minimise_expected_loss(late).labels.tolist()
     clusters = (run.path / "clusters.csv").read_text().splitlines()
     assert clusters[0] == "row,cluster,certainty,second,second_probability"
     assert [line.split(",")[:2] for line in clusters[1:]] == [

@@ -10,7 +10,13 @@ from scipy.special import logsumexp
 from scipy.stats import t as student
 
 from splitmerge_cli.diagnostics import certificates
-from splitmerge_cli.diagnostics.certificates import bound, lag_terms, log_of_mean, log_of_mean_of_items, unbiased
+from splitmerge_cli.diagnostics.certificates import (
+    bound,
+    lag_terms,
+    log_of_mean,
+    log_of_mean_of_items,
+    unbiased_estimate,
+)
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.studies.certificate import (
     CO_CLUSTERING,
@@ -125,12 +131,12 @@ def test_unbiased_is_the_mean_of_its_definition(lag: int, k: int, m: int) -> Non
             h += x[t + j * lag] - y[t + (j - 1) * lag]
             j += 1
         means.append(h)
-    np.testing.assert_allclose(unbiased(x, y, tau, lag, k, m), np.mean(means, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(unbiased_estimate(x, y, tau, lag, k, m), np.mean(means, axis=0), rtol=1e-12)
 
 
 def test_unbiased_rejects_an_empty_range() -> None:
     with pytest.raises(ValueError, match="k=3, m=2"):
-        unbiased(np.zeros(9), np.zeros(9), 5, 1, 3, 2)
+        unbiased_estimate(np.zeros(9), np.zeros(9), 5, 1, 3, 2)
 
 
 TOGETHER = np.array([[0.5, 0.25, 1.0], [1.5, 0.0, 1.0], [0.25, 0.5, 1.0]])

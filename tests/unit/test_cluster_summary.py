@@ -99,7 +99,7 @@ def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPat
     labels = rng.integers(0, 3, 50)
     dense, sparse = (statistics(Dataset("own", "points", v), labels) for v in (x, csr_array(x)))
     np.testing.assert_allclose(sparse.divergence, dense.divergence, rtol=1e-8)
-    np.testing.assert_allclose(sparse.standardised, dense.standardised, atol=1e-12)
+    np.testing.assert_allclose(sparse.standardised_means, dense.standardised_means, atol=1e-12)
     # of too many columns those of largest variance
     monkeypatch.setattr(column_statistics, "MOST_CELLS", 3 * 5)
     few = statistics(Dataset("own", "points", csr_array(x)), labels)
@@ -111,7 +111,7 @@ def test_sparse_points_are_described_as_dense_ones(monkeypatch: pytest.MonkeyPat
 def test_a_constant_column_tells_nothing() -> None:
     x = np.column_stack([np.full(30, 0.1), np.arange(30.0)])
     found = statistics(Dataset("own", "points", x), np.arange(30) // 10)
-    assert (found.divergence[:, 0] == 0).all() and (found.standardised[:, 0] == 0).all()
+    assert (found.divergence[:, 0] == 0).all() and (found.standardised_means[:, 0] == 0).all()
     assert found.telling.argmax() == 1
 
 

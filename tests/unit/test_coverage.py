@@ -12,7 +12,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
-from splitmerge_cli.diagnostics.point_estimate import minimise_expected_vi
+from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -45,7 +45,7 @@ def test_credible_balls_hold_the_truth():
     for seed in range(SETS):
         truth, x = simulate(rng)
         rows = posterior(x, seed)
-        labels = minimise_expected_vi(rows).labels
+        labels = minimise_expected_loss(rows).labels
         ball, d = credible_ball(labels, rows, LEVEL), distances(labels, rows)
         own = distances(labels, [truth]).item()
         held.append(own <= ball.radius + SAME)

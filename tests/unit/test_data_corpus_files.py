@@ -386,9 +386,9 @@ def test_faults_of_texts(content: str, options: dict[str, Any], message: str) ->
 )
 def test_formats_are_told(content: str, format: str) -> None:
     for name in ("x.txt", "x.gz", "x"):
-        assert corpus_files._told(put(name, content), "utf-8") == format
+        assert corpus_files._find_format(put(name, content), "utf-8") == format
     long = content * (corpus_files.HEAD // len(content)) if format != "uci" else content
-    assert corpus_files._told(put("x", long), "utf-8") == format
+    assert corpus_files._find_format(put("x", long), "utf-8") == format
 
 
 def test_a_format_that_cannot_be_told() -> None:

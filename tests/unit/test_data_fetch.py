@@ -263,22 +263,22 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
 
 def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     offer(monkeypatch, server)
-    assert sets.listed("far") == "absent" and sets.unverified("far") == []
+    assert sets.describe_place("far") == "absent" and sets.verification_notes("far") == []
     assert "; unverified" not in sets.describe("far")
     path = folder / "far" / "a.txt"
     path.parent.mkdir(parents=True)
     path.write_text("mine")
     note = f"{path}: unverified: no source states its SHA-256; none was recorded"
-    assert sets.unverified("far") == [note]
-    assert sets.unverified("far", sets.sha256_of) == [f"{note}, it has {sets.sha256_of(path)}"]
-    assert sets.listed("far") == f"{path.parent} (unverified)"
+    assert sets.verification_notes("far") == [note]
+    assert sets.verification_notes("far", sets.sha256_of) == [f"{note}, it has {sets.sha256_of(path)}"]
+    assert sets.describe_place("far") == f"{path.parent} (unverified)"
     assert "SHA-256 not known; unverified: no source states it" in sets.describe("far")
     path.unlink()
     sets.fetch("far")
-    assert sets.listed("far") == f"{path.parent} (unverified)"
+    assert sets.describe_place("far") == f"{path.parent} (unverified)"
     assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in sets.describe("far")
     offer(monkeypatch, server, DIGEST)
-    assert sets.listed("far") == str(path.parent) and sets.unverified("far") == []
+    assert sets.describe_place("far") == str(path.parent) and sets.verification_notes("far") == []
     assert "; unverified" not in sets.describe("far")
 
 
@@ -462,7 +462,7 @@ def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with transfer.shown() as report:
+    with transfer.show_progress() as report:
         report("a.txt", 500_000, 1_000_000)
         report("a.txt", 1_000_000, 1_000_000)
         report("b.txt", 10, None)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.given import digest_of, given, hold
+from splitmerge_cli.data.given import digest_of, find_dataset, hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 
@@ -97,10 +97,10 @@ def test_a_digest_is_of_values_and_names() -> None:
 def test_data_are_held_as_long_as_somebody_has_them() -> None:
     one = from_object(FRAME + 0.125, "points")
     digest = hold(one)
-    assert given(digest) is one
+    assert find_dataset(digest) is one
     del one
     with pytest.raises(DataError, match="not here"):
-        given(digest)
+        find_dataset(digest)
 
 
 def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.opening import Limit, limited, memory
+from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.models.gaussian import Gaussian
@@ -86,8 +86,8 @@ def test_columns_do_not_cost_the_parser_one_by_one(
     rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(tmp_path / "x.csv", rows)
-    parse, asked = text._parsed, []
-    monkeypatch.setattr(text, "_parsed", lambda *args: asked.append(len(args[3])) or parse(*args))
+    parse, asked = text._parse, []
+    monkeypatch.setattr(text, "_parse", lambda *args: asked.append(len(args[3])) or parse(*args))
     csv(path, "points")
     assert asked == [1]
 
@@ -121,10 +121,10 @@ def test_columns_are_prepared_alike_alone_and_together(N: int) -> None:
 
 
 def test_the_default_limit_is_a_share_of_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Limit.now().size == memory() // 4
-    with limited(7):
-        assert (Limit.now().size, Limit.now(2).size) == (7, 3)
-    assert Limit.now().size == memory() // 4
+    assert Limit.current().size == memory() // 4
+    with limit_bytes(7):
+        assert (Limit.current().size, Limit.current(2).size) == (7, 3)
+    assert Limit.current().size == memory() // 4
 
 
 def test_text_of_two_bytes_a_character_is_checked_in_parts(tmp_path: Path) -> None:

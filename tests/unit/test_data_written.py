@@ -14,7 +14,7 @@ import pytest
 
 from splitmerge_cli.data import standard_input
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import limited, sha256
+from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
 
 
@@ -163,7 +163,7 @@ def test_feather_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
     table = pa.table({"x": np.zeros(1_000_000)})
     pyarrow.feather.write_feather(table, tmp_path / "t.feather", compression="zstd")
     with (
-        limited(1_000_000),
+        limit_bytes(1_000_000),
         pytest.raises(DataError, match=r"t.feather: \d+ bytes unpacked; expected at most 1000000 bytes"),
     ):
         csv(tmp_path / "t.feather", "points")
@@ -240,7 +240,7 @@ def test_a_file_that_is_no_spreadsheet(tmp_path: Path, content: bytes) -> None:
 
 def test_a_spreadsheet_that_defines_entities_or_unpacks_to_more(tmp_path: Path) -> None:
     path = workbook(tmp_path / "t.xlsx", a=pd.DataFrame({"x": np.zeros(9000)}))
-    with limited(200_000), pytest.raises(DataError, match=r"t.xlsx: \d+ bytes unpacked; expected at most"):
+    with limit_bytes(200_000), pytest.raises(DataError, match=r"t.xlsx: \d+ bytes unpacked; expected at most"):
         csv(path, "points")
     evil = tmp_path / "e.xlsx"
     with zipfile.ZipFile(path) as source, zipfile.ZipFile(evil, "w") as made:
@@ -291,7 +291,7 @@ def test_what_standard_input_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(DataError, match=r"^standard input: row 3: cells: 1; expected 2"):
         csv("-", "points")
     give_stdin(monkeypatch, b"x" * 5000)
-    with limited(1000), pytest.raises(DataError, match=r"^standard input: more than 1000 bytes"):
+    with limit_bytes(1000), pytest.raises(DataError, match=r"^standard input: more than 1000 bytes"):
         csv("-", "tokens")
     give_stdin(monkeypatch, b"\x93NUMPY")
     with pytest.raises(DataError, match=r"an .npy file; expected text"):

@@ -124,12 +124,12 @@ def test_as_many_data_sets_as_are_said_to_be_needed_decide(seed):
 
 @pytest.mark.parametrize(("yes", "no"), [(3, 0), (4, 2), (0, 2), (9, 5)])
 def test_as_many_units_as_are_said_to_be_needed_decide_a_share(yes, no):
-    needed = intervals.needed_for_share(yes, yes + no)
+    needed = intervals.units_for_share(yes, yes + no)
     share = yes / (yes + no)
     for n, decided in ((needed, True), (needed - 1, False)):
         low, high = share_interval(round(share * n), n)
         assert (low > 0.5 or high < 0.5) == decided
-    assert intervals.needed_for_share(2, 4) is None and intervals.needed_for_share(0, 0) is None
+    assert intervals.units_for_share(2, 4) is None and intervals.units_for_share(0, 0) is None
 
 
 def test_one_verdict_is_counted_and_other_readings_stand_below():
@@ -305,9 +305,9 @@ def test_means_of_units_are_over_what_is_finite():
 
 def test_units_that_a_mean_needs_follow_from_the_longer_side_and_the_nearer_end():
     # 0.6 to the low end, 0.5 to the range: (0.6 / 0.5)^2 times as many
-    assert intervals.needed_for_mean((1.0, 0.4, 1.2), 10, 0.5, 3.0) == 15
-    assert intervals.needed_for_mean((1.0, 0.9, 1.6), 10, -2.0, 1.5) == 15
-    assert intervals.needed_for_mean((1.0, 0.9, 1.1), 10, 0.5, np.inf) == 11
+    assert intervals.units_for_mean((1.0, 0.4, 1.2), 10, 0.5, 3.0) == 15
+    assert intervals.units_for_mean((1.0, 0.9, 1.6), 10, -2.0, 1.5) == 15
+    assert intervals.units_for_mean((1.0, 0.9, 1.1), 10, 0.5, np.inf) == 11
 
 
 def test_share_interval():

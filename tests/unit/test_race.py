@@ -44,13 +44,13 @@ def test_reference_partitions_are_those_of_second_halves() -> None:
 def test_chains_agree_by_their_second_halves() -> None:
     noise = np.random.default_rng(6).normal(size=(2, 400))
     noise[:, :200] -= 50.0
-    assert race.agreeing([track(joint=x) for x in noise])[2] == [0, 1]
+    assert race.agreeing_chains([track(joint=x) for x in noise])[2] == [0, 1]
 
 
 def test_chains_of_another_place_are_no_reference() -> None:
     noise = np.random.default_rng(0).normal(size=(3, 400))
     high, as_high, low = (track(joint=x + shift) for x, shift in zip(noise, (0.0, 0.1, -30.0), strict=True))
-    best, level, chosen = race.agreeing([high, as_high, low])
+    best, level, chosen = race.agreeing_chains([high, as_high, low])
     assert best is as_high and chosen == [0, 1]
     assert -2.5 < level < -1.0
 

@@ -209,7 +209,7 @@ def test_evaluations_of_a_chain() -> None:
     assert np.allclose(np.exp(mean), [0.5, 0.3])
     assert np.allclose(frame["perplexity"], [0.05**-0.2, 0.05**-0.2, 0.3**-0.2])
     assert np.allclose(frame["averaged"], [0.05**-0.2, 0.05**-0.2, 0.15**-0.2])
-    assert heldout.pooled([np.log([0.5, 0.3]), np.log([0.1, 0.1])], 5) == pytest.approx((0.3 * 0.2) ** -0.2)
+    assert heldout.pooled_perplexity([np.log([0.5, 0.3]), np.log([0.1, 0.1])], 5) == pytest.approx((0.3 * 0.2) ** -0.2)
 
 
 def test_how_documents_are_evaluated_identifies_only_runs_that_evaluate_them() -> None:

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
-from splitmerge_cli.data.opening import Limit, check_rows, content, existing, opened, sha256_of, unpacked
-from splitmerge_cli.data.tables.table import quoted
-from splitmerge_cli.data.transfer import LINE_EVERY, shown
+from splitmerge_cli.data.opening import Limit, check_rows, content, open_file, require_file, sha256_of, unpack
+from splitmerge_cli.data.tables.table import quote
+from splitmerge_cli.data.transfer import LINE_EVERY, show_progress
 from splitmerge_cli.received import parse_json
 
 CHUNK = 1 << 24
@@ -36,7 +36,7 @@ HEADER = ("documents", "words", "entries")
 ROW = re.compile(rb"\d+ \d+ \d+")
 RECORD = "source.json"
 SEAL = "seal"
-"""Key of the record under which the digest of the rest of it stands."""
+"""Key of the record for the digest of its other entries."""
 ARRAYS = ("indptr", "indices", "counts")
 _FIELDS = ("document", "word", "count")
 _PARSE = pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
@@ -86,10 +86,10 @@ def read(path: Path, documents: int | None = None) -> csr_array:
     if record is None or record["sha256"] != found:
         _convert(path, found)
     else:
-        now = record | _stamp(path) | {"arrays": _checked(path, record["arrays"])}
+        now = record | _stamp(path) | {"arrays": _check_arrays(path, record["arrays"])}
         if now != record:
             _write_record(folder_of(path), now)
-    return _mapped(path, documents)
+    return _map_arrays(path, documents)
 
 
 def parse(path: Path) -> csr_array:
@@ -111,7 +111,7 @@ def parse(path: Path) -> csr_array:
         The text is none of this kind (the message names the row), holds more than the limit (data.max_bytes), or says
         that it has more documents than memory takes.
     """
-    with _Text(path, "read", Limit.now()) as text:
+    with _Text(path, "read", Limit.current()) as text:
         check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
         blocks = [entries.astype(np.int32) for entries in text.documents()]
     # the text held what its header says
@@ -125,7 +125,7 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.arrays")
 
 
-def _mapped(path: Path, documents: int | None) -> csr_array:
+def _map_arrays(path: Path, documents: int | None) -> csr_array:
     record = _record(path)
     assert record is not None
     D, W = record["documents"], record["words"]
@@ -134,7 +134,7 @@ def _mapped(path: Path, documents: int | None) -> csr_array:
     n = D if documents is None else documents
     try:
         indptr, indices, counts = (
-            np.asarray(np.load(existing(_array(path, name), "an array"), mmap_mode="r", allow_pickle=False))
+            np.asarray(np.load(require_file(_array(path, name), "an array"), mmap_mode="r", allow_pickle=False))
             for name in ARRAYS
         )
         end = int(indptr[n])
@@ -142,15 +142,17 @@ def _mapped(path: Path, documents: int | None) -> csr_array:
         upto = indptr[: n + 1].astype(indices.dtype if end <= LARGEST else np.int64)
         return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
     except (OSError, EOFError, ValueError, IndexError) as error:
-        raise _damaged(path, folder_of(path), error) from error
+        raise _damage_error(path, folder_of(path), error) from error
 
 
 def _array(path: Path, name: str) -> Path:
     return folder_of(path) / f"{name}.npy"
 
 
-def _checked(path: Path, arrays: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """What is recorded of the arrays, as they are now: whose size or time has changed is read and has the same digest.
+def _check_arrays(path: Path, arrays: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Check the arrays against their record, and return it with their present sizes and times.
+
+    An array whose size or time has changed is read, and must have the recorded digest.
 
     Raises
     ------
@@ -159,28 +161,28 @@ def _checked(path: Path, arrays: dict[str, dict[str, Any]]) -> dict[str, dict[st
     """
     found = {}
     for name, known in arrays.items():
-        file = existing(_array(path, name), "an array")
+        file = require_file(_array(path, name), "an array")
         stamp = _stamp(file)
         if not stamp.items() <= known.items() and sha256_of(file) != known["sha256"]:
-            raise _damaged(path, file, "not what was written")
+            raise _damage_error(path, file, "not what was written")
         found[name] = known | stamp
     return found
 
 
-def _damaged(path: Path, what: Path, why: object) -> DataError:
+def _damage_error(path: Path, what: Path, why: object) -> DataError:
     return DataError(
         f"{what}: damaged: {why}; expected the arrays of {path.name} (without {folder_of(path)} they are made again)"
     )
 
 
 def _stamp(path: Path) -> dict[str, int]:
-    """What changes with a file, without reading it."""
+    """Size and time of a file, which change with its content."""
     status = path.stat()
     return {"size": status.st_size, "mtime_ns": status.st_mtime_ns}
 
 
 def _record(path: Path) -> dict[str, Any] | None:
-    """What the arrays of a text were made from, and what they hold; None if there are none."""
+    """Read what the arrays of a text were made from and what they hold; None without arrays."""
     try:
         record = parse_json(content(folder_of(path) / RECORD))
     except ValueError:
@@ -214,13 +216,13 @@ def _convert(path: Path, sha256: str) -> None:
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     record: dict[str, Any] = {"sha256": sha256, **_stamp(path)}
     try:
-        with _written(path, folder):
+        with _translate_write_errors(path, folder):
             part.mkdir()
         with _Text(path, "converted once") as text:
             check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
             record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
             _write_arrays(text, part, folder)
-        with _written(path, folder):
+        with _translate_write_errors(path, folder):
             files = {name: part / f"{name}.npy" for name in ARRAYS}
             record["arrays"] = {name: {"sha256": sha256_of(file), **_stamp(file)} for name, file in files.items()}
             (part / RECORD).write_text(_text_of(record), encoding="utf-8")
@@ -237,7 +239,7 @@ def _convert(path: Path, sha256: str) -> None:
 
 
 @contextmanager
-def _written(path: Path, folder: Path) -> Iterator[None]:
+def _translate_write_errors(path: Path, folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
@@ -251,7 +253,7 @@ def _write_arrays(text: "_Text", part: Path, folder: Path) -> None:
     with ExitStack() as stack:
         files = {}
         for name in ("indices", "counts"):
-            with _written(text.path, folder):
+            with _translate_write_errors(text.path, folder):
                 files[name] = stack.enter_context((part / f"{name}.npy").open("wb"))
                 kind = {"descr": "<i4", "fortran_order": False, "shape": (text.entries,)}
                 np.lib.format.write_array_header_1_0(files[name], kind)
@@ -259,10 +261,10 @@ def _write_arrays(text: "_Text", part: Path, folder: Path) -> None:
             first = int(document[0])
             many = np.bincount(document - first)
             lengths[first : first + len(many)] += many
-            with _written(text.path, folder):
+            with _translate_write_errors(text.path, folder):
                 files["indices"].write((word - 1).astype("<i4").data)
                 files["counts"].write(count.astype("<i4").data)
-    with _written(text.path, folder):
+    with _translate_write_errors(text.path, folder):
         np.save(part / "indptr.npy", np.cumsum(lengths))
 
 
@@ -288,12 +290,12 @@ class _Text:
 
     def __enter__(self) -> "_Text":
         try:
-            self._raw = self._open.enter_context(opened(self.path))
+            self._raw = self._open.enter_context(open_file(self.path))
         except OSError as error:
             raise DataError(f"{self.path}: cannot be read: {error.strerror}") from error
-        self._stream = unpacked(self.path, self._raw)
+        self._stream = unpack(self.path, self._raw)
         try:
-            self.D, self.W, self.entries = (self._said(name) for name in HEADER)
+            self.D, self.W, self.entries = (self._read_size(name) for name in HEADER)
             if self.entries > self.D * self.W:
                 raise DataError(f"{self.path}: row 3: {self.entries} entries; expected at most {self.D * self.W}")
         except BaseException:
@@ -314,17 +316,17 @@ class _Text:
             if entries.shape[1] - cut > self.W:
                 cut = entries.shape[1]
             if cut:
-                yield self._ordered(entries[:, :cut], self.line - entries.shape[1])
+                yield self._sort_words(entries[:, :cut], self.line - entries.shape[1])
             rest = entries[:, cut:]
         if rest.size:
-            yield self._ordered(rest, self.line - rest.shape[1])
+            yield self._sort_words(rest, self.line - rest.shape[1])
         if (found := self.line - len(HEADER)) != self.entries:
             raise DataError(
                 f"{self.path}: ends after row {self.line}: {found} entries; expected {self.entries} (row 3)"
             )
 
-    def _ordered(self, entries: Entries, before: int) -> Entries:
-        """The same with the words of every document ascending; `before`: the lines before them."""
+    def _sort_words(self, entries: Entries, before: int) -> Entries:
+        """Sort the entries of each document by word; `before`: number of the lines before them."""
         place = entries[0] * self.W + entries[1]
         if (place[1:] > place[:-1]).all():
             return entries
@@ -342,7 +344,7 @@ class _Text:
         """Entries block by block, checked one by one."""
         last = 1
         for block in self._blocks():
-            entries = self._parsed(block)
+            entries = self._parse(block)
             self._check(entries, last)
             last = int(entries[0, -1])
             self.line += entries.shape[1]
@@ -355,7 +357,7 @@ class _Text:
         """The text below its header, in blocks of whole lines."""
         size = self.path.stat().st_size
         with ExitStack() as stack:
-            report = stack.enter_context(shown()) if size >= LINE_EVERY else None
+            report = stack.enter_context(show_progress()) if size >= LINE_EVERY else None
             rest = b""
             while chunk := self._read(CHUNK):
                 if report is not None:
@@ -373,16 +375,16 @@ class _Text:
     def _read(self, size: int) -> bytes:
         if self.limit is not None:
             size = min(size, self.limit.size - self.size + 1)
-        with self._reading():
+        with self._translate_read_errors():
             data = self._stream.read(size)
         self.size += len(data)
         if self.limit is not None and self.size > self.limit.size:
             raise self.limit.error(self.path, f"more than {self.limit.size} bytes unpacked")
         return data
 
-    def _said(self, name: str) -> int:
-        """The number of a line of the header."""
-        with self._reading():
+    def _read_size(self, name: str) -> int:
+        """Read the next line of the header: the number of documents, words or entries."""
+        with self._translate_read_errors():
             line = self._stream.readline(CHUNK).strip()
         self.line += 1
         number = int(line) if re.fullmatch(rb"\d{1,19}", line) else 0
@@ -391,17 +393,17 @@ class _Text:
             expected = (
                 f"the number of {name}, from 1 to {largest} (the first three lines say documents, words, entries)"
             )
-            raise self._error(self.line, quoted(line.decode("utf-8", "replace")), expected)
+            raise self._error(self.line, quote(line.decode("utf-8", "replace")), expected)
         return number
 
     @contextmanager
-    def _reading(self) -> Iterator[None]:
+    def _translate_read_errors(self) -> Iterator[None]:
         try:
             yield
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self.path}: cannot be read beyond row {self.line}: {error}") from error
 
-    def _parsed(self, block: bytes) -> Entries:
+    def _parse(self, block: bytes) -> Entries:
         options = pyarrow.csv.ReadOptions(column_names=list(_FIELDS), block_size=1 << 22)
         try:
             table = pyarrow.csv.read_csv(pa.py_buffer(block), options, _PARSE, _TYPES)
@@ -410,12 +412,12 @@ class _Text:
         return np.stack([table[name].to_numpy() for name in _FIELDS])
 
     def _misfit(self, block: bytes, failure: pa.ArrowInvalid) -> DataError:
-        """What is wrong with the first line that is no entry."""
+        """Describe the first line that is no entry."""
         for row, line in enumerate(block.split(b"\n"), start=self.line + 1):
             line = line.removesuffix(b"\r")
             if not ROW.fullmatch(line) or max(map(int, line.split())) >= 2**63:
                 expected = "document, word and count: three whole numbers with a space between them"
-                return self._error(row, quoted(line[:80].decode("utf-8", "replace")), expected)
+                return self._error(row, quote(line[:80].decode("utf-8", "replace")), expected)
         return DataError(f"{self.path}: cannot be parsed: {failure}")
 
     def _check(self, entries: Entries, last: int) -> None:

@@ -1,5 +1,6 @@
 """Corpora: documents of words one after the other, what is held out of them, and the data sets that they make."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +12,7 @@ from splitmerge_cli.data.base import LARGEST, DataError, Dataset
 from splitmerge_cli.data.opening import memory
 
 BY = ("document", "word")
-"""What may be held out: whole documents, or some words of each."""
+"""Ways to hold out tokens: whole documents, or some words of each."""
 TOKEN_BYTES = 100
 """Memory that a run of one chain needs for a token at least, at its peak."""
 
@@ -62,12 +63,12 @@ class Tokens:
         return np.repeat(np.arange(self.J, dtype=np.int32), self.lengths)
 
     def take(self, kept: NDArray[np.bool_]) -> "Tokens":
-        """The same documents with some of their tokens; `kept`: bool ``[n]``."""
+        """Keep some tokens of the documents; `kept`: bool ``[n]``."""
         upto = np.concatenate([[0], np.cumsum(kept)])
         return Tokens(self.words[kept], upto[self.starts])
 
     def pick(self, chosen: NDArray[np.bool_]) -> "Tokens":
-        """Some of the documents; `chosen`: bool ``[J]``."""
+        """Keep some of the documents; `chosen`: bool ``[J]``."""
         words = self.words[np.repeat(chosen, self.lengths)]
         return Tokens(words, starts_of(self.lengths[chosen]))
 
@@ -88,7 +89,7 @@ class Heldout:
     tokens : Tokens
         By word: those of the J training documents; by document: the documents that are held out.
     observed : numpy.ndarray
-        bool ``[n]``. By document: the half of each of them that its mixture may be told from; by word: all False.
+        bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
     documents : list of str or None
         Names of the documents (by document).
 
@@ -230,6 +231,16 @@ def tokens_of(counts: csr_array, of: object = None) -> Tokens:
     upto = starts_of(counts.data)
     check_size(int(upto[-1]), of)
     return Tokens(np.repeat(counts.indices.astype(np.int32), counts.data), upto[counts.indptr])
+
+
+def vectorize(texts: Iterable[Any], **options: Any) -> tuple[csr_array, list[str]]:
+    """Count words with scikit-learn's CountVectorizer: int32 ``[documents, words]``, sorted, and the words."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    vectorizer = CountVectorizer(dtype=np.int32, **options)
+    counts = csr_array(vectorizer.fit_transform(texts))
+    counts.sort_indices()
+    return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 
 
 def dataset(

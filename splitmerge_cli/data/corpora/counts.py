@@ -105,7 +105,7 @@ def documents_with(counts: csr_array) -> NDArray[np.int64]:
 
 
 def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
-    """The same documents with the words that at least `min_documents` of them have.
+    """Keep the words that occur in at least `min_documents` documents.
 
     Raises
     ------

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from splitmerge_cli.data.base import DataError, Dataset, noted, require
+from splitmerge_cli.data.base import DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.corpora.bag_of_words import ROW
 from splitmerge_cli.data.corpora.corpus import dataset
 from splitmerge_cli.data.corpora.formats import (
     Read,
-    checked_N,
+    number_to_take,
     read_ldac,
     read_npz,
     read_text_column,
@@ -22,7 +22,7 @@ from splitmerge_cli.data.corpora.formats import (
 )
 from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.words import keep_words, require_words
-from splitmerge_cli.data.opening import existing, readable, sha256_of, unpacked
+from splitmerge_cli.data.opening import readable, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.separators import BY_SUFFIX
@@ -36,7 +36,7 @@ ENDINGS = {
     ".ldac": "ldac",
     ".lda-c": "ldac",
 }
-"""What a format is told by; every other file by its first lines."""
+"""Format by the ending of the name; the first lines decide for all other files."""
 FOREIGN = {
     ".npy",
     ".mat",
@@ -87,7 +87,7 @@ def corpus(
         ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the numbers of
         documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a file with a
         document a line, or a folder with a file for each, whose words are runs of two letters or digits at least, in
-        lower case. ``auto``: told by the ending of the name or, where that does not tell, by the first lines. Text
+        lower case. ``auto``: by the ending of the name or, where that decides nothing, by the first lines. Text
         files may be gzipped.
     vocabulary : str or Path, optional
         A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
@@ -128,36 +128,37 @@ def corpus(
     require_words(stop_words, min_documents, max_share)
     require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
-    path = Path(path) if Path(path).is_dir() else existing(path, WHAT)
-    told = _told(path, encoding, columns) if format == "auto" else format
-    if path.is_dir() and told != "text":
-        raise DataError(f"data.format={told}: {path} is a folder; expected a file (a folder is read as text)")
-    require(columns is None or told == "tokens", "data.columns", columns, f"null with data.format={told}")
-    require(vocabulary is None or told != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
-    words = None if vocabulary is None else existing(vocabulary, "the words, one a line")
-    if told == "tokens" and columns is not None and len(columns) == 1:
+    path = Path(path) if Path(path).is_dir() else require_file(path, WHAT)
+    if format == "auto":
+        format = _find_format(path, encoding, columns)
+    if path.is_dir() and format != "text":
+        raise DataError(f"data.format={format}: {path} is a folder; expected a file (a folder is read as text)")
+    require(columns is None or format == "tokens", "data.columns", columns, f"null with data.format={format}")
+    require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
+    words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
+    if format == "tokens" and columns is not None and len(columns) == 1:
         require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
         read: Read = read_text_column(path, columns[0], header, encoding, N)
-        told = "text"
-    elif told == "tokens":
+        format = "text"
+    elif format == "tokens":
         read = read_tokens(path, columns, header, words, encoding, N)
-    elif told == "text":
+    elif format == "text":
         read = read_texts(path, encoding, N)
     else:
-        read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[told](path, words, encoding)
-    whole = _whole(path, read, N, told)
+        read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
+    whole = _whole(path, read, N, format)
     return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
 
 
 def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
     """The first N documents of what was read, nothing held out."""
     made, vocabulary, notes = read
-    J = made.tokens.J if format in ("tokens", "text") else checked_N(path, N, made.tokens.J)
+    J = made.tokens.J if format in ("tokens", "text") else number_to_take(path, N, made.tokens.J)
     if J < made.tokens.J:
         made = replace(made, tokens=made.tokens.first(J))
     if not len(made.tokens.words):
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
-    meta = {"path": str(path), "format": format} | noted(notes)
+    meta = {"path": str(path), "format": format} | notes_entry(notes)
     return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta)
 
 
@@ -171,8 +172,8 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
     require(good, "data.columns", columns, expected)
 
 
-def _told(path: Path, encoding: str, columns: Sequence[str | int] | None = None) -> str:
-    """The format of a file or folder, of which `columns` are asked for.
+def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None) -> str:
+    """Find the format of a file or folder, of which `columns` are asked for.
 
     Raises
     ------
@@ -186,10 +187,10 @@ def _told(path: Path, encoding: str, columns: Sequence[str | int] | None = None)
         return "tokens"
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
-    return ENDINGS.get(suffix) or _by_lines(path, encoding)
+    return ENDINGS.get(suffix) or _format_by_lines(path, encoding)
 
 
-def _by_lines(path: Path, encoding: str) -> str:
+def _format_by_lines(path: Path, encoding: str) -> str:
     """The format that the first lines of a file have."""
     lines = _first_lines(path, encoding)
     head = [re.fullmatch(r"\d+", line) is not None for line in lines[:3]]
@@ -209,7 +210,7 @@ def _by_lines(path: Path, encoding: str) -> str:
 def _first_lines(path: Path, encoding: str) -> list[str]:
     """Whole lines at the beginning of a file, spaces around them left out."""
     with readable(path) as file:
-        data = unpacked(path, file).read(HEAD)
+        data = unpack(path, file).read(HEAD)
     # the reader complains of what cannot be decoded
     lines = [
         line.strip() for line in data.decode(encoding, "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
@@ -218,7 +219,7 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
 
 
 def digest(path: str | Path) -> str:
-    """SHA-256 of a file, or of the names and contents of all files of a folder that are read as texts.
+    """SHA-256 of a file, or of the names and contents of all texts in a folder.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.corpora import bag_of_words
-from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of, vectorize
 from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
@@ -28,7 +28,7 @@ from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS, WORDS, layout
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, listed, quoted
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 
@@ -49,7 +49,7 @@ LONGEST_TERM = 3
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
-"""Names of the columns of a table, in lower case."""
+"""Names of columns for documents, words and counts, in lower case."""
 CHOOSE = (
     "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.columns=[TEXT] reads "
     "one column of texts; data.format says what else a file holds"
@@ -94,32 +94,32 @@ def read_tokens(
         The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
     """
     if suffix_of(path) == ".parquet":
-        table, told = read_parquet(path, MOST_COLUMNS), True
+        table, has_names = read_parquet(path, MOST_COLUMNS), True
     else:
-        table, told = _text(path, columns, header, encoding)
+        table, has_names = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
-    table.columns = [_trimmed(column) for column in table.columns]
+    table.columns = [_trim(column) for column in table.columns]
     if columns is None:
-        table.leave_out(table.unnamed(), "data.columns would read it", CHOOSE)
+        table.leave_out(table.unnamed_columns(), "data.columns would read it", CHOOSE)
     of, names = codes(table, document, "the name of a document")
     coded, distinct = codes(table, word, "a word", {""})
     if columns is None and sum(len(text.split()) > LONGEST_TERM for text in distinct) > len(distinct) / 2:
         key = table.names[word] if table.names else word + 1
         said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
         raise table.error(0, word, said)
-    if header == "auto" and not told and isinstance(table, Text) and _stand_alone(of, coded):
+    if header == "auto" and not has_names and isinstance(table, Text) and _stand_alone(of, coded):
         if table.counts_columns():
-            raise table.asks()
+            raise table.header_error()
         # any other first row with a count is none of names
         if count is None:
             raise DataError(
-                f"{path}: row 1: {quoted(names[0])} and {quoted(distinct[0])}, which stand nowhere else; expected "
+                f"{path}: row 1: {quote(names[0])} and {quote(distinct[0])}, which stand nowhere else; expected "
                 "names of columns or a token (data.header=true or false says which)"
             )
     many = np.ones(len(of), dtype=np.int64) if count is None else _counts(table, count)
     if vocabulary is not None:
-        coded, distinct = _looked_up(table, word, coded, distinct, vocabulary, encoding)
-    J = checked_N(path, N, len(names))
+        coded, distinct = _look_up(table, word, coded, distinct, vocabulary, encoding)
+    J = number_to_take(path, N, len(names))
     rows = np.flatnonzero(of < J)
     rows = rows[np.argsort(of[rows], kind="stable")]
     if vocabulary is None and len(names) > J:
@@ -145,8 +145,8 @@ def read_text_column(path: Path, column: str | int, header: str | bool, encoding
             text.take_header()
         text.parse([{}])
     texts = words_of(table, index(table, "data.columns", column), "a text").slice(0, N)
-    checked_N(path, N, table.rows)
-    counts, vocabulary = _counted(path, (text or "" for text in texts.to_pylist()))
+    number_to_take(path, N, table.rows)
+    counts, vocabulary = _count_words(path, (text or "" for text in texts.to_pylist()))
     return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
 
 
@@ -188,8 +188,8 @@ def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, e
     return table, named
 
 
-def _trimmed(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A column without the spaces around its cells."""
+def _trim(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Strip the spaces around the cells of a column."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     return pc.utf8_trim_whitespace(column) if text else column
 
@@ -225,14 +225,14 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
             raise DataError(f"data.columns={list(columns)}: {table.path}: expected each column once")
         return found[0], found[1], found[2] if len(found) == 3 else None
     names = [name.strip().lower() for name in table.names or []]
-    read = [j for j in range(table.width) if j not in table.unnamed()]
+    read = [j for j in range(table.width) if j not in table.unnamed_columns()]
     kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
     if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == len(read) - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
     if len(read) == 1:
         raise DataError(f"{table.path}: one column; data.columns=[{read[0] + 1}] reads it as texts, a document a row")
     if len(read) not in (2, 3) or (kinds[0] and kinds[1]):
-        named = f" ({listed(table.names)})" if table.names else ""
+        named = f" ({list_names(table.names)})" if table.names else ""
         raise DataError(
             f"{table.path}: {table.width} columns{named}; expected document and word, or document, word and count "
             f"({CHOOSE})"
@@ -249,10 +249,10 @@ def _counts(table: Table, j: int) -> NDArray[np.int64]:
     return values.astype(np.int64)
 
 
-def _looked_up(
+def _look_up(
     table: Table, j: int, coded: NDArray[np.int32], distinct: list[str], vocabulary: Path, encoding: str
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """The words of column `j` as those of a vocabulary."""
+    """Code the words of column `j` by a vocabulary."""
     words = read_vocabulary(vocabulary, None, encoding)
     number = {word: w for w, word in enumerate(words)}
     at = np.array([number.get(word, -1) for word in distinct], dtype=np.int32)
@@ -281,14 +281,14 @@ def read_uci(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     Without a vocabulary the words are their numbers, from 1.
     """
     counts = bag_of_words.parse(path)
-    words = _named(path, vocabulary, encoding, counts.shape[1], 1)
+    words = _words_or_numbers(path, vocabulary, encoding, counts.shape[1], 1)
     if len(words) != counts.shape[1]:
         raise DataError(f"{vocabulary}: {len(words)} lines; expected {counts.shape[1]}, the words of {path} (row 2)")
     return Read(Corpus(tokens_of(counts, path), len(words)), words)
 
 
-def _named(path: Path, vocabulary: Path | None, encoding: str, words: int, first: int) -> list[str]:
-    """The words of a vocabulary; their numbers where there is none."""
+def _words_or_numbers(path: Path, vocabulary: Path | None, encoding: str, words: int, first: int) -> list[str]:
+    """The words of a vocabulary file; without one their numbers."""
     if vocabulary is not None:
         return read_vocabulary(vocabulary, None, encoding)
     if words > MOST_WORDS:
@@ -317,10 +317,10 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
         raise DataError(f"{path}: the file is empty; expected at least one row")
     if not _LDAC.fullmatch(data):
         raise _misfit(path, data)
-    Limit.now().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
+    Limit.current().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
     pairs = _Pairs(path, data)
     V = int(pairs.words.max(initial=0)) + 1
-    words = _named(path, vocabulary, encoding, V, 0)
+    words = _words_or_numbers(path, vocabulary, encoding, V, 0)
     pairs.reject(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
     pairs.check()
     upto = starts_of(pairs.counts)
@@ -336,8 +336,8 @@ class _Pairs:
     ----------
     words, counts : numpy.ndarray
         int64 ``[pairs]``.
-    said : numpy.ndarray
-        int64 ``[documents]``, number of pairs that each line says it has.
+    declared : numpy.ndarray
+        int64 ``[documents]``, number of pairs that each line declares.
     starts : numpy.ndarray
         int64 ``[documents + 1]``, where the pairs of each document start.
     """
@@ -349,7 +349,7 @@ class _Pairs:
         self.starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
         self.starts = np.append(0, self.starts).astype(np.int64)
         heads = 2 * self.starts[:-1] + np.arange(len(self.starts) - 1)
-        self.said = found[heads]
+        self.declared = found[heads]
         rest = np.delete(found, heads)
         self.words, self.counts = rest[::2], rest[1::2]
 
@@ -365,9 +365,11 @@ class _Pairs:
         """Reject counts that are none, lines with another number of pairs than they say, words that stand twice."""
         self.reject((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
         many = np.diff(self.starts)
-        if (self.said != many).any():
-            row = int(np.argmax(self.said != many))
-            raise DataError(_place(self.path, row + 1, 1, str(self.said[row]), f"{many[row]}, the pairs of the row"))
+        if (self.declared != many).any():
+            row = int(np.argmax(self.declared != many))
+            raise DataError(
+                _place(self.path, row + 1, 1, str(self.declared[row]), f"{many[row]}, the pairs of the row")
+            )
         rows = np.repeat(np.arange(len(many)), many)
         order = np.lexsort((self.words, rows))
         again = np.zeros(len(order), dtype=bool)
@@ -376,7 +378,7 @@ class _Pairs:
 
 
 def _misfit(path: Path, data: bytes) -> DataError:
-    """What is wrong with the first field that does not fit LDA-C's format."""
+    """Describe the first field that does not fit LDA-C's format."""
     for row, line in enumerate(data.split(b"\n")[:-1], start=1):
         fields = line.decode("utf-8").split()
         if not fields:
@@ -389,7 +391,7 @@ def _misfit(path: Path, data: bytes) -> DataError:
 
 
 def _place(path: Path, row: int, field: int, found: str, expected: str) -> str:
-    return f"{path}: row {row}, field {field}: {quoted(found)}; expected {expected}"
+    return f"{path}: row {row}, field {field}: {quote(found)}; expected {expected}"
 
 
 # texts
@@ -419,13 +421,13 @@ def texts_in(folder: Path) -> list[Path]:
         total += found.st_size
     if not files:
         raise DataError(f"{folder}: the folder holds no file; expected one for each document")
-    Limit.now().check(folder, total)
+    Limit.current().check(folder, total)
     return sorted(files)
 
 
 def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
-    """What the files of a folder hold, up to the limit."""
-    limit, total = Limit.now(), 0
+    """Yield the text of each file in a folder, up to the limit."""
+    limit, total = Limit.current(), 0
     for file in files:
         data = read_text(file, encoding)
         total += len(data)
@@ -452,7 +454,7 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
     labels, categories = None, None
     if path.is_dir():
         files = texts_in(path)
-        files = files[: checked_N(path, N, len(files))]
+        files = files[: number_to_take(path, N, len(files))]
         parts = [file.relative_to(path).parts for file in files]
         names = ["/".join(part) for part in parts]
         if all(len(part) > 1 for part in parts):
@@ -468,27 +470,22 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
         check_rows(path, lines, LINE_BYTES, "rows")
         # decoded line by line; a line alone ends a document
         opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
-        texts = (line.removesuffix("\n") for line in islice(opened, checked_N(path, N, lines)))
-    counts, words = _counted(path, texts)
+        texts = (line.removesuffix("\n") for line in islice(opened, number_to_take(path, N, lines)))
+    counts, words = _count_words(path, texts)
     return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words)
 
 
-def _counted(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:
-    """Counts ``[documents, words]`` of texts, and the words."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    vectorizer = CountVectorizer(dtype=np.int32)
+def _count_words(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:
+    """Count the words of texts: counts ``[documents, words]``, and the words."""
     try:
-        counts = csr_array(vectorizer.fit_transform(texts))
+        return vectorize(texts)
     except DataError:
         raise
     except ValueError as error:
         raise DataError(f"{path}: no word; expected one at least, of two letters or digits or more") from error
-    counts.sort_indices()
-    return counts, [str(word) for word in vectorizer.get_feature_names_out()]
 
 
-def checked_N(path: Path, N: int | None, documents: int) -> int:
+def number_to_take(path: Path, N: int | None, documents: int) -> int:
     """How many documents to take; a `DataError` if there are fewer."""
     good = N is None or (isinstance(N, int) and not isinstance(N, bool) and 1 <= N <= documents)
     if not good:

@@ -59,7 +59,7 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     elif has_counts(data):
         counts, words, _ = counts_of(data)
     else:
-        counts, words = _counted(data)
+        counts, words = _count_words(data)
     if words is None:
         if counts.shape[1] != len(vocabulary):
             raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
@@ -81,8 +81,8 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     return NewDocuments(tokens_of(found), int(totals[left].sum()), [words[k] for k in commonest[:3]])
 
 
-def _counted(documents: Any) -> tuple[csr_array, list[str]]:
-    """Counts of the words of texts, or of sequences of words, also of none."""
+def _count_words(documents: Any) -> tuple[csr_array, list[str]]:
+    """Count the words of texts, or of sequences of words, which may be empty."""
     from sklearn.feature_extraction.text import CountVectorizer
 
     split = CountVectorizer().build_analyzer()

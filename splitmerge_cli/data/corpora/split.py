@@ -1,4 +1,4 @@
-"""What is held out of a corpus: whole documents, or words of every document."""
+"""Split of a corpus: whole documents are held out, or words of every document."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:
 
 
 def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0) -> Dataset:
-    """The same corpus with a share of it held out.
+    """Hold out a share of a corpus.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _by_word(name: str, corpus: Corpus, heldout: float, rng: np.random.Generator
 
 
 def _sample(tokens: Tokens, many: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """bool ``[n]``: a uniform sample of the tokens of each document, `many` (int64 ``[J]``) of them."""
+    """Sample `many` (int64 ``[J]``) tokens of each document uniformly: bool ``[n]``."""
     order = np.lexsort((rng.random(len(tokens.words)), tokens.documents()))
     place = np.arange(len(order)) - np.repeat(tokens.starts[:-1], tokens.lengths)
     sampled = np.empty(len(order), dtype=bool)

@@ -1,4 +1,4 @@
-"""Which words of a corpus are kept."""
+"""Choice of words in a corpus: stop words, rare and common ones are left out."""
 
 from dataclasses import replace
 
@@ -23,7 +23,7 @@ def require_words(stop_words: str | None, min_documents: int, max_share: float) 
 def keep_words(
     whole: Dataset, stop_words: str | None = None, min_documents: int = 0, max_share: float = 1.0
 ) -> Dataset:
-    """The same documents without some of their words.
+    """Leave out some words of the documents.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def keep_words(
         from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
         kept &= np.array([word.lower() not in ENGLISH_STOP_WORDS for word in vocabulary])
-    tokens = _without(corpus.tokens, kept)
+    tokens = _drop_words(corpus.tokens, kept)
     if not len(tokens.words):
         given = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
         expected = f"one at least of the {int((found > 0).sum())} words that the {corpus.tokens.J} documents have"
@@ -83,8 +83,8 @@ def _documents_with(corpus: Corpus) -> NDArray[np.int64]:
     return np.bincount(place[first] % corpus.V, minlength=corpus.V)
 
 
-def _without(tokens: Tokens, kept: NDArray[np.bool_]) -> Tokens:
-    """The tokens of the words that are kept (bool ``[V]``), these numbered anew."""
+def _drop_words(tokens: Tokens, kept: NDArray[np.bool_]) -> Tokens:
+    """Drop the tokens of all words but those `kept` (bool ``[V]``), and number these anew."""
     if kept.all():
         return tokens
     rest = tokens.take(kept[tokens.words])

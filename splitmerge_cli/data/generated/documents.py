@@ -23,7 +23,7 @@ from splitmerge_cli.data.generated.emm import token_names
 
 LENGTHS = ("poisson", "fixed")
 LARGEST_TABLE = 1 << 30
-"""Largest number of entries of the tables of topics and of mixtures, which are kept."""
+"""Most entries of the true topics, and of the true mixtures, which the data set holds."""
 
 
 def nested_topics(
@@ -76,7 +76,7 @@ def nested_topics(
     rng = np.random.default_rng(seed)
     mixtures = rng.dirichlet(np.full(words, concentration), size=N)
     options = {"length": length, "concentration": concentration, "seed": seed}
-    whole = _drawn("nested_topics", topics, mixtures, np.full(N, length), rng, options)
+    whole = _draw_corpus("nested_topics", topics, mixtures, np.full(N, length), rng, options)
     return split(whole, heldout, heldout_by, split_seed)
 
 
@@ -154,7 +154,7 @@ def synthetic_documents(
     mixtures = rng.dirichlet(np.maximum(alpha0 * weights, 1e-300), size=N)
     n = rng.poisson(length, size=N) if lengths == "poisson" else np.full(N, int(length))
     options = {"length": length, "lengths": lengths, "topics": topics, "eta": eta, "alpha0": alpha0, "gamma": gamma}
-    whole = _drawn("synthetic_documents", phi, mixtures, n, rng, options | {"seed": seed})
+    whole = _draw_corpus("synthetic_documents", phi, mixtures, n, rng, options | {"seed": seed})
     whole.meta["weights"] = weights
     return split(whole, heldout, heldout_by, split_seed)
 
@@ -166,7 +166,7 @@ def _sticks(rng: np.random.Generator, n: int, gamma: float) -> NDArray[np.float6
     return b * np.concatenate([[1], np.cumprod(1 - b[:-1])])
 
 
-def _drawn(
+def _draw_corpus(
     name: str,
     topics: NDArray[np.float64],
     mixtures: NDArray[np.float64],
@@ -174,7 +174,7 @@ def _drawn(
     rng: np.random.Generator,
     options: Mapping[str, object],
 ) -> Dataset:
-    """A corpus of topics ``[T, V]``, mixtures ``[J, T]`` and numbers of tokens ``[J]``, nothing held out."""
+    """Draw a corpus with topics ``[T, V]``, mixtures ``[J, T]`` and token counts ``[J]``, nothing held out."""
     J, T = mixtures.shape
     starts = np.concatenate([[0], np.cumsum(lengths)])
     many = rng.multinomial(lengths, mixtures)

@@ -1,6 +1,6 @@
 """Mentions of entities: data for the entity/mention model.
 
-Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = .001).
+Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = 0.001).
 """
 
 from itertools import count, islice, product
@@ -41,7 +41,7 @@ def generate(
     dictionaries : {"distinct", "dirichlet"}
         ``distinct``: entity e always says token e, and each has N / entities mentions (the first N mod entities one
         more). ``dirichlet``: each dictionary is a draw from a symmetric Dirichlet, entities are drawn uniformly; with
-        the paper's .001 two entities often share a token, so that 10 entities use about 6.5 distinct ones.
+        the paper's 0.001 two entities often share a token, so that 10 entities use about 6.5 distinct ones.
     concentration : float
         Parameter of that Dirichlet.
     seed : int

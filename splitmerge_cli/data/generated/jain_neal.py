@@ -1,6 +1,6 @@
 """Bernoulli mixtures in the manner of Jain & Neal (2004), as Wang & Russell 2015 and Herlau et al. 2014 use them.
 
-Each component holds an attribute with probability .95 or .05; with more than six attributes the last column of the
+Each component holds an attribute with probability 0.95 or 0.05; with more than six attributes the last column of the
 table is repeated, so that components differ in the first columns only and are hard to tell apart.
 
 Source: Herlau et al., section 3.1 and Table 1 (Examples 1 to 3); Wang & Russell 2015, section 5.2 (5 components,
@@ -32,7 +32,7 @@ def generate(N: int, components: int = 5, attributes: int = 15, example: int | N
         Number of observations.
     components : int
         Number of components, equally likely. Five use the published table; any other number draws each probability
-        of each component from {.05, .95}.
+        of each component from {0.05, 0.95}.
     attributes : int
         Number of attributes.
     example : {1, 2, 3} or None

@@ -3,9 +3,9 @@
 Source: van Rossum et al. 2018, section 3, and the authors' 100 published sets
 (`splitmerge_cli.data.published.noparama`). The paper: points uniform along a line of length 20, normal noise across it,
 a Dirichlet process mixture, slope and intercept from N(0, sigma0^2). The published sets follow another recipe, which
-their files confirm (Kolmogorov-Smirnov p of .2 to .4 for each part): a line is a point and a direction; the direction
+their files confirm (Kolmogorov-Smirnov p of 0.2 to 0.4 for each part): a line is a point and a direction; the direction
 is uniform; point and noise come from a normal-inverse-Wishart distribution, under which each coordinate of the point is
-Student t with 3 degrees of freedom and scale 1.83, and the variance across the line inverse gamma (1.5, .0005); the
+Student t with 3 degrees of freedom and scale 1.83, and the variance across the line inverse gamma (1.5, 0.0005); the
 points lie within 10 of that point.
 """
 
@@ -22,7 +22,7 @@ from splitmerge_cli.data.base import (
 )
 
 DEGREES = 3
-"""Degrees of freedom of the middles of the segments."""
+"""Degrees of freedom of Student's t, from which the middles of the segments are drawn."""
 
 
 def generate(
@@ -39,8 +39,8 @@ def generate(
     """Noisy points on a few line segments, in random order.
 
     With the defaults the sets look like the published ones (numbers of lines, slopes, distances from the origin, spans,
-    extent). Two things differ: the noise is the same for all lines (theirs varies, 5% to 95%: .010 to .051, median
-    .021), and a line's distance from the origin does not depend on it (theirs is the larger, the noisier the line).
+    extent). Two things differ: the noise is the same for all lines (theirs varies, 5% to 95%: 0.010 to 0.051, median
+    0.021), and a line's distance from the origin does not depend on it (theirs is the larger, the noisier the line).
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def generate(
         require_size("data.lines", lines, on_line)
         line = equal_sizes(rng, on_line, lines)
     K = int(line.max()) + 1
-    middle, along = _segments(rng, K, spread) if sigma0 is None else _drawn(rng, K, sigma0)
+    middle, along = _segments(rng, K, spread) if sigma0 is None else _prior_segments(rng, K, sigma0)
     across = np.column_stack([-along[:, 1], along[:, 0]])
     x = middle[line]
     x += along[line] * rng.uniform(-length / 2, length / 2, (on_line, 1))
@@ -120,15 +120,15 @@ def generate(
 
 
 def _segments(rng: np.random.Generator, K: int, spread: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Middles and unit directions of K segments as in the published sets."""
+    """Draw middles and unit directions of K segments as in the published sets."""
     require_number("data.spread", spread, 0, 1e25)
     middle = spread * rng.standard_normal((K, 2)) / np.sqrt(rng.chisquare(DEGREES, (K, 1)) / DEGREES)
     angle = rng.uniform(-np.pi / 2, np.pi / 2, K)
     return middle, np.column_stack([np.cos(angle), np.sin(angle)])
 
 
-def _drawn(rng: np.random.Generator, K: int, sigma0: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The same from the prior of the model."""
+def _prior_segments(rng: np.random.Generator, K: int, sigma0: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Draw middles and unit directions of K segments from the prior of the model."""
     require_number("data.sigma0", sigma0, 0, 1e25)
     intercept, slope = sigma0 * rng.standard_normal((2, K))
     along = np.column_stack([np.ones(K), slope])

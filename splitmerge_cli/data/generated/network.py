@@ -82,32 +82,34 @@ def generate(
         for key, value in (("p_in", p_in), ("p_out", p_out)):
             require_number(f"data.{key}", value, 0, 1)
         truth = equal_sizes(rng, N, blocks)
-        i, j = _planted(rng, truth, p_in, p_out)
+        i, j = _planted_edges(rng, truth, p_in, p_out)
         meta |= {"blocks": blocks, "p_in": p_in, "p_out": p_out, "seed": seed}
     elif structure == "random":
         require_number("data.p", p, 0, 1)
-        i, j = _within(rng, np.array([N]), p, "data.p")
+        i, j = _edges_within(rng, np.array([N]), p, "data.p")
         meta |= {"p": p, "seed": seed}
     else:
-        sides = _sides(N, dimensions) if sides is None else _checked(N, sides)
+        sides = _sides(N, dimensions) if sides is None else _check_sides(N, sides)
         i, j = _grid(sides)
         meta |= {"sides": list(sides)}
     return Dataset("network", "graph", adjacency(N, i, j), truth, meta=meta)
 
 
-def _planted(rng: np.random.Generator, truth: NDArray[np.int32], p_in: float, p_out: float) -> tuple[Nodes, Nodes]:
-    """Edges of planted blocks."""
+def _planted_edges(
+    rng: np.random.Generator, truth: NDArray[np.int32], p_in: float, p_out: float
+) -> tuple[Nodes, Nodes]:
+    """Draw the edges of planted blocks."""
     by_block = np.argsort(truth, kind="stable")
-    inner = _within(rng, np.bincount(truth), p_in, "data.p_in")
+    inner = _edges_within(rng, np.bincount(truth), p_in, "data.p_in")
     # pairs are independent: those of a random graph that lie across blocks
-    outer = _within(rng, np.array([len(truth)]), p_out, "data.p_out")
+    outer = _edges_within(rng, np.array([len(truth)]), p_out, "data.p_out")
     across = truth[outer[0]] != truth[outer[1]]
     i, j = (np.concatenate([by_block[a], b[across]]) for a, b in zip(inner, outer, strict=True))
     return i, j
 
 
-def _within(rng: np.random.Generator, groups: NDArray[np.int64], p: float, key: str) -> tuple[Nodes, Nodes]:
-    """Every pair of nodes of one group with probability `p`; groups of these sizes follow one another."""
+def _edges_within(rng: np.random.Generator, groups: NDArray[np.int64], p: float, key: str) -> tuple[Nodes, Nodes]:
+    """Draw every pair of nodes within a group with probability `p`; `groups`: their sizes, one after the other."""
     pairs = groups * (groups - 1) // 2
     end = np.cumsum(pairs)
     require(p * int(end[-1]) <= MOST_EDGES, key, p, f"a probability that makes {MOST_EDGES:g} edges at most")
@@ -143,7 +145,7 @@ def _pair(number: NDArray[np.int64]) -> tuple[Nodes, Nodes]:
     return larger, number - larger * (larger - 1) // 2
 
 
-def _checked(N: int, sides: Sequence[int]) -> list[int]:
+def _check_sides(N: int, sides: Sequence[int]) -> list[int]:
     listed = isinstance(sides, Sequence) and not isinstance(sides, str) and len(sides) > 0
     good = listed and all(type(side) is int and side >= 3 for side in sides)
     require(good, "data.sides", sides, "a list of whole numbers, at least 3 each, such as [10,10]")
@@ -152,7 +154,7 @@ def _checked(N: int, sides: Sequence[int]) -> list[int]:
 
 
 def _sides(N: int, dimensions: int) -> list[int]:
-    """Sides of a grid of N nodes whose largest is least."""
+    """Sides of a grid for N nodes, the largest as small as possible."""
     require_size("data.dimensions", dimensions, 20)
     divisors = [d for d in range(3, int(N**0.5) + 1) if N % d == 0]
     divisors = sorted({*divisors, *(N // d for d in divisors), N} - {0, 1, 2})

@@ -57,7 +57,7 @@ class Merged:
 def merge(
     N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
 ) -> Merged:
-    """Merge the rows of a list of edges into a simple graph.
+    """Merge listed edges into a simple graph.
 
     Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the diagonal
     are dropped.

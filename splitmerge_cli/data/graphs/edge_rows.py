@@ -14,7 +14,7 @@ from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.tables.columns import index, numbers, position, words
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
-from splitmerge_cli.data.tables.table import NUMBER, Table, listed, quoted
+from splitmerge_cli.data.tables.table import NUMBER, Table, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 ENDS = ("source", "target")
@@ -33,19 +33,19 @@ WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 
 @dataclass(frozen=True)
 class Columns:
-    """Which columns of a list of edges are read, as the user says it."""
+    """Columns of an edge list that the user asks for."""
 
     source: str | int | None
     target: str | int | None
     weights: str | int | None
 
     @property
-    def mentioned(self) -> list[str]:
+    def mentioned_columns(self) -> list[str]:
         """Columns that are named."""
         return [c for c in (self.source, self.target, self.weights) if isinstance(c, str) and c != "auto"]
 
     def ends(self, names: Sequence[str] | None, width: int) -> tuple[int, int]:
-        """Positions of the two ends as far as they can be told before the columns have names."""
+        """Positions of the two ends as far as they are known before the columns have names."""
         given = position(self.source, width), position(self.target, width)
         if given[0] is not None and given[1] is not None:
             return given[0], given[1]
@@ -58,7 +58,7 @@ class Columns:
         """Positions of the two ends and the weight."""
         if self.source is None or self.target is None:
             s, t = self.ends(table.names, table.width)
-            if (s, t) == (0, 1) and (unnamed := table.unnamed()):
+            if (s, t) == (0, 1) and (unnamed := table.unnamed_columns()):
                 s, t = _named_ends(table, unnamed)
         else:
             s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
@@ -110,12 +110,12 @@ class Rows:
         return len(self.codes)
 
     @classmethod
-    def none(cls, path: Path) -> "Rows":
+    def empty(cls, path: Path) -> "Rows":
         """No rows."""
         return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
 
     @classmethod
-    def of(cls, table: Table, columns: Columns, header: str | bool) -> "Rows":
+    def from_table(cls, table: Table, columns: Columns, header: str | bool) -> "Rows":
         """The rows of a table."""
         if table.width < 2:
             raise DataError(
@@ -127,11 +127,13 @@ class Rows:
             table.columns = [column.slice(1) for column in table.columns]
         s, t, w = columns.resolve(table)
         if not len(table.columns[s]):
-            return cls.none(table.path)
+            return cls.empty(table.path)
         check_names(table)
-        if others := [table.column(j) for j in range(table.width) if j not in (s, t, w, *table.unnamed())]:
+        if others := [table.column(j) for j in range(table.width) if j not in (s, t, w, *table.unnamed_columns())]:
             verb = "are" if len(others) > 1 else "is"
-            table.notes.append(f"{table.path}: {listed(others)} {verb} not read (data.weights names one of weights)")
+            table.notes.append(
+                f"{table.path}: {list_names(others)} {verb} not read (data.weights names one of weights)"
+            )
         ends = [names_of(table, j) for j in (s, t)]
         encoded = pc.dictionary_encode(pa.chunked_array([*ends[0].chunks, *ends[1].chunks])).combine_chunks()
         appeared = encoded.indices.to_numpy().astype(np.int64).reshape(2, -1).T.ravel()
@@ -152,7 +154,7 @@ class Rows:
         return rows
 
     def error(self, name: int, expected: str) -> DataError:
-        """What is said of the first cell that holds a name, where something else was `expected`."""
+        """Build the error for the first cell that holds a name, where something else was `expected`."""
         assert self.table is not None
         table, s, t = self.table
         row, is_target = divmod(int(self.first[name]), 2)
@@ -186,7 +188,7 @@ def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
 
 
 def are_whole(column: pa.ChunkedArray) -> bool:
-    """Whether all cells of a column of text are whole numbers."""
+    """Whether a column of text holds whole numbers alone."""
     return bool(pc.all(pc.match_substring_regex(column, rf"^{WHOLE.pattern}$")).as_py())
 
 
@@ -214,18 +216,18 @@ def _weights(table: Table, j: int) -> NDArray[np.float64]:
 def _has_header(table: Text, columns: Columns) -> bool:
     """Whether the first row names the columns."""
     head = [cell.strip() for cell in table.top[0]]
-    if any(column in head for column in columns.mentioned):
+    if any(column in head for column in columns.mentioned_columns):
         return True
     if len(table.top) == 1:
         return all(cell.lower() in HEADER_WORDS for cell in head[:2])
     if table.heads_index() or (not head[0] and sum(cell.lower() in HEADER_WORDS for cell in head) > 1):
         return True
     s, t = columns.ends(head, table.width)
-    if table.counts_columns() and not _seen(table, s, t, head):
-        raise table.asks()
+    if table.counts_columns() and not _is_end_repeated(table, s, t, head):
+        raise table.header_error()
     if head[s] == head[t] or WHOLE.fullmatch(head[s]) or WHOLE.fullmatch(head[t]):
         return False
-    below = _below(table, s, t)
+    below = _ends_below(table, s, t)
     if all(are_whole(column) for column in below):
         return True
     # a ragged row is complained of by who parses it
@@ -236,17 +238,17 @@ def _has_header(table: Text, columns: Columns) -> bool:
     # however often: a row that repeats them is an error
     if head[s].lower() in HEADER_WORDS and head[t].lower() in HEADER_WORDS:
         return True
-    if _seen(table, s, t, head) or "" in (head[s], head[t]):
+    if _is_end_repeated(table, s, t, head) or "" in (head[s], head[t]):
         return False
     # where names repeat, a pair that no other row has anything to do with names the columns
     if len(table.top) > 1 and _repeats(below):
         table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else: they are "
+            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
         )
         return True
     raise DataError(
-        f"{table.path}: row {table.row(0)}: {quoted(head[s])} and {quoted(head[t])} stand nowhere else; expected "
+        f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else; expected "
         "names of columns or of nodes (data.header=true or false says which)"
     )
 
@@ -257,11 +259,13 @@ def _repeats(ends: Sequence[pa.ChunkedArray]) -> bool:
     return len(pc.unique(both)) < len(both)
 
 
-def _below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
+def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
     """The ends of the rows below the first."""
     return [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
 
 
-def _seen(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
+def _is_end_repeated(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
     """Whether an end of the first row ends another one too."""
-    return any(pc.any(pc.equal(column, end)).as_py() for column in _below(table, s, t) for end in (head[s], head[t]))
+    return any(
+        pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in (head[s], head[t])
+    )

@@ -20,7 +20,7 @@ from splitmerge_cli.data.base import (
     MAGNITUDE,
     DataError,
     Dataset,
-    noted,
+    notes_entry,
     numbered_labels,
     require,
     require_number,
@@ -37,13 +37,13 @@ from splitmerge_cli.data.graphs.edge_rows import (
     are_whole,
     names_of,
 )
-from splitmerge_cli.data.opening import check_rows, content, existing
+from splitmerge_cli.data.opening import check_rows, content, require_file
 from splitmerge_cli.data.tables.columns import header_key, index, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
-from splitmerge_cli.data.tables.entities import refuse_entities
+from splitmerge_cli.data.tables.entities import reject_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quoted
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def edges(
         check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
     _check_base(base, nodes)
     check_kept(scale, N)
-    path = existing(path, f"a list of edges ({FORMATS})")
+    path = require_file(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
@@ -159,7 +159,9 @@ def edges(
             table: Table | None = read_parquet(path, MOST_COLUMNS)
         else:
             table = read_list(path, separator, comments, nodes is not None)
-        rows = Rows.of(table, Columns(source, target, weights), header) if table is not None else Rows.none(path)
+        rows = (
+            Rows.from_table(table, Columns(source, target, weights), header) if table is not None else Rows.empty(path)
+        )
         chosen = _chosen_nodes(rows, nodes, base, truth)
     merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
     if not len(merged.i) and not chosen.given:
@@ -171,13 +173,13 @@ def edges(
         )
     matrix = adjacency(len(chosen.names), merged.i, merged.j)
     notes = [*(rows.table[0].notes if rows.table else []), *chosen.notes, *_merging(rows, merged.counts, threshold)]
-    meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | noted(notes)
+    meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | notes_entry(notes)
     graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
     return keep(graph, scale, N)
 
 
 def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterator[str]:
-    """What is to be said of rows that a graph without directions and weights does not tell apart."""
+    """Yield notes on rows that a graph without directions and weights does not tell apart."""
     if counts["self_loops"]:
         yield f"{rows.path}: rows that tie a node to itself: {counts['self_loops']}; they are left out"
     if counts["repeated"] or counts["reversed"]:
@@ -207,7 +209,7 @@ class _Nodes:
     given : bool
         Whether the user says which nodes there are.
     notes : list of str
-        What is to be said of how they were read.
+        Notes on how they were read.
     """
 
     names: list[str]
@@ -217,7 +219,7 @@ class _Nodes:
     notes: list[str] = field(default_factory=list)
 
     def ends(self, rows: Rows) -> tuple[Nodes, Nodes]:
-        """Numbers of the nodes of both ends of the rows."""
+        """Numbers of the nodes at both ends, row by row."""
         numbered = self.number[rows.codes]
         return numbered[:, 0], numbered[:, 1]
 
@@ -233,7 +235,9 @@ def _check_base(base: int | None, nodes: str | int | None) -> None:
 def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: str | int | None) -> _Nodes:
     """The nodes of a list of edges, as the options say."""
     if isinstance(nodes, str):
-        return _listed_nodes(rows, existing(nodes, "a file that names the nodes (data.nodes), or their number"), truth)
+        return _listed_nodes(
+            rows, require_file(nodes, "a file that names the nodes (data.nodes), or their number"), truth
+        )
     require(truth is None, "data.truth", truth, "null, or data.nodes=FILE beside it, whose column it is")
     value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
     whole = len(value) == len(rows.names)
@@ -283,7 +287,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
         table.columns = [column.slice(1) for column in table.columns]
     if not table.columns or not len(table.columns[0]):
         raise DataError(f"{path}: no row of data; expected at least one node")
-    unnamed = [j for j in table.unnamed() if truth is None or j != index(table, "data.truth", truth)]
+    unnamed = [j for j in table.unnamed_columns() if truth is None or j != index(table, "data.truth", truth)]
     first = next(j for j in range(table.width) if j not in unnamed)
     table.leave_out(
         [j for j in unnamed if j < first],
@@ -306,7 +310,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
 
 
 def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool:
-    """Whether the first row of a list of nodes names its columns."""
+    """Whether the first row of a node list names the columns."""
     head = [cell.strip() for cell in table.top[0]]
     if (
         (isinstance(truth, str) and truth in head)
@@ -322,31 +326,31 @@ def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool
     if len(table.top) > 1 and are_whole(below):
         return True
     raise DataError(
-        f"{table.path}: row {table.row(0)}: {quoted(head[0])} ends no edge; expected names of columns "
+        f"{table.path}: row {table.row(0)}: {quote(head[0])} ends no edge; expected names of columns "
         "that begin with id, or a node that ends an edge (those without an edge may follow)"
     )
 
 
 def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str | int | None) -> tuple[Rows, _Nodes]:
     """The edges and nodes of a .graphml or .gml file."""
-    graph = _loaded(path, suffix)
+    graph = _load_graph(path, suffix)
     names = [str(node) for node in graph]
     if not names:
         raise DataError(f"{path}: no node; expected at least one")
     if len(set(names)) < len(names):
         twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise DataError(f"{path}: two nodes are called {quoted(twice)}; expected another name for each")
+        raise DataError(f"{path}: two nodes are called {quote(twice)}; expected another name for each")
     number = {node: k for k, node in enumerate(graph)}
     ties = list(graph.edges(data=True))
     ends = np.array([(number[a], number[b]) for a, b, _ in ties], dtype=np.int64).reshape(-1, 2)
-    key = "weight" if weights == "auto" and any("weight" in told for *_, told in ties) else weights
+    key = "weight" if weights == "auto" and any("weight" in given for *_, given in ties) else weights
     weight = None
     if key not in (None, "auto"):
         weight = np.array([_weight_of(path, k, tie, key) for k, tie in enumerate(ties, start=1)])
     labels, notes = None, []
     if truth is not None:
-        told = [told.get(truth) for _, told in graph.nodes(data=True)]
-        labels = numbered_labels([None if label in (None, "") else str(label) for label in told])
+        true = [given.get(truth) for _, given in graph.nodes(data=True)]
+        labels = numbered_labels([None if label in (None, "") else str(label) for label in true])
         if (missing := int((labels < 0).sum())) == len(labels):
             raise DataError(f"{path}: no node has the attribute '{truth}'; expected data.truth on one at least")
         if missing:
@@ -357,14 +361,14 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)
 
 
-def _loaded(path: Path, suffix: str) -> "networkx.Graph":
-    """What networkx reads of a file."""
+def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
+    """Load a graph file with networkx."""
     import networkx
 
     data = content(path, GRAPH_TIMES)
     try:
         if suffix == ".graphml":
-            refuse_entities(data)
+            reject_entities(data)
             return networkx.read_graphml(BytesIO(data))
         try:
             return networkx.read_gml(BytesIO(data))
@@ -379,12 +383,12 @@ def _loaded(path: Path, suffix: str) -> "networkx.Graph":
 
 def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:
     """The weight of an edge."""
-    a, b, told = tie
-    value = told.get(key)
+    a, b, given = tie
+    value = given.get(key)
     good = isinstance(value, int | float) and 0 <= value <= MAGNITUDE
     if not good or value is None:
-        found = "no such attribute" if value is None else quoted(str(value))
+        found = "no such attribute" if value is None else quote(str(value))
         raise DataError(
-            f"{path}: edge {number} ({quoted(str(a))}, {quoted(str(b))}), '{key}': {found}; expected {NOT_NEGATIVE}"
+            f"{path}: edge {number} ({quote(str(a))}, {quote(str(b))}), '{key}': {found}; expected {NOT_NEGATIVE}"
         )
     return float(value)

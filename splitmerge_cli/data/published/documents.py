@@ -92,7 +92,7 @@ def nips_abstracts(
     require_split(heldout, heldout_by, split_seed)
     documents = read_published("nips_abstracts", NIPS, "label", "name", N)
     if longest is not None:
-        documents = _no_longer(documents, longest)
+        documents = _drop_long(documents, longest)
     whole = _whole("nips_abstracts", documents, {"longest": longest})
     return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
 
@@ -177,8 +177,8 @@ def ohsumed23_documents(
     return split(keep_words(whole, None, min_documents, max_share), heldout, heldout_by, split_seed)
 
 
-def _no_longer(documents: Documents, longest: int) -> Documents:
-    """Those documents that have at most so many tokens."""
+def _drop_long(documents: Documents, longest: int) -> Documents:
+    """Drop the documents of more than `longest` tokens."""
     lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
     kept = np.flatnonzero(lengths <= longest)
     least = int(lengths.min())

@@ -61,7 +61,7 @@ def download(
         does not answer, answers with a page of HTML, with fewer bytes than it said or more than the file has; the file
         has another digest, or cannot be written.
     """
-    with _beside(path) as part:
+    with _partial_file(path) as part:
         digest = hashlib.sha256()
         with part.open("wb") as opened:
             for chunk in _chunks(address, path, report, size):
@@ -75,8 +75,8 @@ def download(
 
 
 @contextmanager
-def _beside(path: Path) -> Iterator[Path]:
-    """A place for a file in the making; it is removed at the end, and with it the new folders that stay empty."""
+def _partial_file(path: Path) -> Iterator[Path]:
+    """Yield a path for a file in the making; remove it at the end, and the new folders that stay empty."""
     made = [folder for folder in path.parents if not folder.exists()]
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -115,7 +115,7 @@ def _require_https(address: str, before: str = "") -> None:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """What opens addresses: it knows no other scheme than https, and verifies certificates."""
+    """An opener of addresses that knows no other scheme than https, and verifies certificates."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),

@@ -112,16 +112,16 @@ def hagmann998(scale: float = 1.0, N: int | None = None) -> Dataset:
 
 
 def _network(name: str, label: str | None, scale: float, N: int | None) -> Dataset:
-    """One of them; column `label` of the file of nodes holds the names."""
+    """Read a network; column `label` of the file of nodes holds the names."""
     check_kept(scale, N)
     path = sets.locate(name, EDGES)
     nodes = None if label is None else sets.locate(name, NODES)
     graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
     names = graph.names
     if nodes is not None:
-        told = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)
-        if label not in told:
-            raise DataError(f"{nodes}: columns {', '.join(told.columns)}; expected one named {label}")
-        names = told[label].tolist()
+        table = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)
+        if label not in table:
+            raise DataError(f"{nodes}: columns {', '.join(table.columns)}; expected one named {label}")
+        names = table[label].tolist()
     meta = {key: value for key, value in graph.meta.items() if key != "path"}
     return keep(replace(graph, name=name, names=names, meta=meta), scale, N)

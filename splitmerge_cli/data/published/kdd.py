@@ -11,7 +11,7 @@ clustering data sets that the paper names gives 2,000 as a number of clusters to
 import numpy as np
 import pyarrow as pa
 
-from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError, Dataset, noted, require
+from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.generated.kdd_like import FEATURES, ROWS
 from splitmerge_cli.data.opening import sha256_of
 from splitmerge_cli.data.published import sets
@@ -65,11 +65,11 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     for d, j in enumerate(features):
         x[:, d] = numbers(table, j, "the features")[:N]
     meta = {"rows": ROWS, "truth": "no labels are public"}
-    notes = sets.unverified("kddcup04bio", sha256_of)
-    return Dataset("kddcup04bio", "points", x, meta=meta | noted(notes))
+    notes = sets.verification_notes("kddcup04bio", sha256_of)
+    return Dataset("kddcup04bio", "points", x, meta=meta | notes_entry(notes))
 
 
 def _misfit(cell: str) -> str | None:
-    """What is expected in place of a cell of text; None if the cell is well."""
+    """Expected content in place of a cell of text; None if the cell is well."""
     good = NUMBER.fullmatch(cell) and abs(float(cell)) <= MAGNITUDE
     return None if good else FINITE

@@ -6,7 +6,7 @@ Shrivastava 2018 count NMI and accuracy are not public.
 
 from dataclasses import replace
 
-from splitmerge_cli.data.base import Dataset, noted, require_size
+from splitmerge_cli.data.base import Dataset, notes_entry, require_size
 from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora.counts import Documents, points, read_vocabulary
 from splitmerge_cli.data.published import sets
@@ -69,5 +69,5 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
         cannot be written.
     """
     made = points("pubmed", read_pubmed(documents), weights, min_documents)
-    notes = sets.unverified("pubmed", bag_of_words.digest)
-    return replace(made, meta=made.meta | noted(notes))
+    notes = sets.verification_notes("pubmed", bag_of_words.digest)
+    return replace(made, meta=made.meta | notes_entry(notes))

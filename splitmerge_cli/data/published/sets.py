@@ -3,7 +3,7 @@
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
 A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
 in the identity of a run too. Where no source states it, that of the first download is recorded beside the file, and
-holds from then on; the file is unverified, which is said wherever it is fetched, listed or read.
+holds from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read.
 """
 
 import os
@@ -298,16 +298,16 @@ def present(name: str) -> bool:
     return all((place(name) / file.name).is_file() for file in SETS[name].files)
 
 
-def listed(name: str) -> str:
-    """Where a set is, for a list: its folder, with a word where a file in it is unverified, or that it is absent."""
+def describe_place(name: str) -> str:
+    """The folder of a set, for a list, marked where a file in it is unverified; or "absent"."""
     if not present(name):
         return "absent"
     known = all(file.sha256 is not None for file in SETS[name].files)
     return f"{place(name)}{'' if known else ' (unverified)'}"
 
 
-def unverified(name: str, digest: Callable[[Path], str] | None = None) -> list[str]:
-    """Notes on the files of a set that are here and whose SHA-256 no source states, one each.
+def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -> list[str]:
+    """Notes on the present files of a set whose SHA-256 no source states, one each.
 
     Parameters
     ----------
@@ -325,7 +325,7 @@ def unverified(name: str, digest: Callable[[Path], str] | None = None) -> list[s
     for file in SETS[name].files:
         path = place(name) / file.name
         if file.sha256 is None and path.is_file():
-            recorded = _recorded(place(name) / SUMS).get(file.name)
+            recorded = _read_digests(place(name) / SUMS).get(file.name)
             if recorded is not None:
                 seen = f"{recorded} was recorded when it was fetched"
             else:
@@ -335,7 +335,7 @@ def unverified(name: str, digest: Callable[[Path], str] | None = None) -> list[s
 
 
 def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> Path:
-    """Path of a file of a published set, checked against its SHA-256 where that is known.
+    """Path of a published file, checked against its SHA-256 where that is known.
 
     Parameters
     ----------
@@ -368,11 +368,13 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
     if file.sha256 is not None:
         return file.sha256, "that of the published file"
     sums = place(name) / SUMS
-    return _recorded(sums).get(file.name), f"which {sums} says was fetched first (without that line any is accepted)"
+    return _read_digests(sums).get(
+        file.name
+    ), f"which {sums} says was fetched first (without that line any is accepted)"
 
 
-def _recorded(sums: Path) -> dict[str, str]:
-    """Digests by name of file; none where nothing was recorded."""
+def _read_digests(sums: Path) -> dict[str, str]:
+    """Read the recorded digests by name of file; empty where nothing was recorded."""
     try:
         text = content(sums).decode("utf-8") if sums.exists() else ""
     except UnicodeDecodeError as error:
@@ -389,7 +391,7 @@ def _record(sums: Path, path: Path, digest: str) -> None:
     """Add the digest of a file that was fetched; without it the file does not stay."""
     part = sums.with_name(f".{SUMS}.{os.getpid()}")
     try:
-        digests = _recorded(sums) | {path.name: digest}
+        digests = _read_digests(sums) | {path.name: digest}
         part.write_text("".join(f"{known}  {name}\n" for name, known in digests.items()), encoding="utf-8")
         part.replace(sums)
     except OSError as error:
@@ -423,7 +425,7 @@ def fetch(name: str, report: "Report | None" = None) -> Path:
     """Download what is missing of a set, and check what is here.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
-    Where it is not known, that of the file is recorded beside it, and `unverified` says so.
+    Where it is not known, that of the file is recorded beside it, and `verification_notes` reports it.
 
     Parameters
     ----------

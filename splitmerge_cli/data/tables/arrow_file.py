@@ -1,4 +1,4 @@
-"""What a file in Arrow's format promises to hold once it is unpacked, read before any of it is.
+"""The unpacked size that a file in Arrow's format promises, read before any of it is unpacked.
 
 A packed buffer begins with the number of its bytes unpacked, which is allocated at once. These numbers are added up
 from the messages of the file, which are FlatBuffers, without unpacking anything.
@@ -33,17 +33,17 @@ def check_promises(path: Path, data: bytes) -> None:
     pyarrow.ArrowInvalid
         A message is damaged.
     """
-    limit, total = Limit.now(), 0
+    limit, total = Limit.current(), 0
     try:
         for message in pa.ipc.MessageReader.open_stream(messages_of(data)):
-            total += _unpacked(bytes(message.metadata), message.body)
+            total += _unpacked_size(bytes(message.metadata), message.body)
             limit.check(path, total, " unpacked")
     except (struct.error, IndexError) as error:
         raise pa.ArrowInvalid("a damaged message") from error
 
 
-def _unpacked(message: bytes, body: pa.Buffer | None) -> int:
-    """Bytes of the buffers of a message when they are unpacked."""
+def _unpacked_size(message: bytes, body: pa.Buffer | None) -> int:
+    """Bytes of a message's buffers once they are unpacked."""
     table = struct.unpack_from("<I", message, 0)[0]
     kind = _field(message, table, 1)
     if kind is None or body is None or message[kind] not in (_DICTIONARY, _BATCH):

@@ -1,4 +1,4 @@
-"""The cells of a column of a mixed table: which are missing, which are numbers, which values there are."""
+"""The cells of a column in a mixed table: which are missing, which are numbers, which values there are."""
 
 import re
 from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Cells:
         return found & ~self.missing
 
     def unit(self) -> str | None:
-        """What follows the number in every cell, as the unit of a quantity; None if that is not so."""
+        """The unit that follows the number in every cell; None where cells have none, or another one."""
         there = self.matches(_NUMBER_OF_UNIT + r"\pL[\pL/²³]{0,5}$")
         if self.text is None or not self.present or int(there.sum()) < self.present:
             return None

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
 from splitmerge_cli.data.opening import Limit
-from splitmerge_cli.data.tables.missing import without
-from splitmerge_cli.data.tables.table import MISSING, Table, listed
+from splitmerge_cli.data.tables.missing import mark_missing
+from splitmerge_cli.data.tables.table import MISSING, Table, list_names
 
 
 def header_key(key: str, header: str | bool) -> str | bool:
@@ -24,7 +24,7 @@ def index(table: Table, key: str, column: str | int) -> int:
     """Position of a column, from its name or its number (1 the first, -1 the last); `key` asks for it."""
     width = table.width
     numbers = f"a number from 1 to {width} (-1: the last)"
-    named = table.named(str(column))
+    named = table.positions_of(str(column))
     if len(named) > 1:
         raise DataError(f"{key}={column}: {table.path} has {len(named)} columns of that name; expected {numbers}")
     j = position(column, width)
@@ -37,7 +37,7 @@ def index(table: Table, key: str, column: str | int) -> int:
             )
         return k
     if j is None:
-        known = f"one of {listed(table.names)}, or " if table.names else ""
+        known = f"one of {list_names(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
 
@@ -97,21 +97,21 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
 def codes(
     table: Table, j: int, expected: str, missing: Collection[str] = MISSING
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Codes of the cells of column `j`, by first appearance, and what they stand for.
+    """Code the cells of column `j` by first appearance; also the word of each code.
 
     Raises
     ------
     DataError
         As for `words`; a cell is one of the `missing`, by default empty or NaN.
     """
-    coded, distinct = _encoded(words(table, j, expected))
+    coded, distinct = _encode(words(table, j, expected))
     for code, word in enumerate(distinct):
         if word.strip().lower() in missing:
             raise table.error(int(np.argmax(coded == code)), j, expected)
     return coded, distinct
 
 
-def _encoded(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
+def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     encoded = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
     distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
     return encoded.indices.to_numpy().astype(np.int32), distinct
@@ -126,7 +126,7 @@ def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) ->
     DataError
         As for `words`; no cell holds a label.
     """
-    coded, distinct = _encoded(words(table, j, "a true label", gaps=True))
+    coded, distinct = _encode(words(table, j, "a true label", gaps=True))
     unknown = np.array([word.strip().lower() in MISSING or word.strip() in map(str, also) for word in distinct])
     labels = np.where(unknown, -1, np.cumsum(~unknown) - 1).astype(np.int32)[coded]
     if (missing := int((labels < 0).sum())) == len(labels):
@@ -179,11 +179,11 @@ def matrix_of(
     """
     x = table.block(columns)
     if x is None:
-        Limit.now().check(table.path, 8 * table.rows * len(columns), " as numbers")
+        Limit.current().check(table.path, 8 * table.rows * len(columns), " as numbers")
         x = np.empty((table.rows, len(columns)))
         for d, j in enumerate(columns):
             x[:, d] = _as_numbers(table, j, hint)
-    x = without(x, also)
+    x = mark_missing(x, also)
     if (place := place_not_finite(x, missing=True)) is not None:
         i, d = place
         raise table.error(i, columns[d], FINITE)

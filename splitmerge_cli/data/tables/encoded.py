@@ -9,18 +9,18 @@ from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, content
 
 
 def suffix_of(path: Path) -> str:
-    """Ending of a file's name in lower case, that of what is packed for a .gz; empty if there is none.
+    """Ending of a file's name in lower case, before .gz if it has that too; empty for a name without one.
 
     Of standard input the ending that goes with its first bytes, empty for text.
     """
-    if standard_input.stands_for_it(path):
-        return standard_input.suffix(standard_input.held(Limit.now()))
+    if standard_input.is_standard_input(path):
+        return standard_input.suffix(standard_input.read(Limit.current()))
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
 
 
 def require_encoding(encoding: str) -> None:
-    """Raise a `DataError` unless this is the name of an encoding of text (data.encoding)."""
+    """Raise a `DataError` unless `encoding` names a text encoding (data.encoding)."""
     good = isinstance(encoding, str)
     try:
         # nothing would be decoded by any name; not all that decode put another character for a fault
@@ -54,7 +54,7 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
             _check_utf8(data)
         else:
             data = data.decode(encoding).encode("utf-8")
-            Limit.now().check(path, len(data), " in UTF-8")
+            Limit.current().check(path, len(data), " in UTF-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"

@@ -5,7 +5,7 @@ from xml.parsers import expat
 from splitmerge_cli.data.opening import CHUNK
 
 
-def refuse_entities(data: bytes) -> None:
+def reject_entities(data: bytes) -> None:
     """Raise a ValueError unless XML begins without a document type, whose entities may stand for any amount of text."""
 
     def reject(name: str, *_: object) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from splitmerge_cli.data.base import DataError, Dataset, require
-from splitmerge_cli.data.opening import existing
+from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
 from splitmerge_cli.data.tables.columns import header_key
@@ -17,7 +17,7 @@ from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.text_tables import Written, parsed, read_written
+from splitmerge_cli.data.tables.text_tables import Written, parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.kinds import get_kind, kinds
 
@@ -47,7 +47,7 @@ def csv(
     path : str or Path
         A text file (.csv, .tsv, .txt, .data, .dat or without an ending, optionally .gz), .parquet, .feather, .xlsx or
         .npy; ``points`` also a sparse matrix in .npz, as ``scipy.sparse.save_npz`` writes it. ``-``: standard input,
-        which is read once and held in memory; text, .parquet, .feather and .xlsx are told apart by their first bytes.
+        which is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart.
     kind : {"tokens", "binary", "points", "mixed"}
         ``tokens``: one column of tokens, any strings or integers. ``binary``: columns of 0 and 1, or of true and false,
         or yes and no. ``points``: columns of numbers. ``mixed``: columns of several types;
@@ -84,8 +84,8 @@ def csv(
         Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that
         is the type of an .npy file; sparse if they are in .npz, entries of the same place added up. A large .npy file
         of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is. The
-        notes say what was left out, which first line was taken for names without being asked for, which separator was
-        told by the rows, and what the columns of ``mixed`` are read as.
+        notes say what was left out, which first line was taken for names without being asked for, which separator the
+        rows showed, and what the columns of ``mixed`` are read as.
 
     Raises
     ------
@@ -109,10 +109,10 @@ def csv(
         require(given in ("auto", *known), f"data.{key}", given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
-    wanted = Wanted(of_kind, truth, listed, as_list("data.drop", drop) or [], types, missing_cells.asked(missing))
+    wanted = Wanted(of_kind, truth, listed, as_list("data.drop", drop) or [], types, missing_cells.read_option(missing))
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null beside data.columns, which names all that are read")
-    path = existing(path, f"a table ({FORMATS})")
+    path = require_file(path, f"a table ({FORMATS})")
     suffix = suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
         raise DataError(
@@ -126,7 +126,7 @@ def csv(
     elif as_text:
         table = read_written(path, wanted, header, Written(suffix, separator, decimal, encoding))
     elif suffix == ".xlsx":
-        table = parsed(read_sheet(path, sheet), wanted, header)
+        table = parse_table(read_sheet(path, sheet), wanted, header)
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":

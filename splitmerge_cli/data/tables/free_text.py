@@ -1,4 +1,4 @@
-"""Lists in text files as they come: separators are told by the first row, comments stand at the top."""
+"""Lists in text files as they come: the first row shows the separator, comments stand at the top."""
 
 import csv as csv_module
 import re
@@ -11,7 +11,7 @@ from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER
 from splitmerge_cli.data.tables.text import Text
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
-"""What ends a cell; runs of spaces are read as tabs."""
+"""Ends of cells by their names; runs of spaces are read as tabs."""
 
 
 def is_numeric(cell: str | None) -> bool:
@@ -84,7 +84,7 @@ def _check_banner(path: Path, comment: bytes) -> None:
 
 
 def _separator(data: bytes) -> str:
-    """What separates the cells of the first row."""
+    """Name of the separator in the first row."""
     end = data.find(b"\n")
     line = re.sub(r'"[^"]*"', "", data[: None if end < 0 else end].decode("utf-8"))
     if "\t" in line and not all(map(is_numeric, line.split())):

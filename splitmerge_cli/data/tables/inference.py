@@ -1,4 +1,4 @@
-"""What a column of a mixed table is read as: binary, categorical, count, real, or nothing.
+"""Types of columns in a mixed table, by their cells: binary, categorical, count, real, or none.
 
 The rules, in this order; values that are missing do not count:
 
@@ -31,19 +31,19 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, Cells
-from splitmerge_cli.data.tables.table import Table, quoted
+from splitmerge_cli.data.tables.table import Table, quote
 
 SOME = 10
 """Different values that are categories wherever they are not all different."""
 SOME_FROM_0 = 5
-"""The same of whole numbers that begin with 0: more are counts."""
+"""As `SOME`, for whole numbers that begin with 0: more are counts."""
 MOST = 100
 """Most words of a column that is read as categories without being asked to."""
 LARGEST_CODE = 20
 """Largest whole number that is taken for the code of a category."""
 TYPICAL_COUNT = 10
 LARGEST_COUNT = 1000
-"""What half of the counts are at most, and what all of them are."""
+"""Upper limits of the median count, and of the largest."""
 LONG = 60
 """Mean number of characters from which on text is free."""
 NAMED_AS_ID = re.compile(
@@ -60,7 +60,7 @@ NAMED_AS_CLASS = re.compile(
 
 @dataclass(frozen=True)
 class Reading:
-    """What became of a column.
+    """A column as it is read, or why it is not read.
 
     Attributes
     ----------
@@ -86,8 +86,8 @@ class Reading:
     ways: tuple[str, ...] = ()
 
 
-def inferred(cells: Cells, key: str, chosen: bool = False) -> Reading:
-    """A column as the rules say.
+def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
+    """Read a column by the rules.
 
     Parameters
     ----------
@@ -106,17 +106,17 @@ def inferred(cells: Cells, key: str, chosen: bool = False) -> Reading:
         return _of_numbers(cells, key, name, chosen)
     codes, words, _ = cells.values()
     if len(words) == 1:
-        return Reading(why=f"every value is {quoted(words[0])}")
+        return Reading(why=f"every value is {quote(words[0])}")
     return _as_levels(codes, words) if cells.category else _of_words(cells, key, codes, words)
 
 
 def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
-    """A column of numbers alone; parameters as of `inferred`, and the name of the column."""
+    """A column of numbers alone; parameters as of `infer`, and the name of the column."""
     assert cells.numbers is not None
     present = cells.numbers[~cells.missing]
     low, high = present.min(), present.max()
     if low == high:
-        return Reading(why=f"every value is {quoted(f'{low:g}')}")
+        return Reading(why=f"every value is {quote(f'{low:g}')}")
     if not (present == np.floor(present)).all():
         return _as_numbers(cells, "real")
     different, counts = np.unique(present, return_counts=True)
@@ -139,8 +139,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     return _as_numbers(cells, "real")
 
 
-def as_asked(cells: Cells, type: str) -> Reading:
-    """A column as one of the types that data.types may name."""
+def read_as_type(cells: Cells, type: str) -> Reading:
+    """Read a column as one of the types that data.types may name."""
     if cells.other is not None:
         return _foreign(cells)
     if type in ("count", "real"):
@@ -190,7 +190,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     as_categories = f"data.types={{{key}:categorical}} reads it as categories"
     if 2 * (dates := cells.matches(DATE)).sum() >= present:
         i = cells.first(dates)
-        return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.found(i, j)}: no model reads dates")
+        return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, j)}: no model reads dates")
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
@@ -238,10 +238,10 @@ def _place(cells: Cells, i: int) -> str:
 def _too_many(cells: Cells, what: str, ways: tuple[str, ...]) -> Reading:
     i = cells.first(~cells.missing)
     table = cells.table
-    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.found(i, cells.j)}: {what}", ways=ways)
+    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, cells.j)}: {what}", ways=ways)
 
 
 def _foreign(cells: Cells) -> Reading:
     i, table = cells.first(~cells.missing), cells.table
     what = "no model reads dates" if cells.other == "date" else f"the column holds {cells.other}"
-    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.found(i, cells.j)}: {what}")
+    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, cells.j)}: {what}")

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
-from splitmerge_cli.data.tables.missing import without
+from splitmerge_cli.data.tables.missing import mark_missing
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.table import Table
 
@@ -74,7 +74,7 @@ class Matrix(Table):
             if isinstance(x, csr_array):
                 x.sort_indices()
         dense = not isinstance(x, csr_array)
-        x = without(x, also) if dense else x
+        x = mark_missing(x, also) if dense else x
         if (bad := place_not_finite(x, missing=dense)) is not None:
             i, d = bad
             raise self.error(i, columns[d], "a number" if np.isnan(x[bad]) else FINITE, f"'{x[bad]:g}'")

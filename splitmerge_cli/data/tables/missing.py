@@ -1,4 +1,4 @@
-"""What stands in a cell where a value is missing."""
+"""Missing cells: which cells stand for them, NaN in their place, a note of them."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import require
-from splitmerge_cli.data.tables.table import WRITTEN, Table, listed
+from splitmerge_cli.data.tables.table import WRITTEN, Table, list_names
 
 
-def asked(missing: object) -> list[str | int | float]:
-    """The option data.missing as a list; one value may stand without its brackets."""
+def read_option(missing: object) -> list[str | int | float]:
+    """Read the option data.missing as a list; one value may stand without its brackets."""
     if missing is None:
         return []
     listed = [missing] if isinstance(missing, str | int | float) else missing
@@ -40,8 +40,8 @@ def in_numbers(values: NDArray[np.floating], also: Sequence[str | int | float] =
     return found
 
 
-def without(x: NDArray[Any], also: Sequence[str | int | float]) -> NDArray[Any]:
-    """Numbers with NaN in the place of those of `also`; the array itself where there are none."""
+def mark_missing(x: NDArray[Any], also: Sequence[str | int | float]) -> NDArray[Any]:
+    """Put NaN in place of the numbers of `also`; an array without any of them is returned as it is."""
     found = in_numbers(x, also) & ~np.isnan(x) if also else np.zeros(0, dtype=bool)
     return np.where(found, np.nan, x) if found.any() else x
 
@@ -56,4 +56,4 @@ def note(table: Table, read: Sequence[int], values: NDArray[np.floating]) -> Non
     counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in at]
     nothing = int(absent.all(axis=1).sum())
     empty = f"; rows without any value: {nothing}" if nothing else ""
-    table.notes.append(f"{table.path}: missing cells: {listed(counted)}{empty}")
+    table.notes.append(f"{table.path}: missing cells: {list_names(counted)}{empty}")

@@ -1,4 +1,4 @@
-"""Tables of columns of several types, with cells that may be missing: what each column is read as, and what is said."""
+"""Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, noted, require
+from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import index, true_labels
-from splitmerge_cli.data.tables.inference import Reading, as_asked, as_documents, inferred
+from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.notes import note_classes
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, listed, quoted, typed
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
 
 SKIP = "skip"
@@ -24,11 +24,11 @@ SHOWN = 6
 
 
 READ_AS = "columns are read as "
-"""What the note begins with that says how."""
+"""Beginning of the note that lists the types of the columns."""
 
 
 class NoMixedTable(DataError):
-    """A matrix of numbers that is no table of columns of several types: sparse, or of too many columns."""
+    """A matrix of numbers that cannot be read as a mixed table: it is sparse, or has too many columns."""
 
 
 class RejectedColumns(DataError):
@@ -47,8 +47,8 @@ class RejectedColumns(DataError):
         self.problem, self.drop = problem, drop
 
 
-def asked_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
-    """The option data.types by the positions of the columns."""
+def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
+    """Read the option data.types, by the positions of the columns."""
     known = (*COLUMN_TYPES, *ALIASES, SKIP)
     if types is None:
         return {}
@@ -72,19 +72,19 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     """
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
-    types = asked_types(table, wanted.types)
+    types = read_types(table, wanted.types)
     rows = table.rows
     table.take(N)
     labels, kept = wanted.resolve(table)
     kept = [j for j in kept if types.get(j) != SKIP]
-    Limit.now().check(table.path, 8 * table.rows * len(kept), " as numbers")
+    Limit.current().check(table.path, 8 * table.rows * len(kept), " as numbers")
     readings: dict[int, Reading] = {}
     names = table.names_of_items()
     for j in kept:
         cells = cells_of(table, j, wanted.missing)
-        key = typed(table, j)
+        key = column_key(table, j)
         chosen = wanted.columns is not None
-        readings[j] = as_asked(cells, types[j]) if j in types else inferred(cells, key, chosen)
+        readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = Reading(why="every value differs: they are the names of the items", names=True)
@@ -94,7 +94,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     if not read:
         said = "; ".join(note.partition(": ")[2] for note in table.notes)
         texts = [j for j in kept if _is_text(table, j)]
-        ways = "".join(f", or of texts: {as_documents(table, typed(table, j))}" for j in texts[:1])
+        ways = "".join(f", or of texts: {as_documents(table, column_key(table, j))}" for j in texts[:1])
         raise DataError(
             f"{table.path}: no column is left for the data{f' ({said})' if said else ''}; expected one{ways}"
         )
@@ -111,12 +111,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         columns=[table.names[j] for j in read] if table.names else None,
         types=tuple(type for type in found if type is not None),
         names=names,
-        meta={"path": str(table.path), "rows": rows, "typed": [typed(table, j) for j in read]} | noted(table.notes),
+        meta={"path": str(table.path), "rows": rows, "typed": [column_key(table, j) for j in read]}
+        | notes_entry(table.notes),
     )
 
 
 def _is_text(table: Table, j: int) -> bool:
-    """Whether half of the cells of column `j` have several words."""
+    """Whether most cells in column `j` have several words."""
     cells = [str(cell) for cell in table.cells(j).to_pylist()]
     return 2 * sum(len(cell.split()) > 1 for cell in cells) > len(cells)
 
@@ -128,14 +129,14 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         return
     first = readings[bad[0]]
     if wanted.columns is not None:
-        others = [typed(table, j) for j in readings if j not in bad]
+        others = [column_key(table, j) for j in readings if j not in bad]
         leaves_out = f"data.columns=[{','.join(others)}] reads the others" if others else ""
     else:
-        dropped = [*map(str, wanted.drop), *(typed(table, j) for j in bad)]
+        dropped = [*map(str, wanted.drop), *(column_key(table, j) for j in bad)]
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
         leaves_out = f"data.drop=[{','.join(dropped)}] leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    drop = [] if wanted.columns is not None else [*wanted.drop, *(typed(table, j) for j in bad)]
+    drop = [] if wanted.columns is not None else [*wanted.drop, *(column_key(table, j) for j in bad)]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
 
 
@@ -147,14 +148,14 @@ def _note_left_out(table: Table, readings: Mapping[int, Reading]) -> None:
             reasons[reading.why].append(j)
     for why, columns in reasons.items():
         several = len(columns) > 1
-        shown = listed([table.column(j) for j in columns])
+        shown = list_names([table.column(j) for j in columns])
         reads = "" if "no value" in why or "is '" in why else _would_read(table, columns)
         table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{reads}")
 
 
 def _would_read(table: Table, columns: Sequence[int]) -> str:
     what = "the first" if len(columns) > 1 else "it"
-    return f" (data.types={{{typed(table, columns[0])}:categorical}} would read {what})"
+    return f" (data.types={{{column_key(table, columns[0])}:categorical}} would read {what})"
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:
@@ -164,8 +165,8 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         type = readings[j].type
         assert type is not None
         name = table.names[j] if table.names else f"column {j + 1}"
-        by_type[type.type].append(name + _SAID[type.type](values[:, d], type.levels))
-    shown = "; ".join(f"{type}: {listed(columns)}" for type, columns in by_type.items() if columns)
+        by_type[type.type].append(name + _DETAILS[type.type](values[:, d], type.levels))
+    shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     missing.note(table, read, values)
 
@@ -173,7 +174,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
 def _levels(values: Any, levels: tuple[str, ...]) -> str:
     counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=len(levels))
     most = sorted(range(len(levels)), key=lambda k: -counts[k])[:SHOWN] if len(levels) > SHOWN else range(len(levels))
-    shown = [f"{' '.join(quoted(levels[k])[1:-1].split())} {counts[k]}" for k in most]
+    shown = [f"{' '.join(quote(levels[k])[1:-1].split())} {counts[k]}" for k in most]
     more = f"{len(levels)} levels: " if len(levels) > SHOWN else ""
     return f" ({more}{', '.join(shown)}{', ...' if more else ''})"
 
@@ -182,7 +183,7 @@ def _range(values: Any, levels: tuple[str, ...]) -> str:
     return f" ({np.nanmin(values):g} to {np.nanmax(values):g})" if not np.isnan(values).all() else ""
 
 
-_SAID: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
+_DETAILS: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
     "binary": _levels,
     "categorical": _levels,
     "count": _range,

@@ -1,4 +1,4 @@
-"""What the cells of a table say of how it came about: rows of names, columns that tell the items apart."""
+"""Notes on how a table came about, by its cells: rows of names, columns that tell the items apart."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,12 +11,12 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.inference import NAMED_AS_CLASS, NAMED_AS_ID
-from splitmerge_cli.data.tables.table import Table, listed, quoted, typed
+from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 
 FEW = 3
-"""Rows below which it is not said that a column counts them: that may well be chance."""
+"""Rows below which no note says that a column counts them: that may well be chance."""
 SOME = 10
-"""The same of a column that counts from a number other than 0 and 1, or whose values all differ."""
+"""As `FEW`, for a column that counts from a number other than 0 and 1, or whose values all differ."""
 
 
 def check_names(table: Table) -> None:
@@ -30,9 +30,9 @@ def check_names(table: Table) -> None:
     names = [name.strip() for name in table.names or []]
     twice = sorted({name for name in names if name and names.count(name) > 1}) if len(set(names)) < len(names) else []
     for name in twice[:1]:
-        others = f", as others that share names: {listed(twice[1:])}" if len(twice) > 1 else ""
+        others = f", as others that share names: {list_names(twice[1:])}" if len(twice) > 1 else ""
         columns = ", ".join(str(j + 1) for j, other in enumerate(names) if other == name)
-        table.notes.append(f"{table.path}: columns {columns} are all called '{name}'; they are told by number{others}")
+        table.notes.append(f"{table.path}: columns {columns} are all called '{name}'; numbers choose them{others}")
     held = [(column, name) for column, name in zip(table.columns, names, strict=bool(names)) if len(column)]
     if len(held) < 2 or not all(pa.types.is_string(c.type) or pa.types.is_large_string(c.type) for c, _ in held):
         return
@@ -66,10 +66,10 @@ def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr
     for d, j in enumerate(columns[:1] if isinstance(x, csr_array) else columns):
         name = table.names[j] if table.names else ""
         values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
-        if (why := _told_apart(values, name)) is not None:
+        if (why := _describe_identifier(values, name)) is not None:
             table.notes.append(
-                f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{typed(table, j)}] leaves it "
-                "out)"
+                f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{column_key(table, j)}] leaves "
+                "it out)"
             )
 
 
@@ -91,7 +91,7 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
         if len(values) >= SOME and (values == np.floor(values)).all() and 2 * len(np.unique(values)) <= len(values):
-            key = typed(table, j)
+            key = column_key(table, j)
             table.notes.append(
                 f"{table.path}: {table.column(j)} is read as data; if it holds known classes, data.truth={key} leaves "
                 f"it out and compares the clusters with it (data.drop=[{key}] leaves it out alone)"
@@ -106,7 +106,7 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
     known = NAMED_AS_ID.fullmatch(first) or NAMED_AS_CLASS.fullmatch(first)
     if known or (len(tokens) > SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
         table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quoted(first)} is read as a token (data.header=true reads it as the "
+            f"{table.path}: row {table.row(0)}: {quote(first)} is read as a token (data.header=true reads it as the "
             "name of the column)"
         )
 
@@ -120,8 +120,8 @@ def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -
         )
 
 
-def _told_apart(values: NDArray[Any], name: str) -> str | None:
-    """What a column of numbers seems to be, if not data."""
+def _describe_identifier(values: NDArray[Any], name: str) -> str | None:
+    """Describe a column of numbers that seems to tell the rows apart; None if it seems to be data."""
     first, last, named = float(values[0]), float(values[-1]), NAMED_AS_ID.fullmatch(name) is not None
     if last - first == len(values) - 1 and (np.diff(values) == 1).all():
         if first in (0, 1):

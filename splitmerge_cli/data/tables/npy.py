@@ -41,7 +41,7 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
             if mapped_from is not None and size >= mapped_from and as_it_is:
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
-                Limit.now().check(path, as_numbers(shape, dtype), " as numbers")
+                Limit.current().check(path, as_numbers(shape, dtype), " as numbers")
                 file.seek(0)
                 array = np.lib.format.read_array(file, allow_pickle=False)
     except DataError:

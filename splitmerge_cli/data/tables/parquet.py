@@ -96,7 +96,7 @@ def _check_width(path: Path, width: int, most: int) -> None:
 
 def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Table:
     """A table of batches whose columns are as `read`, where the file has them as `declared`."""
-    limit = Limit.now()
+    limit = Limit.current()
     coded = [j for j, kind in enumerate(read.types) if pa.types.is_dictionary(kind)]
     plain = pa.schema([(field.name, _plain_type(field.type)) for field in declared]) if coded else declared
     kept, total = [], 0

@@ -1,4 +1,4 @@
-"""What ends the cells of a text table, and what stands before the decimals of its numbers, told by its first rows."""
+"""The separator and the decimal sign of a text table, found by its first rows."""
 
 import csv as csv_module
 import re
@@ -41,7 +41,7 @@ class Layout:
 
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """How a table is written, as far as it is not said.
+    """Find how a table is written, as far as the user does not say it.
 
     The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
     another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
@@ -56,7 +56,7 @@ def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "a
     default : str
         The separator if the rows do not tell.
     separator, decimal : str
-        What is said of them; ``auto``: look at the rows.
+        As the user names them; ``auto``: look at the rows.
     """
     if separator != "auto" and decimal != "auto":
         return Layout(separator, decimal)
@@ -86,7 +86,7 @@ def _rows(lines: str, separator: str) -> list[list[str]]:
     reader = csv_module.reader(StringIO(lines, newline=""), delimiter=SEPARATORS[separator])
     try:
         return [cells or [""] for cells in islice(reader, LOOKED_AT)]
-    except csv_module.Error:  # a stray carriage return: who parses the file says so
+    except csv_module.Error:  # a stray carriage return: who parses the file reports it
         return []
 
 

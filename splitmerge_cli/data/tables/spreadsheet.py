@@ -10,8 +10,8 @@ from typing import Any
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import CHUNK, Limit, content
-from splitmerge_cli.data.tables.entities import refuse_entities
-from splitmerge_cli.data.tables.table import listed
+from splitmerge_cli.data.tables.entities import reject_entities
+from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.received import open_zip
 
@@ -55,7 +55,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
     try:
         formulas = _check_members(path, data)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
-        found = _chosen(path, book.worksheets, sheet, ask)
+        found = _choose_sheet(path, book.worksheets, sheet, ask)
         before, text = _as_text(path, found)
     except DataError:
         raise
@@ -73,7 +73,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
 def _check_members(path: Path, data: bytes) -> bool:
     """Unpack a file once to see that it is within the limit and defines no entities; whether its formulas lack
     values."""
-    limit, total, formulas = Limit.now(TIMES), 0, False
+    limit, total, formulas = Limit.current(TIMES), 0, False
     with open_zip(path, BytesIO(data), MOST_PARTS) as archive:
         for member in archive.infolist():
             parts = []
@@ -84,12 +84,12 @@ def _check_members(path: Path, data: bytes) -> bool:
                     parts.append(part)
             if member.filename.endswith((".xml", ".rels")):
                 whole = b"".join(parts)
-                refuse_entities(whole)
+                reject_entities(whole)
                 formulas = formulas or _NOT_STORED.search(whole) is not None
     return formulas
 
 
-def _chosen(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) -> Any:
+def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) -> Any:
     names = [found.title for found in sheets]
     for found in sheets:
         found.reset_dimensions()  # what a file says of them may be wrong
@@ -99,8 +99,8 @@ def _chosen(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) ->
         ]
         if len(filled) > 1:
             raise DataError(
-                f"{path}: sheets that hold cells: {listed([found.title for found in filled])}; expected "
-                + (ask or f"data.sheet={_typed(filled[0].title, names)}, or another of them")
+                f"{path}: sheets that hold cells: {list_names([found.title for found in filled])}; expected "
+                + (ask or f"data.sheet={_sheet_key(filled[0].title, names)}, or another of them")
             )
         if not filled:
             raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
@@ -109,10 +109,10 @@ def _chosen(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) ->
         return sheets[names.index(str(sheet))]
     if str(sheet).isdecimal() and 1 <= int(sheet) <= len(sheets):
         return sheets[int(sheet) - 1]
-    raise DataError(f"data.sheet={sheet}: {path} has no such sheet; expected one of {listed(names)}, or its number")
+    raise DataError(f"data.sheet={sheet}: {path} has no such sheet; expected one of {list_names(names)}, or its number")
 
 
-def _typed(name: str, names: list[str]) -> str:
+def _sheet_key(name: str, names: list[str]) -> str:
     """A sheet as it is typed: its name where that needs no quotes."""
     return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else str(names.index(name) + 1)
 
@@ -123,7 +123,7 @@ def _is_there(value: object) -> bool:
 
 def _as_text(path: Path, sheet: Any) -> tuple[int, bytes]:
     """Number of empty rows at the top, and the others with commas."""
-    limit = Limit.now()
+    limit = Limit.current()
     rows: list[list[str]] = []
     before, size, width = 0, 0, 0
     for values in sheet.iter_rows(values_only=True):

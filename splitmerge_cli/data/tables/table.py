@@ -19,10 +19,10 @@ WRITTEN = (
 )
 """Missing cells of a mixed table as they are written, spaces around them stripped. ``none`` may be a level."""
 EMPTY = "an empty cell"
-"""What messages call a cell that holds nothing."""
+"""Name of a cell that holds nothing, in messages."""
 MISSING = {"", "nan"}  # of tokens and labels, compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
-"""What the parser takes for a finite number; `float` takes more (0_1, digits of other scripts)."""
+"""A finite number for the parser; `float` takes more (0_1, digits of other scripts)."""
 COLUMN_BYTES = 100
 """Memory that a column takes, whatever it holds: its name and two cells as text."""
 MOST_COLUMNS = 10_000
@@ -32,7 +32,7 @@ LISTED = 20
 NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
-"""What pandas calls the numbers of the rows in a .parquet file, where they are a column."""
+"""Name that pandas gives the numbers of the rows in a .parquet file, where they are a column."""
 _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCII | re.IGNORECASE)
 """Names of columns that need no quotes on the command line."""
 
@@ -53,7 +53,7 @@ class Table:
     categories : set of int
         Columns that the file itself says to hold categories.
     hint : str
-        What is said beside the error of a missing cell in one of the columns `hinted`.
+        Advice in the error for a missing cell in one of the columns `hinted`.
     item_names : list of str or None
         Names of all rows of the file, where a column without a name holds them.
     """
@@ -94,7 +94,7 @@ class Table:
         """Numbers ``[rows, columns]`` of some columns where the table has them as one array, else None."""
         return None
 
-    def named(self, name: str) -> list[int]:
+    def positions_of(self, name: str) -> list[int]:
         """Positions of the columns of that name."""
         if self.names is None:
             return []
@@ -109,7 +109,7 @@ class Table:
         """Column `j`."""
         return self.columns[j]
 
-    def unnamed(self) -> list[int]:
+    def unnamed_columns(self) -> list[int]:
         """Columns that hold no data by default: the first ones where they have no name, and pandas' index."""
         names = self.names or []
         index = [j for j, name in enumerate(names) if INDEX.fullmatch(name)]
@@ -127,7 +127,7 @@ class Table:
         Parameters
         ----------
         unnamed : collection of int
-            Some of the columns that `unnamed` tells.
+            Some of the columns that `unnamed_columns` returns.
         reads : str
             What would read them, for the notes.
         ask : str
@@ -151,8 +151,8 @@ class Table:
             else:
                 i = _first_uncounted(self.cells(j))
                 raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.found(i, j)}: the column has no name and "
-                    f"does not count the rows; expected {ask.format(n=j + 1)}"
+                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no name "
+                    f"and does not count the rows; expected {ask.format(n=j + 1)}"
                 )
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
@@ -170,15 +170,15 @@ class Table:
             if pc.any(held).as_py():
                 i = int(np.argmax(held.to_numpy()))
                 raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.found(i, j)}: the column has no name; "
-                    f"expected {ask.format(n=j + 1)}"
+                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no "
+                    f"name; expected {ask.format(n=j + 1)}"
                 )
             self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
         """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
         column = self.cells(j)
-        return _counted_from(column) if len(column) else None
+        return _count_start(column) if len(column) else None
 
     def row(self, i: int) -> int:
         """Row number of item `i` as messages count it: the line of a text file."""
@@ -188,25 +188,25 @@ class Table:
         """Column `j` as messages name it."""
         return f"column {j + 1}" + (f" ('{self.names[j]}')" if self.names else "")
 
-    def found(self, i: int, j: int) -> str:
-        """The cell of item `i` in column `j` as messages show it."""
+    def show_cell(self, i: int, j: int) -> str:
+        """Show a cell, item `i` in column `j`, as in messages."""
         value = self.cells(j)[i].as_py()
-        return quoted("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
+        return quote("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
     def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
-        """What is said of the cell of item `i` in column `j`, where something else was `expected`."""
-        found = self.found(i, j) if found is None else found
+        """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
+        found = self.show_cell(i, j) if found is None else found
         hint = f" ({self.hint})" if j in self.hinted and is_missing(found.strip("'")) else ""
         return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}{hint}")
 
 
-def listed(names: Sequence[str]) -> str:
-    """Names of columns as messages list them."""
+def list_names(names: Sequence[str]) -> str:
+    """List names of columns as in messages."""
     return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
 
 
-def _counted_from(column: pa.ChunkedArray) -> int | None:
-    """The same of a column, which holds a cell at least."""
+def _count_start(column: pa.ChunkedArray) -> int | None:
+    """Start of the count in a column of one cell at least; None as for `Table.counts_from`."""
     text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     first, last = (str(column[i].as_py()).strip() for i in (0, -1))
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
@@ -238,8 +238,8 @@ def _is(cell: str, number: int) -> bool:
     return cell in (str(number), f"{number}.0")
 
 
-def quoted(cell: str) -> str:
-    """A cell as messages show it."""
+def quote(cell: str) -> str:
+    """Quote a cell as in messages."""
     short = cell if len(cell) <= 40 else f"{cell[:37]}..."
     return f"'{short}'" if cell.strip() else EMPTY
 
@@ -249,7 +249,7 @@ def is_missing(cell: str) -> bool:
     return cell == EMPTY or cell.strip() in WRITTEN
 
 
-def typed(table: Table, j: int) -> str:
-    """Column `j` as it is typed: its name where that needs no quotes and is that of one column, else its number."""
+def column_key(table: Table, j: int) -> str:
+    """Column `j` as a user types it: its name where that needs no quotes and is unique, else its number."""
     name = table.names[j] if table.names else ""
-    return name if _PLAIN.fullmatch(name) and len(table.named(name)) == 1 else str(j + 1)
+    return name if _PLAIN.fullmatch(name) and len(table.positions_of(name)) == 1 else str(j + 1)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import MAGNITUDE, DataError
 from splitmerge_cli.data.opening import Limit, check_rows
-from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quoted
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quote
 
 _ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 WIDE = 1000
@@ -87,10 +87,10 @@ class Text(Table):
 
     @property
     def width(self) -> int:
-        """Number of cells of the first row."""
+        """Number of cells in the first row."""
         return len(self.top[0])
 
-    def below(self) -> list[list[str]]:
+    def rows_below(self) -> list[list[str]]:
         """Cells of the rows below the first: `LOOKED_AT` rows at most, of a wide table fewer, but three."""
         rows = min(LOOKED_AT, max(3, LOOKED_AT_CELLS // self.width))
         return [[cell.strip() for cell in cells] for _, cells in islice(self.lines(), 1, 1 + rows)]
@@ -102,7 +102,7 @@ class Text(Table):
     def blank(self) -> list[int]:
         if self.names is None or not any(NAMELESS.fullmatch(name) for name in self.names):
             return []
-        below = self.below()
+        below = self.rows_below()
         return [
             j
             for j, name in enumerate(self.names)
@@ -110,10 +110,10 @@ class Text(Table):
         ]
 
     def other_delimiter(self) -> str | None:
-        """What seems to end the cells of a table of one column: it stands as often in every row; None if nothing."""
+        """A character in a table of one column that may end its cells, as often in every row; None without one."""
         if self.width > 1:
             return None
-        rows = [self.top[0][0], *(cells[0] for cells in self.below())]
+        rows = [self.top[0][0], *(cells[0] for cells in self.rows_below())]
         for end, what in _ENDS.items():
             if len(rows) > 1 and rows[0].count(end) and len({row.count(end) for row in rows}) == 1:
                 return what
@@ -124,10 +124,9 @@ class Text(Table):
         head = [cell.strip() for cell in self.top[0]]
         if len(head) < 2 or len(self.top) < 2 or not NAMELESS.fullmatch(head[0]) or not any(head[1:]):
             return False
-        first = [cells[0] for cells in self.below()]
-        return any(first == [str(start + i) for i in range(len(first))] for start in (0, 1))
+        return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
-    def names_by_number(self, told: Sequence[int], binary: bool = False) -> bool:
+    def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
         """Whether the first row, where it is of numbers alone, names the columns.
 
         It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
@@ -135,7 +134,7 @@ class Text(Table):
 
         Parameters
         ----------
-        told : sequence of int
+        positions : sequence of int
             Positions of the columns that are read.
         binary : bool
             Whether these hold nothing but 0 and 1.
@@ -147,13 +146,13 @@ class Text(Table):
             are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
             numbers that are neither 0 nor 1.
         """
-        head = [self.top[0][j].strip() for j in told]
+        head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
             return False
-        below = self.below()
+        below = self.rows_below()
         if not below or not all(len(cells) == self.width for cells in below):
             return False
-        read = [[cells[j] for cells in below] for j in told]
+        read = [[cells[j] for cells in below] for j in positions]
 
         def fits(number: float) -> bool:
             return number in (0, 1) if binary else abs(number) <= MAGNITUDE
@@ -162,12 +161,12 @@ class Text(Table):
             NUMBER.fullmatch(number) and fits(float(number)) for cells in read for number in map(self.number, cells)
         )
         if not good:
-            return False  # what is wrong with it is said when it is read
+            return False  # reading it reports what is wrong
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
         # the columns of the file, or those that are read
         whole = [cell.strip() for cell in self.top[0]]
-        counted = head if _counting(whole) is None else whole
-        start = _counting(counted)
+        counted = head if _count_start(whole) is None else whole
+        start = _count_start(counted)
         faulty = binary and max(map(int, head)) > 1
         counts = start is not None and len(counted) > 1 + start
         if counts and (pointed == len(head) or faulty):
@@ -178,19 +177,19 @@ class Text(Table):
             return True
         plausible = pointed > (0 if head == ["0"] else 1) and len(below) > 1
         if counts or plausible or (faulty and len(head) > 1):
-            raise self.asks()
+            raise self.header_error()
         return False
 
     def counts_columns(self) -> bool:
         """Whether the first of three rows or more counts the columns, from 0 (of two or more) or from 1 (of three)."""
-        start = _counting([cell.strip() for cell in self.top[0]])
-        return start is not None and self.width > 1 + start and len(self.below()) > 1
+        start = _count_start([cell.strip() for cell in self.top[0]])
+        return start is not None and self.width > 1 + start and len(self.rows_below()) > 1
 
-    def asks(self) -> DataError:
-        """What is said of a first row of numbers that may be data or names."""
+    def header_error(self) -> DataError:
+        """Build the error for a first row of numbers that may be data or names."""
         shown = ", ".join(cell.strip() for cell in self.top[0][:4]) + ", ..." * (self.width > 4)
         return DataError(
-            f"{self.path}: row {1 + self.before}: {quoted(shown)} may name the columns or be the first row of data; "
+            f"{self.path}: row {1 + self.before}: {quote(shown)} may name the columns or be the first row of data; "
             "expected data.header=true or false, which says which"
         )
 
@@ -242,7 +241,7 @@ class Text(Table):
                     break
                 names = list(map(str, range(self.width)))
                 of_text = skipped, block, self.quoted, self.decimal, missing
-                table = _parsed(self.data, self.delimiter, names, types, *of_text)
+                table = _parse(self.data, self.delimiter, names, types, *of_text)
                 found = dict(zip(asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
@@ -260,7 +259,7 @@ class Text(Table):
         """Reject a text whose short cells take more memory than the limit once they are parsed."""
         each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
         lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
-        Limit.now().check(self.path, lines * each, " as cells")
+        Limit.current().check(self.path, lines * each, " as cells")
 
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], asked: list[int], missing: Sequence[str] | None
@@ -302,7 +301,7 @@ class Text(Table):
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
             types = {"0": kind[numeric[0]]}
             of_text = 0, block, False, self.decimal, missing
-            column = _parsed(data, self.delimiter, ["0"], types, *of_text).column(0).to_numpy()
+            column = _parse(data, self.delimiter, ["0"], types, *of_text).column(0).to_numpy()
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
@@ -338,9 +337,9 @@ class Text(Table):
             return super().row(i)
         return self._line(i)[0]
 
-    def found(self, i: int, j: int) -> str:
+    def show_cell(self, i: int, j: int) -> str:
         # the parser takes an empty line for a row of empty cells
-        return quoted(next(islice(self._line(i)[1], j, None), ""))
+        return quote(next(islice(self._line(i)[1], j, None), ""))
 
     def _line(self, i: int) -> tuple[int, list[str]]:
         return next(islice(self.lines(), i + self.first - 1 - self.before, None))
@@ -365,7 +364,7 @@ class Text(Table):
     def diagnosis(
         self, kept: list[int], misfit: Callable[[str], str | None] | None, failure: pa.ArrowInvalid | None = None
     ) -> DataError:
-        """What is wrong with the first row that does not fit."""
+        """Describe the first row that does not fit."""
         top = self.before + 1
         for i, (line, cells) in enumerate(self.lines(), start=top - self.first):
             if len(cells) != self.width:
@@ -376,7 +375,7 @@ class Text(Table):
                 )
             for j in kept if misfit and i >= 0 else []:
                 if misfit and (expected := misfit(cells[j])):
-                    return self.error(i, j, expected, quoted(cells[j]))
+                    return self.error(i, j, expected, quote(cells[j]))
         return DataError(f"{self.path}: cannot be parsed: {failure}")
 
 
@@ -389,7 +388,7 @@ def _lines_in_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
         start = end + 1
 
 
-def _parsed(
+def _parse(
     data: bytes,
     delimiter: str,
     names: list[str],
@@ -400,7 +399,7 @@ def _parsed(
     decimal: str = ".",
     missing: Sequence[str] | None = None,
 ) -> pa.Table:
-    """The columns of `types` of a text; `names` are those of all."""
+    """Parse the columns of a text that `types` names; `names` are those of all."""
     return pyarrow.csv.read_csv(
         pa.py_buffer(data),
         read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
@@ -417,6 +416,6 @@ def _parsed(
     )
 
 
-def _counting(cells: Sequence[str]) -> int | None:
+def _count_start(cells: Sequence[str]) -> int | None:
     """0 or 1 if the cells are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
     return next((start for start in (0, 1) if list(cells) == [str(start + i) for i in range(len(cells))]), None)

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,7 +24,7 @@ from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.missing import in_text
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS, WORDS, Layout, layout
-from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quoted
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.kinds import Kind
@@ -59,11 +58,11 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
     notes: list[str] = []
-    before, told = 0, written.separator
+    before, separator = 0, written.separator
     if not wanted.kind.one_column:
         if sep := _SEP_LINE.match(data):
             data, before = data[sep.end() :], 1
-            told = told if told != "auto" else _name_of(sep[1].decode())
+            separator = separator if separator != "auto" else _name_of(sep[1].decode())
         blank = re.match(rb"([ \t]*\r?\n)+", data)
         if blank and data[blank.end() :].strip():
             lines = data.count(b"\n", 0, blank.end())
@@ -74,12 +73,14 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
     default = BY_SUFFIX.get(written.suffix, "comma")
-    looks = not wanted.kind.one_column or wanted.mentioned
+    looks = not wanted.kind.one_column or wanted.mentioned_columns
     if looks:
-        found = layout(data, default, told, written.decimal)
+        found = layout(data, default, separator, written.decimal)
     else:
-        found = Layout(default if told == "auto" else told, "point" if written.decimal == "auto" else written.decimal)
-    notes += _said(path, found, default, told, written.decimal)
+        found = Layout(
+            default if separator == "auto" else separator, "point" if written.decimal == "auto" else written.decimal
+        )
+    notes += _layout_notes(path, found, default, separator, written.decimal)
     if found.separator == "space":
         data = tabs(path, data, before)
     delimiter = "\t" if found.separator == "space" else SEPARATORS[found.separator]
@@ -88,7 +89,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
     table = Text(path, data, delimiter, before, decimal=DECIMALS[found.decimal])
     table.notes += notes
-    return parsed(table, wanted, header)
+    return parse_table(table, wanted, header)
 
 
 def _comments(data: bytes) -> int:
@@ -108,8 +109,8 @@ def _name_of(separator: str) -> str:
     return next(name for name, end in SEPARATORS.items() if end == separator)
 
 
-def _said(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:
-    """What is noted of a layout that is neither the usual one nor asked for."""
+def _layout_notes(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:
+    """Notes on a layout that is neither the usual one nor asked for."""
     said = []
     if separator == "auto" and found.separator != default:
         said.append(f"{WORDS[found.separator]} ends a cell (data.separator)")
@@ -128,8 +129,8 @@ def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
     return (data[:end], rows) if rows else (data, 0)
 
 
-def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
-    """A table with its names and cells; errors as of `splitmerge_cli.data.tables.files.csv`."""
+def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
+    """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
     if _has_header(table, wanted) if header == "auto" else header:
         table.take_header()
         if len(table.top) == 1:
@@ -141,7 +142,7 @@ def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
     if wanted.kind.one_column:
         wanted.set_hint(table, kept)
     # those without a name are looked at before they are left out
-    asked = {*kept, *table.unnamed(), *table.blank(), *([] if t is None else [t])}
+    asked = {*kept, *table.unnamed_columns(), *table.blank(), *([] if t is None else [t])}
     text = not wanted.kind.is_numeric
 
     def expected(cell: str) -> str | None:
@@ -152,7 +153,9 @@ def parsed(table: Text, wanted: Wanted, header: str | bool) -> Text:
     if wanted.kind.of_numbers and table.block(kept) is None:
         for j in kept:
             if table.columns[j].type == pa.string():
-                table.columns[j] = _as_numbers(table, j, wanted) or _raised(table.diagnosis(kept, expected))
+                if (found := _as_numbers(table, j, wanted)) is None:
+                    raise table.diagnosis(kept, expected)
+                table.columns[j] = found
     return table
 
 
@@ -167,21 +170,17 @@ def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
     return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
 
 
-def _raised(error: DataError) -> NoReturn:
-    raise error
-
-
 def _has_header(table: Text, wanted: Wanted) -> bool:
     head = [cell.strip() for cell in table.top[0]]
-    if any(isinstance(column, str) and column in head for column in wanted.mentioned):
+    if any(isinstance(column, str) and column in head for column in wanted.mentioned_columns):
         return True
     # true labels, and columns that are not read, may be words: they do not tell
     chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
-    told = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
+    positions = sorted(chosen - _positions([wanted.truth, *wanted.drop], len(head)))
     if table.heads_index():
         return True
     if wanted.kind.one_column:
-        return _heads_tokens(table, head, told)
+        return _heads_tokens(table, head, positions)
 
     def is_data(j: int) -> bool:
         truth_value = head[j].lower() in wanted.kind.truth_values
@@ -191,29 +190,29 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
     def is_absent(j: int) -> bool:
         return head[j].lower() in MISSING or (not wanted.kind.any_columns and is_missing(head[j]))
 
-    words = [j for j in told if not is_data(j) and not is_absent(j)]
-    if wanted.kind.of_numbers and not head[0] and told[:1] == [0] and any(head):
+    words = [j for j in positions if not is_data(j) and not is_absent(j)]
+    if wanted.kind.of_numbers and not head[0] and positions[:1] == [0] and any(head):
         # names of columns over an index begin so, too
-        others = [head[j] for j in told if head[j]]
+        others = [head[j] for j in positions if head[j]]
         if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
-            raise table.asks()
-    numbers = any(map(is_data, told))
+            raise table.header_error()
+    numbers = any(map(is_data, positions))
     if wanted.kind.any_columns and numbers:
-        below = [cells for cells in table.below() if len(cells) == len(head)]
+        below = [cells for cells in table.rows_below() if len(cells) == len(head)]
         if not words:
-            return table.names_by_number(told)
-        if _are_years([head[j] for j in told if is_data(j)]):
-            raise table.asks()
+            return table.names_by_number(positions)
+        if _are_years([head[j] for j in positions if is_data(j)]):
+            raise table.header_error()
         # words above words are data beside numbers, as in a table without names
         words = [j for j in words if below and all(_is_numeric(table, cells[j]) for cells in below)]
         if not words:
             return False
     if words and numbers:
         raise DataError(
-            f"{table.path}: row {1 + table.before}: {quoted(head[words[0]])} beside numbers; expected names alone or "
+            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} beside numbers; expected names alone or "
             "numbers alone (data.header=true or false says which)"
         )
-    return bool(words) or table.names_by_number(told, bool(wanted.kind.truth_values))
+    return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
 
 
 def _are_years(cells: Sequence[str]) -> bool:
@@ -226,20 +225,20 @@ def _is_numeric(table: Text, cell: str) -> bool:
     return NUMBER.fullmatch(table.number(cell)) is not None
 
 
-def _heads_tokens(table: Text, head: Sequence[str], told: Sequence[int]) -> bool:
-    if HEADER_WORDS & {head[j].lower() for j in told}:
+def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
+    if HEADER_WORDS & {head[j].lower() for j in positions}:
         return True
-    if len(told) != 1 or len(table.top) == 1:
+    if len(positions) != 1 or len(table.top) == 1:
         return False
-    if is_number(head[told[0]]):
+    if is_number(head[positions[0]]):
         # pandas calls the column of a list 0
-        if head[told[0]] == "0" and not any(
-            is_number(cells[told[0]]) for cells in table.below() if len(cells) == len(head)
+        if head[positions[0]] == "0" and not any(
+            is_number(cells[positions[0]]) for cells in table.rows_below() if len(cells) == len(head)
         ):
-            raise table.asks()
+            raise table.header_error()
         return False
     rows = islice(table.lines(), 1, None)
-    return all(is_number(cells[told[0]]) for _, cells in rows if len(cells) == len(head))
+    return all(is_number(cells[positions[0]]) for _, cells in rows if len(cells) == len(head))
 
 
 def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
@@ -248,8 +247,8 @@ def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
 
 
 def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
-    """What is expected in place of a cell of text; None if the cell is well, or missing (`also`: what else stands for
-    that)."""
+    """Expected content in place of a cell of text; None if the cell is well, or missing (`also`: further words for
+    missing cells)."""
     number = table.number(cell.strip(" \t"))
     is_finite = NUMBER.fullmatch(number)
     if is_missing(cell) or cell.strip() in map(str, also):

@@ -21,7 +21,7 @@ from splitmerge_cli.kinds import Kind
 def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:
     """Columns of nothing but 0 and 1 as uint8 ``[rows, columns]``; where cells are missing as float64, these NaN."""
     block = table.block(columns)
-    Limit.now().check(table.path, table.rows * len(columns), " as numbers")
+    Limit.current().check(table.path, table.rows * len(columns), " as numbers")
     x = np.empty((table.rows, len(columns)), dtype=np.uint8)
     bad: tuple[int, int] | None = None
     absent: dict[int, NDArray[np.bool_]] = {}

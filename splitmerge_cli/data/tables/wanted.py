@@ -1,4 +1,4 @@
-"""What is read of a table, as the user says it."""
+"""The columns of a table that the user asks for."""
 
 import re
 from collections import Counter
@@ -15,7 +15,7 @@ from splitmerge_cli.kinds import Kind
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is read of a file.
+    """The columns of a file that are read, and how.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Wanted:
     missing: list[str | int | float] = field(default_factory=list)
 
     @property
-    def mentioned(self) -> list[str | int]:
+    def mentioned_columns(self) -> list[str | int]:
         """Columns that are named or numbered anywhere."""
         typed = list(self.types) if isinstance(self.types, Mapping) else []
         return [*([] if self.truth is None else [self.truth]), *(self.columns or []), *self.drop, *typed]
@@ -57,7 +57,7 @@ class Wanted:
                     raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
-            left_out = {*dropped, labels, *table.unnamed(), *table.blank()}
+            left_out = {*dropped, labels, *table.unnamed_columns(), *table.blank()}
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
@@ -71,15 +71,15 @@ class Wanted:
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
-        said = [f"data.{key}={_typed(value)}" for key, value in self._said() if value]
-        where = "-" if str(table.path) == "standard input" else _quoted(str(table.path))
+        said = [f"data.{key}={_override_value(value)}" for key, value in self._options() if value]
+        where = "-" if str(table.path) == "standard input" else _quote(str(table.path))
         return " ".join(["smcmc run data=csv", f"data.path={where}", *said, "model=mixed"])
 
     def set_hint(self, table: Table, columns: Sequence[int]) -> None:
         """Let messages about cells of some columns say what reads missing cells."""
         table.hint, table.hinted = f"missing cells are read by {self.as_mixed(table)}", frozenset(columns)
 
-    def _said(self) -> Sequence[tuple[str, object]]:
+    def _options(self) -> Sequence[tuple[str, object]]:
         return ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
 
     def note(self, table: Table) -> None:
@@ -91,7 +91,7 @@ class Wanted:
             asked.add(index(table, "data.truth", self.truth))
         ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
         blank = [j for j in table.blank() if j not in asked]
-        unnamed = [j for j in table.unnamed() if j not in (*asked, *blank)]
+        unnamed = [j for j in table.unnamed_columns() if j not in (*asked, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
         table.leave_out_blank(blank, ask)
         if self.kind.one_column and isinstance(table, Text) and (found := table.other_delimiter()):
@@ -102,17 +102,17 @@ class Wanted:
             )
 
 
-def typed_list(columns: Sequence[str | int]) -> str:
-    """Columns as they are typed."""
+def format_columns(columns: Sequence[str | int]) -> str:
+    """Format columns as a user types them."""
     return f"[{','.join(map(str, columns))}]"
 
 
-def _typed(value: object) -> str:
-    return _quoted(typed_list(value) if isinstance(value, list) else str(value))
+def _override_value(value: object) -> str:
+    return _quote(format_columns(value) if isinstance(value, list) else str(value))
 
 
-def _quoted(text: str) -> str:
-    """A value as a shell takes it."""
+def _quote(text: str) -> str:
+    """Quote a value for a shell."""
     return text if re.fullmatch(r"[\w./:,=\[\]~+-]+", text) else f"'{text}'"
 
 

@@ -191,7 +191,7 @@ class TopicRecorder(Recorder):
             "particles": asked.particles,
             "tokens": int(last["tokens"].iloc[0]),
             **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
-            "all_chains": heldout.pooled(means, int(last["tokens"].iloc[0])),
+            "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),
         }
 
     @classmethod
