@@ -23,7 +23,7 @@ MAY = {
     "kinds": {"data"},
     "diagnostics": {"kinds"},
     "results": set(),
-    "config": {"core", "papers"},
+    "config": {"core", "kinds", "papers"},
     "__main__": {"cli", "runs"},
     "runs": {"config", "core", "data", "diagnostics", "kinds", "models", "results"},
     "sweeps": {"config", "core", "data", "results", "runs"},
@@ -31,7 +31,7 @@ MAY = {
     "plots": {"config", "diagnostics", "kinds", "results", "runs", "studies"},
     # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps", "verify"},
-    "verify": {"config", "core", "data", "models", "priors", "results", "runs", "samplers"},
+    "verify": {"config", "core", "data", "kinds", "models", "priors", "results", "runs", "samplers"},
     "api": {"config", "data", "diagnostics", "kinds", "plots", "results", "runs", "studies", "sweeps"},
     "shards": {"config", "core", "data", "results", "runs", "samplers", "sweeps"},
     "estimators": {"api"},

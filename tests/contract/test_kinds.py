@@ -103,5 +103,5 @@ def test_a_kind_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(DataError, match=r"^kind=flags: expected one of binary, documents, graph"):
+    with pytest.raises(DataError, match=r"^kind=flags: expected one of binary, counts, documents, graph"):
         get_kind("flags")

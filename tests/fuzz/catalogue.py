@@ -19,7 +19,7 @@ import written
 
 from splitmerge_cli import config, runs
 from splitmerge_cli.config import schema
-from splitmerge_cli.config.options import declared_types
+from splitmerge_cli.config.components import declared_types
 from splitmerge_cli.core.options import Choice as OneOf
 from splitmerge_cli.core.options import Count, Flag, Number, Numbers, NumbersOrGamma, Option, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng

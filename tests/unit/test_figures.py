@@ -129,7 +129,7 @@ def test_fig3_draws_running_means(make, results):
             "iterations=30",
             "chains=6",
             f"sampler={sampler}",
-            f"model.labels={labels}",
+            f"model.label_prior={labels}",
         )
         for sampler in ("rm", "rgsm", "ss", "sdds")
         for labels in ("as_printed", "labelled")
@@ -181,7 +181,7 @@ def test_fig4_counts_settled_chains(make):
             f"sampler={sampler}",
             f"K0={K0}",
             f"schedule={schedule}",
-            f"model.labels={labels}",
+            f"model.label_prior={labels}",
         )
         for sampler in ("rm", "sdds")
         for K0 in (1, 10)
@@ -207,7 +207,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
             "chains=2",
             f"sampler={sampler}",
             f"schedule={schedule}",
-            f"model.labels={labels}",
+            f"model.label_prior={labels}",
         )
         for N in (100, 200, 500)
         for sampler in ("rgsm", "ss", "sdds")
