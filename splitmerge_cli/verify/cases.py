@@ -109,7 +109,7 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
     model = another()
     states = emm_states(size, options["kmax"])
     weight = emm_log_weight(tokens, *(options[k] for k in ("n_tokens", "alpha", "mu", "sigma", "label_prior")))
-    title = f"tokens {' '.join(map(str, tokens))}, {_show(options)}"
+    title = f"tokens {' '.join(map(str, tokens))}, {_format_options(options)}"
     return Case(model, another, states, normalise([weight(s) for s in states]), title)
 
 
@@ -138,7 +138,7 @@ def _with_missing(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` points near two lines; the parameters are integrated out, kept, or kept from two candidates."""
+    """`size` points near two lines; collapsed, uncollapsed, or uncollapsed with two candidates."""
     options: dict[str, Any] = {"concentration": 1.3, "sigma0": 2.0, "sigma1": 1.5, "noise": "known", "a0": 2.5}
     options |= {"prior": "crp", "conjugate": True, "refresh": "draw", "steps": 2, "candidates": None} | dict(params)
     rng = np.random.default_rng(seed)
@@ -155,7 +155,7 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         noise = options["noise"], options["a0"]
         return lines_log_weight(points, concentration, options["sigma0"], sigma1, *noise, prior)
 
-    return _mixture_case(partial(build, points, **options), states, weight, options, _points(points))
+    return _mixture_case(partial(build, points, **options), states, weight, options, _format_points(points))
 
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -197,7 +197,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0)
 
-    title = ("sparse " if sparse else "") + _points(points)
+    title = ("sparse " if sparse else "") + _format_points(points)
     integrated = partial(weight, hold=False) if resampled else None
     return _mixture_case(another, mixture_states(size), weight, options, title, integrated)
 
@@ -273,7 +273,7 @@ def hdp_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
 
     # draws from a continuum are in every move: there is no matrix, whose distribution would be another
     held = None if any(isinstance(v, tuple) for v in given.values()) else probabilities
-    return Case(model, another, states, probabilities(), f"documents {text}, {_show(options)}", held=held)
+    return Case(model, another, states, probabilities(), f"documents {text}, {_format_options(options)}", held=held)
 
 
 def _mixture_case(
@@ -289,7 +289,7 @@ def _mixture_case(
     `integrated`: the same with all else integrated that is resampled, where there is any. Of other priors whose
     hyper-parameters are resampled, `weight` takes their present values, by name.
     """
-    title = f"{data}, {_show(options)}"
+    title = f"{data}, {_format_options(options)}"
     model = build()
     concentration = model.prior.concentration
     held = {"concentration": concentration} | model.prior_values if model.prior_values else concentration
@@ -327,7 +327,7 @@ def _concentration(value: Any) -> Concentration:
     return (read.shape, read.rate) if isinstance(read, Gamma) else read
 
 
-def _points(points: NDArray[Any]) -> str:
+def _format_points(points: NDArray[Any]) -> str:
     return "points " + " ".join(f"({','.join(f'{cell:g}' for cell in row)})" for row in points).replace("nan", "-")
 
 
@@ -502,5 +502,5 @@ def _frequencies(case: Case, chains: list[Chain], iterations: int, batches: int)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 
 
-def _show(options: Mapping[str, Any]) -> str:
+def _format_options(options: Mapping[str, Any]) -> str:
     return " ".join(f"{k}={v}" for k, v in options.items() if v is not None)

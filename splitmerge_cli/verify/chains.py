@@ -18,29 +18,25 @@ BURN_IN = 200
 
 def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Request) -> tuple[list[str], bool]:
     """Return the cells of the sampled check, and whether it is farther from the posterior than chance."""
-    if "adaptation" in sampler.options:
+    if is_adaptive := "adaptation" in sampler.options:
         connected = sampler.options["adaptation"] == "frozen"
-        sign = ("" if connected else "*") + ("+" if case.model.refreshes else "")
         if "freeze" not in request.sampler_options:
             sampler = sampler.with_options(freeze=BURN_IN)
-        parts = [sampler]
-        if not connected:
-            parts.append(gibbs_update(conjugate=True, scan="site"))
-        if case.model.refreshes:
-            parts.append(component("sampler", "refresh"))
-
-        def chain(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-            scan = build_sampler(gibbs_update(conjugate=True), model, rng)
-            return [build_sampler(part, model, rng) for part in parts], scan
-
-        frequencies, noise = adaptive_frequencies(case, chain, request.iterations, BURN_IN, seed=request.seed)
     else:
-        rng = Rng(request.seed)
         # with continuous draws the refresh connects what the moves do not
         connected = kernel.is_connected or (
             kernel.why == "continuous" and PARTITION not in sampler.target.invariants(case.model, **sampler.options)
         )
-        parts, sign = _chain_of(case.model, sampler, connected)
+    parts, sign = _chain_of(case.model, sampler, connected)
+
+    def build(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
+        scan = gibbs_update(model.conjugate)
+        return [build_sampler(part, model, rng) for part in parts], build_sampler(scan, model, rng)
+
+    if is_adaptive:
+        frequencies, noise = adaptive_frequencies(case, build, request.iterations, BURN_IN, seed=request.seed)
+    else:
+        rng = Rng(request.seed)
         samplers = [build_sampler(part, case.model, rng) for part in parts]
         frequencies, noise = sampled_frequencies(case, samplers, rng, request.iterations)
     distance = total_variation(frequencies, case.partitions[1])
@@ -93,8 +89,11 @@ def _chain_of(model: Model, sampler: Component, connected: bool) -> tuple[list[C
     parts, sign = [sampler], ""
     if not connected:
         sign = "*"
-        parts.append(gibbs_update(model.conjugate))
-        parts += [component("sampler", "birth_death", mode=sampler.options["mode"])] if model.conjugate else []
+        if "adaptation" in sampler.options:
+            parts.append(gibbs_update(conjugate=True, scan="site"))
+        else:
+            parts.append(gibbs_update(model.conjugate))
+            parts += [component("sampler", "birth_death", mode=sampler.options["mode"])] if model.conjugate else []
     if model.refreshes and sampler.name != "refresh":
         sign += "+"
         parts.append(component("sampler", "refresh"))

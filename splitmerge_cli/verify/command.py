@@ -131,7 +131,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     wide = console.width if console.is_terminal else 152
     console = Console(width=max(wide, 110))
     found: dict[str, list[Checked]] = {}
-    refused: dict[str, dict[str, dict[str, None]]] = {}
+    unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
     cases = _build_cases(request)
     if request.schedule is not None:
@@ -140,20 +140,20 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         checked, rejected = _check_case(case, request)
         found.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
-            refused.setdefault(name, {}).setdefault(reason, {})[model_name] = None
+            unsupported.setdefault(name, {}).setdefault(reason, {})[model_name] = None
         worst += [(case.title, one) for one in checked if one.worst is not None]
         if everything:
-            console.print(_table(case, model_name, checked, rejected))
+            console.print(_build_table(case, model_name, checked, rejected))
         elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
             continue
         else:
-            console.print(_line(model_name, found[model_name]), highlight=False, soft_wrap=True)
-        for title, one in worst if everything else _worst_of_forms(worst):
+            console.print(_summarise_model(model_name, found[model_name]), highlight=False, soft_wrap=True)
+        for title, one in worst if everything else _select_worst(worst):
             console.print(Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"), soft_wrap=True)
         worst.clear()
     if everything:
         console.print(LEGEND, style="dim")
-    for name, reasons in refused.items():
+    for name, reasons in unsupported.items():
         supported = {
             model for model, checked in found.items() if any(one.sampler == name.split()[0] for one in checked)
         }
@@ -164,7 +164,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         console.print(Text(f"{name} does not support {text}"), soft_wrap=True)
     forms = [one for checked in found.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
-    console.print(_summary(forms, len(cases), wrong), highlight=False, soft_wrap=True)
+    console.print(_summarise_all(forms, len(cases), wrong), highlight=False, soft_wrap=True)
     return 1 if wrong else 0
 
 
@@ -188,7 +188,7 @@ def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
             yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
 
-def _worst_of_forms(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
+def _select_worst(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Checked]]:
     """Find for each form the case on which it is furthest from balance."""
     forms: dict[str, list[tuple[str, Checked]]] = {}
     for title, one in worst:
@@ -197,8 +197,8 @@ def _worst_of_forms(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Che
         yield max(found, key=lambda item: item[1].worst.imbalance if item[1].worst else 0.0)
 
 
-def _line(model_name: str, checked: list[Checked]) -> Text:
-    """Summary of one model."""
+def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
+    """Summarise the forms of one model in a line."""
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
@@ -223,7 +223,7 @@ def _names(checked: list[Checked]) -> str:
 
 
 def _figures(exact: list[Checked]) -> str:
-    """The largest defect, mutants, and how many forms were sampled alone."""
+    """Largest defect, mutants, and how many forms were sampled alone."""
     defects = [one.defect for one in exact if not np.isnan(one.defect)]
     parts = [f"max|πP-π| {max(defects):.1e}"] if defects else []
     if among := sum(one.mutants[1] for one in exact):
@@ -233,7 +233,7 @@ def _figures(exact: list[Checked]) -> str:
     return ", ".join(parts)
 
 
-def _summary(forms: list[Checked], cases: int, wrong: int) -> Text:
+def _summarise_all(forms: list[Checked], cases: int, wrong: int) -> Text:
     exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
     biased = sum(one.biased for one in forms)
     text = Text(f"{cases} small cases: {exact} of {exact + wrong} forms exact")
@@ -275,8 +275,8 @@ def _check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple
     return checked, rejected
 
 
-def _table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
-    """The table of one case."""
+def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
+    """Build the table of one case."""
     table = _empty_table(f"model={model_name}: {len(case.states)} states; {case.title}")
     for one in checked:
         table.add_row(*one.cells[:-1], Text(one.cells[-1], style=STYLES.get(one.cells[-1], "")))
@@ -325,15 +325,15 @@ def _judge_matrices(
         return True, [kernel.why, "", "", "", ""]
     defect = max(stationarity_defect(P, case.pi) for P in kernel.matrices)
     exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
-    cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _tv(kernel.matrices, case), "", ""]
+    cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
     if gibbs:
         beside = [P @ gibbs[0] for P in kernel.matrices]
-        cells[3:] = [f"{max(stationarity_defect(P, case.pi) for P in beside):.1e}", _tv(beside, case)]
+        cells[3:] = [f"{max(stationarity_defect(P, case.pi) for P in beside):.1e}", _largest_distance(beside, case)]
     return exact, cells
 
 
-def _tv(matrices: list[NDArray[np.float64]], case: Case) -> str:
-    """The largest total variation among those that reach every state."""
+def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
+    """Largest total variation among those that reach every state."""
     distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
     return f"{max(distances):.4f}" if distances else "reducible"
 

@@ -103,7 +103,7 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
         if target == back:
             by_move[move] = by_move.get(move, 0.0) + probability
     move = max(by_move, key=lambda name: by_move[name])
-    return Worst(there, back, move, float(flow[a, b]), float(flow[b, a]), _explanation(case, rng, built, (a, b)))
+    return Worst(there, back, move, float(flow[a, b]), float(flow[b, a]), _explain(case, rng, built, (a, b)))
 
 
 def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
@@ -125,7 +125,7 @@ def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
     return found
 
 
-def _explanation(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
+def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
     """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
     try:
         made = proposals(case.model, rng, built, case.states)
@@ -133,15 +133,15 @@ def _explanation(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) ->
         return ""
     if not np.isfinite(made.log_ratio).any():
         return ""
-    for text, change in (*_of_terms(made), *_of_densities(case, made)):
+    for text, change in (*_changes_by_term(made), *_changes_by_density(case, made)):
         with np.errstate(invalid="ignore"):
             P = made.with_ratio(made.log_ratio + change)
         if P[pair] > 0.0 and balance_defect(P, case.pi) < EXACT:
             return text
-    return _of_moves(case, made, built.moves)
+    return _explain_by_moves(case, made, built.moves)
 
 
-def _of_terms(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _changes_by_term(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Changes by the terms that the sampler names."""
     if not made.terms or not made.has_named_terms():
         return
@@ -157,7 +157,7 @@ def _of_terms(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
         yield f"its term {term!r} should count twice", value
 
 
-def _of_densities(case: Case, made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _changes_by_density(case: Case, made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Changes by the ratio of the posterior densities."""
     target = np.log(case.pi[made.target]) - np.log(case.pi[made.origin])
     yield f"{DENSITIES} is left out", target
@@ -165,7 +165,7 @@ def _of_densities(case: Case, made: Proposals) -> Iterator[tuple[str, NDArray[np
     yield f"{DENSITIES} should count once, not twice", -target
 
 
-def _of_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
+def _explain_by_moves(case: Case, made: Proposals, moves: Sequence[str]) -> str:
     """Find what the ratio lacks compared with posterior densities and proposal probabilities.
 
     It may be right up to a factor for each move.

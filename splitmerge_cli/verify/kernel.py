@@ -38,10 +38,10 @@ class Kernel:
     Attributes
     ----------
     matrices : list of ndarray of float
-        The transition matrix; of a sampler that learns one for each pair of partitions to learn from, of one with hash
+        The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
         tables one for each draw of them; none where the choices cannot be listed.
     balance : float
-        max |pi_a P_ab - pi_b P_ba|; of a sampler that learns the largest over fixed (i, j, z_a, z_b).
+        max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b).
     why : str
         Why there is no matrix.
     mutants : tuple of int

@@ -131,7 +131,7 @@ def write(folder: Path) -> list[dict[str, Any]]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """A sample beside an enumerated posterior.
+    """A sample compared with an enumerated posterior.
 
     Attributes
     ----------

@@ -65,8 +65,10 @@ class Proposals:
     states: int
 
     def has_named_terms(self) -> bool:
-        """Whether the log ratio is the sum of the named terms that count. A sampler in Python that does not ``add``
-        them has none; a Gibbs update needs none."""
+        """Whether the log ratio is the sum of the named terms that count.
+
+        A sampler in Python that does not ``add`` them has none; a Gibbs update needs none.
+        """
         return bool(self.terms) and self._gap() < ROUNDING
 
     def _gap(self) -> float:
@@ -115,7 +117,7 @@ class Proposals:
         return bool((np.abs(self.values[made, self.terms.index(term)]) > ROUNDING).any())
 
     def mutants(self) -> dict[tuple[str, str], NDArray[np.float64]]:
-        """The matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
+        """Matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
         found = {}
         for term, counts in zip(self.terms, self.counted, strict=True):
             if counts and self.is_factor(term):

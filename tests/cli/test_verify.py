@@ -159,7 +159,7 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
         )
         said = [
             text
-            for text, change in explain._of_terms(less)
+            for text, change in explain._changes_by_term(less)
             if balance_defect(less.with_ratio(less.log_ratio + change), case.pi) < 1e-10
         ]
         assert f"its term {term!r} is left out" in said

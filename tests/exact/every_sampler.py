@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from enumerations import Enumeration, round_trip_defect
 
-from splitmerge_cli.config import choice, choices, locate
+from splitmerge_cli.config import classes, component
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
@@ -19,9 +19,7 @@ from splitmerge_cli.verify.cases import Case, has_small_case, small_case, varian
 from splitmerge_cli.verify.transitions import balance_defect
 
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
-MODEL_CLASSES = {
-    made.__name__: made for made in (locate(choice("model", name)["_target_"]) for name in choices("model"))
-}
+MODEL_CLASSES = {model.__name__: model for model in classes("model").values()}
 MODELS = [*OWN_CASES, *(n for n, cls in MODEL_CLASSES.items() if n not in OWN_CASES and has_small_case(cls))]
 # edges beside the variants of every model: few items, extreme parameters, other priors
 EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
@@ -85,11 +83,9 @@ def _forms() -> dict[str, Form]:
     found: dict[str, Form] = {}
     seen: set[tuple[type[Sampler], str]] = set()
     kept = small_case(MODEL_CLASSES["Lines"], 3, 0, KEPT).model
-    for name in choices("sampler"):
-        given = choice("sampler", name)
-        sampler = locate(given["_target_"])
+    for name, sampler in classes("sampler").items():
         known = {option.name for option in sampler.OPTIONS}
-        base = given | sampler.small_options(kept)
+        base = component("sampler", name).options | sampler.small_options(kept)
         base = {k: v for k, v in base.items() if k in known and k != "mode"}
         if "t" in base:
             # more scans of the launch state only multiply the paths
