@@ -32,16 +32,16 @@ from splitmerge_cli.core.history import check_appearance
 from splitmerge_cli.core.shared import as_array, share
 
 cdef extern from "barrier.h" nogil:
-    ctypedef struct meeting_t:
+    ctypedef struct barrier_t:
         int threads
         int arrived
         int round
         int failed
-    int meeting_arrive(meeting_t *m)
-    int meeting_round(meeting_t *m)
-    void meeting_go(meeting_t *m)
-    void meeting_fail(meeting_t *m)
-    int meeting_wait(meeting_t *m, int round)
+    int barrier_arrive(barrier_t *b)
+    int barrier_round(barrier_t *b)
+    void barrier_release(barrier_t *b)
+    void barrier_fail(barrier_t *b)
+    int barrier_wait(barrier_t *b, int round)
 
 # A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the
 # interpreter lock.
@@ -682,7 +682,7 @@ cdef class Together:
     cdef int64_t rounds, made           # rounds to make at the most; made
     cdef double budget, wall, began
     cdef bint stop
-    cdef meeting_t meeting
+    cdef barrier_t barrier
     cdef object error
 
     def __init__(self, chains, int64_t iterations, double budget, double wall, Py_ssize_t threads):
@@ -700,7 +700,7 @@ cdef class Together:
         for s in range(self.S):
             self.chain[s], self.row[s] = <void *> self.chains[s], <void *> self.rows[s]
         self.rounds, self.budget, self.wall, self.began = iterations, budget, wall, read_clock()
-        self.meeting.threads = <int> self.threads
+        self.barrier.threads = <int> self.threads
         # the start is a round of its own
         self.rounds += not (<Chain> self.chains[0]).begun
         self.settle()
@@ -731,16 +731,16 @@ cdef class Together:
                     while s < self.S:
                         ITERATE(self.chain[s], self.row[s])
                         s += self.threads
-                    at = meeting_round(&self.meeting)
-                    if meeting_arrive(&self.meeting):
+                    at = barrier_round(&self.barrier)
+                    if barrier_arrive(&self.barrier):
                         self.made += 1
                         self.settle()
-                        meeting_go(&self.meeting)
-                    elif meeting_wait(&self.meeting, at):
+                        barrier_release(&self.barrier)
+                    elif barrier_wait(&self.barrier, at):
                         break
         except BaseException as error:
             self.error = error
-            meeting_fail(&self.meeting)
+            barrier_fail(&self.barrier)
 
     def run(self):
         """Make all rounds; returns the rows of every chain."""

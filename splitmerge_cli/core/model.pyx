@@ -69,7 +69,7 @@ cdef class Model(Partition):
     kind = ""
     reference_log_lik = None
     """Class method (values, labels, **options) -> float: the log likelihood by another route than the statistics, for
-    tests and ``smcmc verify``; None: ``verify/cases.py`` has a case of the model, or it cannot be enumerated."""
+    tests and ``smcmc verify``; None: its case is in ``verify/cases.py``, or its states cannot be enumerated."""
     READS_MISSING = False               # whether cells of a table may be missing
     OPTIONS = ()
     """Its options; see ``core/options.py``."""

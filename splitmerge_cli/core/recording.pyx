@@ -18,7 +18,7 @@ from splitmerge_cli.core.memory cimport doubles, ints
 
 
 COUPLINGS = ("maximal", "common", "transport")
-"""How draws of a cluster may be coupled."""
+"""Names of the ways to couple draws of a cluster."""
 cdef enum:
     MOST_NAMES = 1024                   # most clusters whose draws are coupled by transport; beyond, maximally
 

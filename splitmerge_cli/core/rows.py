@@ -97,7 +97,7 @@ class Columns:
         return replace(self, mean=mean, variance=variance)
 
     def widest(self, j: int) -> float:
-        """How far from its middle the values of column j are at most."""
+        """Largest distance of a value in column j from the middle of the column."""
         if not self.observed[j]:
             return 0.0
         centre = self.low[j] / 2 + self.high[j] / 2

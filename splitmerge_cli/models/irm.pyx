@@ -189,7 +189,7 @@ cdef class IRM(Coupled):
     cdef int64_t *base                  # [cap] its sum over l
     # and what one edge more between two blocks then adds to that
     cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
-    cdef int64_t fresh                  # what a node without edges adds as a block of its own
+    cdef int64_t new_block              # what a node without edges adds as a block of its own
     cdef int64_t *score                 # [cap] of a scan
     cdef int8_t *changed                # [cap] row and column of `grown` to be computed anew
     cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
@@ -528,23 +528,23 @@ cdef class IRM(Coupled):
                         &self.tables, self.row(k)[d], (<int64_t> self.size[d] + 1) * self.size[k], 1, self.tables.wide)
             self.base[d] = total
             self.listed[d] = True
-        self.fresh = 0
+        self.new_block = 0
         for k in range(self.K):
-            self.fresh += block_lik(&self.tables, 0, self.size[k])
+            self.new_block += block_lik(&self.tables, 0, self.size[k])
         self.any_changed = False
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
         a block of its own."""
         cdef Py_ssize_t t, b, own = self.z[i], K = self.K
-        cdef int64_t n, fresh, stay
+        cdef int64_t n, new_block, stay
         cdef int64_t *score = self.score
         cdef const int32_t *c = self.count
         if self.any_changed:
             self.renew()
         self.look(i)
         memcpy(score, self.base, K * sizeof(int64_t))
-        fresh = self.fresh
+        new_block = self.new_block
         for t in range(self.n_touched):
             b = self.touched[t]
             if b == own:
@@ -555,16 +555,16 @@ cdef class IRM(Coupled):
                 add_edges(&self.tables, self.row(b), self.size, 0, K, b, self.size[b], c[b], score)
             score[b] += gained(&self.tables, self.row(b)[b], c[b], count_pairs(self.size[b]), self.size[b],
                                self.tables.wide) - self.grown[b * self.cap + b]
-            fresh += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
+            new_block += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
         if own >= 0:
             # against its own block, without the item
             n = self.size[own] - 1
-            fresh += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
+            new_block += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
             score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], count_pairs(n), n, self.tables.wide)
             stay = add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, K, own, n, c[own],
                            score)
             score[own] += stay
-        return fresh
+        return new_block
 
     cdef int64_t score_one(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
         """`score_all` for one block k other than `own`, of the item looked at."""
@@ -586,22 +586,22 @@ cdef class IRM(Coupled):
 
     cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], K = self.K
-        cdef int64_t fresh
+        cdef int64_t new_block
         self.unstage()
-        fresh = self.score_all(i)
+        new_block = self.score_all(i)
         for k in range(K):
             self.w[k] = self.score[k] * self.one + log(self.weight_of(k, k == own))
-        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else fresh * self.one + log(self.weight_new)
+        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else new_block * self.one + log(self.weight_new)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, m = self.options(), end = (m + 7) & ~7, own = self.z[i], K = self.K
-        cdef int64_t n, fresh = self.score_all(i), top
+        cdef int64_t n, new_block = self.score_all(i), top
         cdef int64_t *score = self.score
         cdef double *w = self.w
         for k in range(K, m):
-            score[k] = fresh
+            score[k] = new_block
         # not of a new block that the prior rules out: it may outweigh all others
-        top = fresh if self.new_cluster_weight > 0.0 else score[0]
+        top = new_block if self.new_cluster_weight > 0.0 else score[0]
         for k in range(K):
             if score[k] > top:
                 top = score[k]

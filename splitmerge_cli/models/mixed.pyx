@@ -219,7 +219,7 @@ cdef extern from *:
 cdef double LEAST_LEFT = 1e-4
 
 
-def _some(array, dtype):
+def _flat(array, dtype):
     """Return the numbers of an array in a row; one 0 for an empty array, since no pointer leads into one."""
     array = np.ascontiguousarray(array, dtype=dtype).reshape(-1)
     return array if array.size else np.zeros(1, dtype=dtype)
@@ -342,18 +342,18 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
         largest_constant += np.abs(np.log(units)).sum()
     constant_unit = float(resolution(largest_constant, total))
     return {
-        "code": _some(code, np.int32), "tally": _some(tally, np.int32), "x": _some(x[:, order], np.float64),
-        "there": _some(there[:, with_missing], np.uint8),
-        "constant": _some(np.rint(constant / constant_unit), np.int64), "constant_unit": constant_unit,
+        "code": _flat(code, np.int32), "tally": _flat(tally, np.int32), "x": _flat(x[:, order], np.float64),
+        "there": _flat(there[:, with_missing], np.uint8),
+        "constant": _flat(np.rint(constant / constant_unit), np.int64), "constant_unit": constant_unit,
         "C": len(discrete), "P": len(counts), "R": R, "complete": int(sum(not with_missing[j] for j in reals)),
         "S": int(with_missing.sum()), "levels": int(first[len(discrete)]),
-        "first": _some(first, np.int32), "table_of": _some(table_of, np.int32), "total_of": _some(total_of, np.int32),
-        "totals": tuple(totals), "slot": _some(slot, np.int32),
-        "slot_discrete": _some(slot[discrete], np.int32), "slot_count": _some(slot[counts], np.int32),
-        "slot_real": _some(slot[[reals[d] for d in order]], np.int32),
-        "rate": _some(rates, np.float64), "largest": largest,
-        "m0": _some((location / units)[order], np.float64), "b0": _some((scale / units ** 2)[order], np.float64),
-        "log_b0": _some(np.log(scale / units ** 2)[order], np.float64), "real": _some(order, np.int32),
+        "first": _flat(first, np.int32), "table_of": _flat(table_of, np.int32), "total_of": _flat(total_of, np.int32),
+        "totals": tuple(totals), "slot": _flat(slot, np.int32),
+        "slot_discrete": _flat(slot[discrete], np.int32), "slot_count": _flat(slot[counts], np.int32),
+        "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
+        "rate": _flat(rates, np.float64), "largest": largest,
+        "m0": _flat((location / units)[order], np.float64), "b0": _flat((scale / units ** 2)[order], np.float64),
+        "log_b0": _flat(np.log(scale / units ** 2)[order], np.float64), "real": _flat(order, np.int32),
         "start": scale / units ** 2, "unit": unit / units ** 2, "square": units ** 2,
         "log_unit": float(np.log(unit).sum()),
         "piece": max(1, min(max(R, 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01)))),

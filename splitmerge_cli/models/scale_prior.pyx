@@ -34,7 +34,7 @@ cdef double LEAST_WEIGHT = 1e-9, MOST_WEIGHT = 1e9
 
 
 def start_value(value, double least, double most):
-    """Where a chain starts: the value itself, or the mean of its `Gamma`, within the range."""
+    """Starting value of a chain: the value itself, or the mean of its `Gamma`, within the range."""
     return min(max(value.mean, least), most) if isinstance(value, Gamma) else value
 
 

@@ -224,14 +224,14 @@ cdef class LSHSM(SplitMerge):
         """Term that hashing adds to the log ratio of a split; where `pair` and `dumb` are terms, of a merge, too."""
         cdef Py_ssize_t n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0), K = self.model.K - merging
         cdef double log_x, log_dumb, total, sign = 1.0
-        self.part(merging)
+        self.gather_sides(merging)
         log_x = self.log_pairs(n)
         if self.kind == UNLIKE:
             # unlike items of both sides; unlike items of two clusters, and two of K + 1
             total = self.total(-1)
             if not merging:
-                total = self.total(self.sides.ci) + self.own(self.group, self.na)
-                total += self.own(self.group + self.na, n - self.na)
+                total = self.total(self.sides.ci) + self.contribution(self.group, self.na)
+                total += self.contribution(self.group + self.na, n - self.na)
             log_dumb = self.log_dumb_merge(total, K + 1)
             sign = -1.0
         else:
@@ -278,7 +278,7 @@ cdef class LSHSM(SplitMerge):
         if self.estimates is None:
             return 0.0
         n = self.sides.n + (self.sides.i >= 0) + (self.sides.j >= 0)
-        self.part(merging)
+        self.gather_sides(merging)
         a, b, c = self.sides.a, self.sides.a + 1, self.sides.ci
         if merging:
             a, b, c = self.sides.ci, self.sides.cj, self.sides.a
@@ -295,8 +295,8 @@ cdef class LSHSM(SplitMerge):
         return self.estimates.of_cluster(self.estimated, k, items, n) - self.model.lik(k)
 
     # -- P+ and P-, cluster by cluster, in item order: functions of the state, however it was reached
-    cdef void part(self, bint merging) noexcept nogil:
-        """group: the items of side A, then those of side B, the anchors among them, each in item order."""
+    cdef void gather_sides(self, bint merging) noexcept nogil:
+        """Set group to the items of side A, then those of side B, the anchors among them, each in item order."""
         cdef Py_ssize_t t, b, i = self.sides.i, j = self.sides.j
         cdef int32_t h
         if merging:
@@ -329,11 +329,11 @@ cdef class LSHSM(SplitMerge):
         if j >= 0:
             self.group[b] = <int32_t> j
 
-    cdef double own(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef double contribution(self, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """Contribution of a cluster with these items to N P+ or N P-; the printed ratios have neither."""
-        return self.own_of(self.kind, items, n)
+        return self.contribution_of(self.kind, items, n)
 
-    cdef double own_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
+    cdef double contribution_of(self, int kind, const int32_t *items, Py_ssize_t n) noexcept nogil:
         if self.as_printed:
             return 0.0
         return self.sums.sum(items, n, items, n, kind == UNLIKE, kind == UNLIKE)
@@ -355,7 +355,7 @@ cdef class LSHSM(SplitMerge):
             return 0
         for k in range(self.model.K):
             n = self.model.members(k, k, self.group)
-            self.of_cluster[self.kind][k] = self.own(self.group, n)
+            self.of_cluster[self.kind][k] = self.contribution(self.group, n)
         self.version[self.kind] = self.model.version
         return 0
 
@@ -383,8 +383,8 @@ cdef class LSHSM(SplitMerge):
                 continue
             if merging:
                 self.of_cluster[kind][max(self.sides.ci, self.sides.cj)] = self.of_cluster[kind][self.model.K]
-                self.of_cluster[kind][c] = self.own_of(kind, self.group, n)
+                self.of_cluster[kind][c] = self.contribution_of(kind, self.group, n)
             else:
-                self.of_cluster[kind][c] = self.own_of(kind, self.group, self.na)
-                self.of_cluster[kind][self.model.K - 1] = self.own_of(kind, self.group + self.na, n - self.na)
+                self.of_cluster[kind][c] = self.contribution_of(kind, self.group, self.na)
+                self.of_cluster[kind][self.model.K - 1] = self.contribution_of(kind, self.group + self.na, n - self.na)
             self.version[kind] = self.model.version

@@ -74,12 +74,12 @@ cdef class WeightedSequential(Allocation):
         s.put_in_order()
         log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, False, True)
         if not self.before:
-            self.by_tables(s, (<Weighted> s.model).log_beta[s.ci] - LOG_2)
+            self.set_shares_by_tables(s, (<Weighted> s.model).log_beta[s.ci] - LOG_2)
             if not (<Weighted> s.model).divide(s.rng, s.ci, s.a, self.u_a, self.u_b):
                 return NAN
         return log_q
 
-    cdef void by_tables(self, Sides s, double half) noexcept nogil:
+    cdef void set_shares_by_tables(self, Sides s, double half) noexcept nogil:
         """Set the Beta parameters to the tables that the sides would have with this weight each."""
         self.u_a = (<Weighted> s.model).expected_tables(s.a, half)
         self.u_b = (<Weighted> s.model).expected_tables(s.a + 1, half)
@@ -197,7 +197,7 @@ cdef class SMAG(TopicsAsPrinted):
             log_beta = log_add(log_beta, self.weighted.log_beta[self.sides.cj])
             self.weights.u_a = self.weights.u_b = self.weights.p
             if not self.weights.before:
-                self.weights.by_tables(self.sides, log_beta - LOG_2)
+                self.weights.set_shares_by_tables(self.sides, log_beta - LOG_2)
         p, q = self.weights.u_a, self.weights.u_b
         log_beta = (lgamma(p + q) - lgamma(p) - lgamma(q)
                     + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
