@@ -1,4 +1,4 @@
-"""Fixtures of the small cases, and the share of each group of tests in the time of a run."""
+"""Fixtures of the small cases, and the share that each group of tests has in a run's time."""
 
 import os
 import resource
@@ -57,23 +57,23 @@ def subsets_of_fonts():
 
     made, make = {}, fonts.get_glyphs_subset
 
-    def once(path, glyphs):
+    def get_subset(path, glyphs):
         key = str(path), getattr(path, "face_index", 0), frozenset(glyphs)
         if key not in made:
             made[key] = make(path, glyphs).__enter__()
         return nullcontext(made[key])
 
-    fonts.get_glyphs_subset = once
+    fonts.get_glyphs_subset = get_subset
     yield
     fonts.get_glyphs_subset = make
 
 
 COMPOSED = {}
-"""What Hydra composed of the choices of the package, for all tests of a process."""
+"""Configurations that Hydra composed of the package's choices, for all tests of a process."""
 
 
 @pytest.fixture(autouse=True)
-def composed_once(request):
+def compose_once(request):
     """Hydra composes each set of choices once, as for the jobs of a sweep: it takes half the time of a small run. In a
     file that says ``COMPOSES = True``, and in processes that tests start, it composes every time."""
     if getattr(request.module, "COMPOSES", False):
@@ -152,7 +152,7 @@ SPENT: dict[str, list[float]] = defaultdict(lambda: [0, 0.0, 0.0])
 
 
 def processor_seconds() -> float:
-    """Of this process and the ones that it waited for."""
+    """Processor seconds of this process and the ones that it waited for."""
     return time.process_time() + sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
 
 

@@ -66,7 +66,7 @@ ROWS = np.random.default_rng(8).integers(2, size=(60, 7)).astype(np.uint8)
 
 
 def table(rng, N, types, missing=0.15):
-    """Cells of columns of these types, of two components and one column alike in both; NaN where one is missing."""
+    """Table with columns of these types, from two components, one column alike in both; NaN where a cell is missing."""
     half = np.arange(N) % 2
     make = {
         "binary": lambda: rng.random(N) < 0.2 + 0.5 * half,
@@ -103,7 +103,7 @@ MODELS = {
 }
 
 
-def _found():
+def _find_others():
     """Every other model of conf/model, but that of topics, on generated data."""
     here = {type(build()) for build in MODELS.values()}
     for name in choices("model"):
@@ -112,12 +112,12 @@ def _found():
             yield name, partial(example, name, N=60)
 
 
-MODELS |= dict(_found())
+MODELS |= dict(_find_others())
 
 
 def check_walk_weights(model, rtol=1e-9):
-    """What the walk of a reconfiguration asks of a model: the weights of an item that is not placed, and of one that
-    may stay or go to one of two clusters."""
+    """Check the weights that a reconfiguration needs: of an item that is not placed, and of one that may stay or go
+    to one of two clusters."""
     labels = model.labels
     for i in range(0, model.N, 3):
         if np.sum(labels == labels[i]) > 1:

@@ -14,7 +14,7 @@ NAMES = ("toy_pitman_yor(discount=0.4)", "toy_finite_mixtures(most=3)")
 
 
 @contextmanager
-def registered(folder: Path = FOLDER) -> Iterator[None]:
+def register_priors(folder: Path = FOLDER) -> Iterator[None]:
     """The priors of a folder beside those of the package."""
     splitmerge_cli.priors.__path__.append(str(folder))
     try:

@@ -41,7 +41,7 @@ def posterior(iris: pd.DataFrame) -> sm.Posterior:
 
 
 def test_it_makes_the_run_of_the_command_line(smcmc, tmp_path: Path) -> None:
-    """The same configuration, data and seed: the same chains."""
+    """Equal configuration, data and seed make equal chains."""
     points = np.random.default_rng(0).normal(size=(30, 2))
     np.save(tmp_path / "points.npy", points)
     args = ["data=csv", f"data.path={tmp_path / 'points.npy'}", "model=gaussian", "iterations=60", "chains=2"]

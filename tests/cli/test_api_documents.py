@@ -24,53 +24,53 @@ FEW: dict[str, Any] = {"iterations": 300, "chains": 2, "random_state": 1}
 
 
 @pytest.fixture(scope="module")
-def fitted() -> sm.SplitMergeTopics:
+def topic_model() -> sm.SplitMergeTopics:
     return sm.SplitMergeTopics(**FEW).fit(TEXTS)
 
 
-def test_topics_of_texts(fitted: sm.SplitMergeTopics) -> None:
-    assert fitted.n_topics_ == fitted.n_clusters_ == 2
-    assert fitted.labels_.tolist() == [0, 0, 1, 1] * 6
-    assert fitted.vocabulary_.tolist() == ["cats", "chase", "fear", "fell", "mice", "rose", "stocks", "today"]
-    np.testing.assert_allclose(fitted.topic_word_.sum(axis=1), 1)
-    assert set(fitted.vocabulary_[np.argsort(-fitted.topic_word_[0])[:2]]) == {"cats", "mice"}
+def test_topics_of_texts(topic_model: sm.SplitMergeTopics) -> None:
+    assert topic_model.n_topics_ == topic_model.n_clusters_ == 2
+    assert topic_model.labels_.tolist() == [0, 0, 1, 1] * 6
+    assert topic_model.vocabulary_.tolist() == ["cats", "chase", "fear", "fell", "mice", "rose", "stocks", "today"]
+    np.testing.assert_allclose(topic_model.topic_word_.sum(axis=1), 1)
+    assert set(topic_model.vocabulary_[np.argsort(-topic_model.topic_word_[0])[:2]]) == {"cats", "mice"}
     # (eta + n_kw) / (V eta + n_k)
     n = np.sum([text.count("cats") for text in TEXTS])
-    size = np.sum(fitted.posterior_.labels == 0)
-    assert fitted.topic_word_[0, 0] == pytest.approx((0.1 + n) / (0.8 + size))
-    found = fitted.posterior_.point_estimate("binder")
+    size = np.sum(topic_model.posterior_.labels == 0)
+    assert topic_model.topic_word_[0, 0] == pytest.approx((0.1 + n) / (0.8 + size))
+    found = topic_model.posterior_.point_estimate("binder")
     assert found.shape == (len(TEXTS) * 3,)
 
 
-def test_new_documents(fitted: sm.SplitMergeTopics) -> None:
-    proportions = fitted.transform(["cats mice mice", "stocks today", "cats stocks"])
+def test_new_documents(topic_model: sm.SplitMergeTopics) -> None:
+    proportions = topic_model.transform(["cats mice mice", "stocks today", "cats stocks"])
     np.testing.assert_allclose(proportions.sum(axis=1), 1)
     assert proportions[0, 0] > 0.9 and proportions[1, 1] > 0.9 and 0.2 < proportions[2, 0] < 0.8
-    assert fitted.predict(["cats mice mice", "stocks today"]).tolist() == [0, 1]
-    more = fitted.predict_proba(["cats mice mice"])
+    assert topic_model.predict(["cats mice mice", "stocks today"]).tolist() == [0, 1]
+    more = topic_model.predict_proba(["cats mice mice"])
     assert more.shape == (1, 3) and more.sum() == pytest.approx(1)
     # each document by itself, whatever stands beside it
-    np.testing.assert_array_equal(fitted.transform(["cats stocks"]), proportions[2:])
-    assert fitted.get_feature_names_out().tolist() == ["splitmergetopics0", "splitmergetopics1"]
+    np.testing.assert_array_equal(topic_model.transform(["cats stocks"]), proportions[2:])
+    assert topic_model.get_feature_names_out().tolist() == ["splitmergetopics0", "splitmergetopics1"]
 
 
-def test_scores_are_of_tokens(fitted: sm.SplitMergeTopics) -> None:
+def test_scores_are_of_tokens(topic_model: sm.SplitMergeTopics) -> None:
     new = ["cats mice", "stocks today rose"]
-    assert fitted.score(new) == pytest.approx(fitted.score_samples(new).sum() / 5)
-    assert fitted.perplexity(new) == pytest.approx(np.exp(-fitted.score(new)))
+    assert topic_model.score(new) == pytest.approx(topic_model.score_samples(new).sum() / 5)
+    assert topic_model.perplexity(new) == pytest.approx(np.exp(-topic_model.score(new)))
     # below a word of all eight drawn at random, and words of different topics are less probable
-    assert fitted.perplexity(new) < 8 < fitted.perplexity(["cats stocks mice today"] * 3)
-    assert fitted.score_samples([""]).tolist() == [0.0]
+    assert topic_model.perplexity(new) < 8 < topic_model.perplexity(["cats stocks mice today"] * 3)
+    assert topic_model.score_samples([""]).tolist() == [0.0]
     with pytest.raises(ValueError, match="without a token"):
-        fitted.score([""])
+        topic_model.score([""])
 
 
-def test_unseen_words_are_left_out_with_a_warning(fitted: sm.SplitMergeTopics) -> None:
+def test_unseen_words_are_left_out_with_a_warning(topic_model: sm.SplitMergeTopics) -> None:
     with pytest.warns(sm.UnseenWords, match="2 of 4 tokens .* such as 'zebras'"):
-        found = fitted.transform(["zebras chase zebras mice"])
-    np.testing.assert_array_equal(found, fitted.transform(["chase mice"]))
+        found = topic_model.transform(["zebras chase zebras mice"])
+    np.testing.assert_array_equal(found, topic_model.transform(["chase mice"]))
     with pytest.raises(DataError, match="none of their words, such as 'zebras', is among the 8 of the data"):
-        fitted.transform(["zebras"])
+        topic_model.transform(["zebras"])
 
 
 def _frame() -> pd.DataFrame:
@@ -93,10 +93,10 @@ def _frame() -> pd.DataFrame:
     ],
     ids=["words", "series", "frame", "array", "counts named", "counts", "lists", "sparse"],
 )
-def test_every_form_of_documents_says_the_same(fitted: sm.SplitMergeTopics, given: Any) -> None:
+def test_every_form_of_documents_says_the_same(topic_model: sm.SplitMergeTopics, given: Any) -> None:
     found = sm.SplitMergeTopics(**FEW).fit(given)
-    assert (found.labels_ == fitted.labels_).all()
-    np.testing.assert_array_equal(found.transform(given[:4]), fitted.transform(TEXTS[:4]))
+    assert (found.labels_ == topic_model.labels_).all()
+    np.testing.assert_array_equal(found.transform(given[:4]), topic_model.transform(TEXTS[:4]))
 
 
 def test_a_frame_of_counts_is_read_by_name() -> None:
@@ -161,8 +161,8 @@ def test_scikit_learns_checks_of_tables() -> None:
     )
 
 
-def test_topics_in_the_corpuss_own_terms(fitted: sm.SplitMergeTopics) -> None:
-    table = fitted.posterior_.cluster_summary()
+def test_topics_in_the_corpuss_own_terms(topic_model: sm.SplitMergeTopics) -> None:
+    table = topic_model.posterior_.cluster_summary()
     assert table["size"].tolist() == [36, 36] and table["documents"].tolist() == [12, 12]
     row = table[table["cluster"] == 0].iloc[0]
     assert set(row["top_words"][:2]) == {"cats", "mice"} == set(row["telling"][:2])
@@ -173,7 +173,7 @@ def test_topics_in_the_corpuss_own_terms(fitted: sm.SplitMergeTopics) -> None:
         sm.sample("bernoulli", np.eye(4), iterations=20, chains=2, progress="none").topic_word()
 
 
-def test_a_loaded_run_predicts_the_same(fitted: sm.SplitMergeTopics, tmp_path: Path) -> None:
+def test_a_loaded_run_predicts_the_same(topic_model: sm.SplitMergeTopics, tmp_path: Path) -> None:
     (tmp_path / "texts").mkdir()
     for k, text in enumerate(TEXTS):
         (tmp_path / "texts" / f"{k:02}.txt").write_text(text)
@@ -199,8 +199,8 @@ def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch
     assert found.transform(TEXTS[:2]).shape == (2, found.n_topics_)
 
 
-def test_documents_csv(fitted: sm.SplitMergeTopics) -> None:
-    run = fitted.posterior_.run
+def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
+    run = topic_model.posterior_.run
     table, best = run.documents(), run.summary["topics_of"]["chain"]
     assert table["tokens"].tolist() == [3] * 24
     partitions = run.partitions()

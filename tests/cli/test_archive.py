@@ -1,4 +1,4 @@
-"""Archives: what they hold, what is told of damage, and what is rejected of what is received."""
+"""Archives: their contents, messages about damage, and files that no archive of ours holds."""
 
 import hashlib
 import json

@@ -60,8 +60,8 @@ REFUSED = [
 
 
 @pytest.fixture
-def rejected(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``rejected(args, named)``: exit status 2, one line that says `named`, nothing written."""
+def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``check_rejection(args, named)``: exit status 2, one line that says `named`, nothing written."""
     monkeypatch.setenv("SMCMC_DATA", str(tmp_path / "nothing"))
 
     def check(args: list[str], named: str) -> None:
@@ -76,23 +76,25 @@ def rejected(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 @pytest.mark.parametrize(("file", "args", "named"), REFUSED_FILES, ids=[named for _, _, named in REFUSED_FILES])
-def test_a_file_of_documents(rejected, file: tuple[str, str], args: list[str], named: str) -> None:
+def test_a_file_of_documents(check_rejection, file: tuple[str, str], args: list[str], named: str) -> None:
     Path(file[0]).write_text(file[1])
-    rejected(["data=corpus", f"data.path={file[0]}", *args], named)
+    check_rejection(["data=corpus", f"data.path={file[0]}", *args], named)
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
-def test_other_documents(rejected, args: list[str], named: str) -> None:
-    rejected(args, named)
+def test_other_documents(check_rejection, args: list[str], named: str) -> None:
+    check_rejection(args, named)
 
 
 @pytest.mark.parametrize(("name", "text"), [("d.csv", "doc,word,n\na,x,9\na,y,2\n"), ("d.ldac", "2 0:9 1:2\n")])
-def test_more_tokens_than_memory_holds(rejected, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+def test_more_tokens_than_memory_holds(check_rejection, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
     Path(name).write_text(text)
     monkeypatch.setattr(corpus, "memory", lambda: 10 * corpus.TOKEN_BYTES)
-    rejected(["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's")
-    rejected(["data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
-    rejected(["data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+    check_rejection(
+        ["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's"
+    )
+    check_rejection(["data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+    check_rejection(["data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
 
 
 def test_more_chains_than_memory_holds(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -113,9 +115,11 @@ def test_a_long_word_after_short_ones(smcmc) -> None:
     assert "yyy…" in result.stderr and len(result.stderr) < 10_000
 
 
-def test_counts_without_words(rejected) -> None:
+def test_counts_without_words(check_rejection) -> None:
     save_npz("c.npz", csr_array(np.array([[1, 2]])))
-    rejected(["data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words")
+    check_rejection(
+        ["data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words"
+    )
 
 
 @pytest.mark.parametrize(

@@ -72,8 +72,8 @@ REFUSED = [
 
 
 @pytest.fixture
-def rejected(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``rejected(args, named)``: exit status 2, one line that says `named`, nothing written."""
+def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``check_rejection(args, named)``: exit status 2, one line that says `named`, nothing written."""
     monkeypatch.setenv("SMCMC_DATA", str(tmp_path / "nothing"))
 
     def check(args: list[str], named: str) -> None:
@@ -88,22 +88,22 @@ def rejected(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable
 
 
 @pytest.mark.parametrize(("text", "args", "named"), REFUSED_FILES, ids=[named for _, _, named in REFUSED_FILES])
-def test_a_list_of_edges(rejected, text: str, args: list[str], named: str) -> None:
+def test_a_list_of_edges(check_rejection, text: str, args: list[str], named: str) -> None:
     Path("e.csv").write_text(text)
-    rejected([*FILE, *args], named)
+    check_rejection([*FILE, *args], named)
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
-def test_other_networks(rejected, args: list[str], named: str) -> None:
-    rejected(args, named)
+def test_other_networks(check_rejection, args: list[str], named: str) -> None:
+    check_rejection(args, named)
 
 
-def test_a_list_of_nodes(rejected) -> None:
+def test_a_list_of_nodes(check_rejection) -> None:
     Path("e.csv").write_text(TRIANGLE)
     Path("n.csv").write_text("id,side\na,x\nb,x\n")
-    rejected([*FILE, "data.nodes=n.csv"], "e.csv: row 2, column 2: 'c'; expected a node of n.csv")
+    check_rejection([*FILE, "data.nodes=n.csv"], "e.csv: row 2, column 2: 'c'; expected a node of n.csv")
     Path("n.csv").write_text("id,side\na,x\nb,x\nc,y\na,x\n")
-    rejected([*FILE, "data.nodes=n.csv"], "n.csv: row 5, column 1 ('id'): 'a'; expected every node once")
+    check_rejection([*FILE, "data.nodes=n.csv"], "n.csv: row 5, column 1 ('id'): 'a'; expected every node once")
 
 
 @pytest.mark.parametrize("sampler", ["gibbs", "sdds", "ss", "rm", "rgsm", "sams", "triadic", "birth_death"])

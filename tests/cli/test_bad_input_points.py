@@ -96,8 +96,8 @@ CELLS = ["inf", "-inf", "none", "word", "1e31", "-1e308", "1e999", "0x1", '"1,5"
 
 
 @pytest.fixture
-def rejected(smcmc, tmp_path: Path) -> Callable[..., None]:
-    """``rejected(args, named)``: exit status 2, one line that says `named`, nothing written."""
+def check_rejection(smcmc, tmp_path: Path) -> Callable[..., None]:
+    """``check_rejection(args, named)``: exit status 2, one line that says `named`, nothing written."""
 
     def check(args: list[str], named: str) -> None:
         before = sorted(tmp_path.iterdir())
@@ -111,10 +111,10 @@ def rejected(smcmc, tmp_path: Path) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args[-2:]) for args, _ in REFUSED])
-def test_run(rejected, args: list[str], named: str) -> None:
+def test_run(check_rejection, args: list[str], named: str) -> None:
     Path("d.csv").write_text(POINTS)
     Path("part.csv").write_text("x,y,who\n0,1,a\n1,2,\n3,4,b\n")
-    rejected(["run", "iterations=10", *args], named)
+    check_rejection(["run", "iterations=10", *args], named)
 
 
 @pytest.mark.parametrize(
@@ -125,16 +125,18 @@ def test_run(rejected, args: list[str], named: str) -> None:
         ("0,1\n.5,.5\n1.5,2.5\n", ["data.drop=1"], "data.drop=1: d.csv: column 2 ('1') has that name, but column 1"),
     ],
 )
-def test_numbers_that_may_be_names(rejected, text: str, args: list[str], named: str) -> None:
+def test_numbers_that_may_be_names(check_rejection, text: str, args: list[str], named: str) -> None:
     Path("d.csv").write_text(text)
-    rejected(["run", "iterations=10", *CSV, "model=gaussian", "sampler=gibbs", *args], named)
+    check_rejection(["run", "iterations=10", *CSV, "model=gaussian", "sampler=gibbs", *args], named)
 
 
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("model", ["lines", "gaussian"])
-def test_a_cell_that_is_no_number_is_named(rejected, cell: str, model: str) -> None:
+def test_a_cell_that_is_no_number_is_named(check_rejection, cell: str, model: str) -> None:
     Path("d.csv").write_text(f"x,y\n0,1\n1,{cell}\n2,3\n")
-    rejected(["run", "iterations=10", *CSV, f"model={model}", "sampler=triadic"], "d.csv: row 3, column 2 ('y'): ")
+    check_rejection(
+        ["run", "iterations=10", *CSV, f"model={model}", "sampler=triadic"], "d.csv: row 3, column 2 ('y'): "
+    )
 
 
 @pytest.mark.parametrize(
@@ -145,9 +147,9 @@ def test_a_cell_that_is_no_number_is_named(rejected, cell: str, model: str) -> N
         (["model=gaussian", "sampler=lshsm"], "does not support model=gaussian: its items are no vectors, or have mis"),
     ],
 )
-def test_a_missing_cell_is_named_where_none_may_be(rejected, args: list[str], named: str) -> None:
+def test_a_missing_cell_is_named_where_none_may_be(check_rejection, args: list[str], named: str) -> None:
     Path("d.csv").write_text("x,y\n0,1\n1,\n2,3\n")
-    rejected(["run", "iterations=10", *CSV, *args], named)
+    check_rejection(["run", "iterations=10", *CSV, *args], named)
 
 
 @pytest.mark.parametrize(
@@ -165,9 +167,9 @@ def test_a_missing_cell_is_named_where_none_may_be(rejected, args: list[str], na
     ],
     ids=lambda value: " ".join(value[-2:]) if isinstance(value, list) else "",
 )
-def test_other_commands(rejected, args: list[str], named: str) -> None:
+def test_other_commands(check_rejection, args: list[str], named: str) -> None:
     Path("d.csv").write_text(POINTS)
-    rejected(args, named)
+    check_rejection(args, named)
 
 
 def test_priors_need_no_quotes_in_any_command(smcmc) -> None:

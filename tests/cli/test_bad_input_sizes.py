@@ -42,8 +42,8 @@ def soon() -> Iterator[None]:
 
 
 @pytest.fixture
-def rejected(smcmc, tmp_path: Path) -> Callable[..., str]:
-    """What a run says that is rejected, nothing being written."""
+def read_rejection(smcmc, tmp_path: Path) -> Callable[..., str]:
+    """Return the message of a run that is rejected and writes nothing."""
 
     def check(*args: str) -> str:
         before = sorted(tmp_path.iterdir())
@@ -72,7 +72,7 @@ def rejected(smcmc, tmp_path: Path) -> Callable[..., str]:
     ],
     ids=lambda args: args[-1].partition("=")[0] + "-" + args[0].partition("=")[2],
 )
-def test_a_pipe_or_device_is_refused_before_it_is_opened(rejected, args: list[str]) -> None:
+def test_a_pipe_or_device_is_refused_before_it_is_opened(read_rejection, args: list[str]) -> None:
     os.mkfifo("pipe")
     os.mkfifo("pipe.csv.gz")
     Path("link").symlink_to("pipe")
@@ -85,19 +85,19 @@ def test_a_pipe_or_device_is_refused_before_it_is_opened(rejected, args: list[st
         ("link", "a named pipe"),
         ("/dev/zero", "a character device"),
     ]:
-        told = rejected(*[arg.format(name) for arg in args])
+        told = read_rejection(*[arg.format(name) for arg in args])
         assert told == f"smcmc: {key}={name}: {kind}; expected a regular file\n"
 
 
-def test_a_socket_and_a_dangling_link_are_named(rejected) -> None:
+def test_a_socket_and_a_dangling_link_are_named(read_rejection) -> None:
     with socket.socket(socket.AF_UNIX) as opened:
         opened.bind("socket")
-        assert "data.path=socket: a socket; expected a regular file" in rejected(*TABLE, "data.path=socket")
+        assert "data.path=socket: a socket; expected a regular file" in read_rejection(*TABLE, "data.path=socket")
     Path("link").symlink_to("nowhere")
-    assert "link: a link to nowhere, which is not there; expected a table" in rejected(*TABLE, "data.path=link")
+    assert "link: a link to nowhere, which is not there; expected a table" in read_rejection(*TABLE, "data.path=link")
 
 
-def test_a_folder_of_texts_holds_regular_files_alone(rejected) -> None:
+def test_a_folder_of_texts_holds_regular_files_alone(read_rejection) -> None:
     Path("texts/a").mkdir(parents=True)
     Path("texts/a/one.txt").write_text("some words")
     for make, kind in [
@@ -107,12 +107,14 @@ def test_a_folder_of_texts_holds_regular_files_alone(rejected) -> None:
     ]:
         odd = Path("texts/a/two.txt")
         make(odd)
-        assert f"texts/a/two.txt: {kind}" in rejected(*DOCUMENTS, "data.path=texts").replace("cannot be read: ", "")
+        assert f"texts/a/two.txt: {kind}" in read_rejection(*DOCUMENTS, "data.path=texts").replace(
+            "cannot be read: ", ""
+        )
         odd.unlink()
 
 
 def test_a_pipe_in_place_of_a_published_file_is_refused(
-    rejected, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    read_rejection, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SMCMC_DATA", str(tmp_path))
     for name, file in [
@@ -124,7 +126,7 @@ def test_a_pipe_in_place_of_a_published_file_is_refused(
         Path(name).mkdir()
         Path(name, "vocab.pubmed.txt").write_text("word\n")
         os.mkfifo(f"{name}/{file}")
-        assert f"{file}: a named pipe; expected a regular file" in rejected(f"data={name}")
+        assert f"{file}: a named pipe; expected a regular file" in read_rejection(f"data={name}")
 
 
 # files that unpack to more than the limit
@@ -147,72 +149,72 @@ GZIPPED = [
 
 
 @pytest.mark.parametrize(("name", "line", "args"), GZIPPED, ids=[f"{a[0]}-{n}" for n, _, a in GZIPPED])
-def test_a_packed_text_stops_while_it_expands(rejected, name: str, line: bytes, args: list[str]) -> None:
+def test_a_packed_text_stops_while_it_expands(read_rejection, name: str, line: bytes, args: list[str]) -> None:
     bomb(name, line * 1_000_000)
-    told = rejected(*args, f"data.path={name}", "data.max_bytes=400000")
+    told = read_rejection(*args, f"data.path={name}", "data.max_bytes=400000")
     assert f"smcmc: {name}: more than" in told and "bytes unpacked; expected at most" in told
     assert "(data.max_bytes" in told
 
 
-def test_packed_entries_stop_while_they_expand(rejected) -> None:
+def test_packed_entries_stop_while_they_expand(read_rejection) -> None:
     rows = b"".join(b"1 %d 1\n" % word for word in range(1, 400_001))
     bomb("x.txt.gz", b"1\n400000\n400000\n" + rows)
-    told = rejected(*DOCUMENTS, "data.path=x.txt.gz", "data.format=uci", "data.max_bytes=1000000")
+    told = read_rejection(*DOCUMENTS, "data.path=x.txt.gz", "data.format=uci", "data.max_bytes=1000000")
     assert "x.txt.gz: more than 1000000 bytes unpacked; expected at most 1000000 bytes (data.max_bytes)" in told
     # the default limit is that of the machine: the fault is found
-    assert "x.txt.gz: cannot be read" in rejected(*DOCUMENTS, "data.path=x.txt.gz", "data.format=uci")
+    assert "x.txt.gz: cannot be read" in read_rejection(*DOCUMENTS, "data.path=x.txt.gz", "data.format=uci")
 
 
-def test_other_files_of_the_user_have_the_limit_too(rejected) -> None:
+def test_other_files_of_the_user_have_the_limit_too(read_rejection) -> None:
     Path("edges.txt").write_text("a b\n")
     Path("words.csv").write_text("doc,word\na,x\n")
     bomb("long.txt.gz", b"word\n" * 1_000_000)
-    assert "long.txt.gz: more than" in rejected(
+    assert "long.txt.gz: more than" in read_rejection(
         *DOCUMENTS, "data.path=words.csv", "data.vocabulary=long.txt.gz", "data.max_bytes=100000"
     )
-    assert "long.txt.gz: more than" in rejected(
+    assert "long.txt.gz: more than" in read_rejection(
         *NETWORK, "data.path=edges.txt", "data.nodes=long.txt.gz", "data.max_bytes=100000"
     )
     Path("labels.txt").write_text("x\n" * 100)
     told = "init=labels.txt: 200 bytes; expected at most 100 bytes (data.max_bytes)"
-    assert told in rejected("N=100", "init=labels.txt", "data.max_bytes=100")
+    assert told in read_rejection("N=100", "init=labels.txt", "data.max_bytes=100")
 
 
-def test_texts_of_a_folder_have_one_limit_together(rejected) -> None:
+def test_texts_of_a_folder_have_one_limit_together(read_rejection) -> None:
     Path("texts").mkdir()
     for number in range(20):
         Path(f"texts/{number}.txt.gz").write_bytes(gzip.compress(b"some words " * 1000))
-    told = rejected(*DOCUMENTS, "data.path=texts", "data.max_bytes=50000")
+    told = read_rejection(*DOCUMENTS, "data.path=texts", "data.max_bytes=50000")
     assert "texts: 55000 bytes unpacked; expected at most 50000 bytes (data.max_bytes)" in told
 
 
-def test_a_plain_text_is_refused_by_its_size(rejected) -> None:
+def test_a_plain_text_is_refused_by_its_size(read_rejection) -> None:
     with Path("x.csv").open("wb") as file:
         # a hole: it takes no room and would take hours to read
         file.truncate(1 << 42)
-    told = rejected(*TABLE, "data.path=x.csv")
+    told = read_rejection(*TABLE, "data.path=x.csv")
     assert f"data.path=x.csv: {1 << 42} bytes; expected at most" in told
     assert "a quarter of the memory; data.max_bytes=BYTES sets another limit" in told
 
 
-def test_a_file_that_hides_its_size_is_read_up_to_the_limit(rejected) -> None:
+def test_a_file_that_hides_its_size_is_read_up_to_the_limit(read_rejection) -> None:
     # says 0 bytes, and goes on
     file = "/proc/self/maps"
     if not Path(file).exists() or Path(file).stat().st_size:
         pytest.skip("no such file here")
-    told = rejected(*TABLE, f"data.path={file}", "data.max_bytes=100")
+    told = read_rejection(*TABLE, f"data.path={file}", "data.max_bytes=100")
     assert f"data.path={file}: says that it holds 0 bytes, and holds more than 100" in told
 
 
-def test_short_cells_are_counted_as_what_they_become(rejected) -> None:
+def test_short_cells_are_counted_as_what_they_become(read_rejection) -> None:
     Path("x.csv").write_text("1,2\n" * 1000)
     told = "x.csv: 16000 bytes as cells; expected at most 9000 bytes (data.max_bytes)"
-    assert told in rejected(*TABLE, "data.path=x.csv", "data.max_bytes=9000")
+    assert told in read_rejection(*TABLE, "data.path=x.csv", "data.max_bytes=9000")
 
 
 @pytest.mark.parametrize("value", ["0", "-1", "1.5", "many", "true"])
-def test_the_limit_is_a_number_of_bytes(rejected, value: str) -> None:
-    assert f"data.max_bytes={value}: expected a whole number" in rejected(f"data.max_bytes={value}")
+def test_the_limit_is_a_number_of_bytes(read_rejection, value: str) -> None:
+    assert f"data.max_bytes={value}: expected a whole number" in read_rejection(f"data.max_bytes={value}")
 
 
 def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
@@ -234,25 +236,25 @@ def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
 # arrays and columns that promise, or expand to, more than there is
 
 
-def test_an_archive_stops_while_it_expands(rejected) -> None:
+def test_an_archive_stops_while_it_expands(read_rejection) -> None:
     scipy.sparse.save_npz("x.npz", scipy.sparse.csr_array(np.ones((100, 1000))))
-    told = rejected(*TABLE, "data.path=x.npz", "data.max_bytes=100000")
+    told = read_rejection(*TABLE, "data.path=x.npz", "data.max_bytes=100000")
     assert "x.npz: more than 100000 bytes unpacked; expected at most 100000 bytes (data.max_bytes)" in told
 
 
-def test_a_table_of_runs_stops_while_it_expands(rejected) -> None:
+def test_a_table_of_runs_stops_while_it_expands(read_rejection) -> None:
     rows = 2_000_000
     # a value that repeats takes no room in the file
     columns = {"x": pa.array(np.zeros(rows))}
     pa.parquet.write_table(pa.table(columns), "x.parquet")
     assert Path("x.parquet").stat().st_size < 50_000
-    told = rejected(*TABLE, "data.path=x.parquet", "data.max_bytes=1000000")
+    told = read_rejection(*TABLE, "data.path=x.parquet", "data.max_bytes=1000000")
     assert "x.parquet: " in told and "bytes unpacked; expected at most 1000000 bytes (data.max_bytes)" in told
     assert "16000000" not in told  # not all of it was unpacked
 
 
 @pytest.mark.parametrize("categories", [True, False])
-def test_words_of_a_dictionary_count_as_often_as_they_stand(rejected, categories: bool) -> None:
+def test_words_of_a_dictionary_count_as_often_as_they_stand(read_rejection, categories: bool) -> None:
     words = pa.array(["x" * 100_000, "y"]).dictionary_encode()
     column = pa.DictionaryArray.from_arrays(pa.array(np.zeros(50_000, dtype=np.int32)), words.dictionary)
     # as text it takes 5 GB
@@ -262,7 +264,7 @@ def test_words_of_a_dictionary_count_as_often_as_they_stand(rejected, categories
         table = table.replace_schema_metadata(None)
     pa.parquet.write_table(table, "x.parquet", store_schema=categories)
     assert Path("x.parquet").stat().st_size < 1_000_000
-    told = rejected("data=csv", "model=emm", "data.path=x.parquet", "data.max_bytes=100000000")
+    told = read_rejection("data=csv", "model=emm", "data.path=x.parquet", "data.max_bytes=100000000")
     assert "x.parquet: 5000400000 bytes unpacked; expected at most 100000000 bytes" in told
 
 
@@ -271,10 +273,10 @@ XML = (
 )
 
 
-def test_entities_of_xml_are_refused(rejected) -> None:
+def test_entities_of_xml_are_refused(read_rejection) -> None:
     Path("x.graphml").write_text(XML)
     told = "x.graphml: not a readable .graphml file: a document type (<!DOCTYPE g>); expected none"
-    assert told in rejected(*NETWORK, "data.path=x.graphml")
+    assert told in read_rejection(*NETWORK, "data.path=x.graphml")
 
 
 PROMISES = """

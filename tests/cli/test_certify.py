@@ -107,24 +107,24 @@ def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None
 
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
-    """Of every pair of items, as `unbiased_estimate` has it of the chains' partitions."""
+    """For every pair of items: `unbiased_estimate` on the chains' partitions gives the same."""
     from splitmerge_cli.diagnostics.certificates import unbiased_estimate
     from splitmerge_cli.runs import prepare
 
     plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
     upper = np.triu_indices(12, 1)
 
-    def together(model: Any) -> np.ndarray:
+    def co_clusters(model: Any) -> np.ndarray:
         return (model.labels[:, None] == model.labels[None, :])[upper].astype(float)
 
     for number, lag, k, m in [(0, 1, 0, 4), (1, 3, 2, 9), (2, 7, 0, 40), (3, 2, 5, 5), (4, 1, 30, 60)]:
         chains, again = (plan.builder.coupled_chains(number, lag, "maximal") for _ in range(2))
-        x, y = [together(again.x)], [together(again.y)]
+        x, y = [co_clusters(again.x)], [co_clusters(again.y)]
         while again.iteration < m or again.meeting < 0:
             again.advance(1, until_met=False)
-            x.append(together(again.x))
+            x.append(co_clusters(again.x))
             if again.iteration > lag:
-                y.append(together(again.y))
+                y.append(co_clusters(again.y))
         chains.gather(k, m)
         chains.advance(again.iteration, until_met=False)
         assert again.meeting == chains.meeting
@@ -258,11 +258,11 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
     begun: list[int] = []
     make = certify._pair
 
-    def noted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def record_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         begun.append(number)
         return make(plan, schedule, number, *args)
 
-    monkeypatch.setattr(certify, "_pair", noted)
+    monkeypatch.setattr(certify, "_pair", record_pair)
     copies: list[tuple[Path, list[int]]] = []
 
     def copy(done: int, of: int) -> None:
@@ -272,21 +272,23 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
             shutil.copytree(tmp_path / "whole", to, ignore=shutil.ignore_patterns("*.partial"))
             copies.append((to, sorted(begun)))
 
-    def made(out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None) -> tuple[Any, bytes]:
+    def make_certificate(
+        out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None
+    ) -> tuple[Any, bytes]:
         plan = certify.check_coupling(compose([*UNEVEN, f"out={out}"]))
         found = certify.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
         return found, (found.path / "pairs.json").read_bytes()
 
     (tmp_path / "whole" / "certificates").mkdir(parents=True)
-    whole, expected = made(tmp_path / "whole", on_pair=copy)
+    whole, expected = make_certificate(tmp_path / "whole", on_pair=copy)
     assert len(copies) == 4 and [pair.number for pair in whole.pairs] == sorted(begun) == list(range(14))
     for t, (out, before) in enumerate(copies):
         # no time for another pair, or none is asked for: those that were begun are made
-        found, _ = made(out, (14, 1)[t % 2], 1e-9)
+        found, _ = make_certificate(out, (14, 1)[t % 2], 1e-9)
         numbers = [pair.number for pair in found.pairs]
         assert numbers == list(range(len(numbers))) and len(before) <= len(numbers) <= len(before) + 4
         assert found.pairs == whole.pairs[: len(numbers)]
-        assert made(out)[1] == expected
+        assert make_certificate(out)[1] == expected
 
 
 def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -295,12 +297,12 @@ def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
     plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
 
-    def found(pairs: int) -> tuple[int, int]:
+    def count_pairs(pairs: int) -> tuple[int, int]:
         made = certify.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
         return len(made.pairs), json.loads((made.path / "pairs.json").read_text())["begun"]
 
-    assert found(50) == (11, 11)
-    assert found(5) == (11, 11)
+    assert count_pairs(50) == (11, 11)
+    assert count_pairs(5) == (11, 11)
 
 
 @pytest.mark.parametrize(("seconds", "made"), [(0.01, 1), (25.0, 5), (np.inf, certify.PILOTS)])
@@ -311,12 +313,12 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
     numbers: list[int] = []
     make = certify._pair
 
-    def counted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def count_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         numbers.append(number)
         return make(plan, schedule, number, *args)
 
     clock = SimpleNamespace(monotonic=lambda: len(numbers), thread_time=time.thread_time)
-    monkeypatch.setattr(certify, "_pair", counted)
+    monkeypatch.setattr(certify, "_pair", count_pair)
     monkeypatch.setattr(certify, "time", clock)
     plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
     found = certify.certify(plan, 2, seconds=seconds)
@@ -326,24 +328,24 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
 
 @pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
 def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
-    """Neither of the pairs that happened to be finished, nor a lag of some of the pilot's."""
+    """Pairs that were finished make none, and some of the pilot's pairs give no lag."""
     make = certify._pair
 
-    def interrupted(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def interrupt_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         if number == at:
             signal.raise_signal(signal.SIGINT)
         return make(plan, schedule, number, *args)
 
-    def certified(out: str) -> Any:
+    def make_certificate(out: str) -> Any:
         how: dict[str, Any] = {"progress": "none", "workers": 4, "options": {"timing": False}}
         return splitmerge_cli.certify("gaussian", CLOUDS, "gibbs", pairs=12, store=tmp_path / out, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(certify, "_pair", interrupted)
+        patch.setattr(certify, "_pair", interrupt_pair)
         with pytest.raises(runs.Interrupted):
-            certified("a")
+            make_certificate("a")
     assert not list(tmp_path.rglob("pairs.parquet")) and len(list(tmp_path.rglob("pairs.json"))) == (at == 4)
-    found, whole = certified("a"), certified("b")
+    found, whole = make_certificate("a"), make_certificate("b")
     assert (found.path / "pairs.json").read_bytes() == (whole.path / "pairs.json").read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""What a run says of its clusters: files, the table at its end, ``smcmc summary``."""
+"""A run's description of its clusters: files, the table at its end, ``smcmc summary``."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,8 +45,8 @@ def test_a_table(smcmc, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
     assert {"cluster_summary.csv", "column_summary.csv"} <= set(run.manifest.names)
     clusters, columns, items = run.cluster_summary(), run.column_summary(), run.clusters()
     assert clusters["size"].tolist() == items["cluster"].value_counts().tolist() == [30, 30]
-    surest = items.loc[items.groupby("cluster")["certainty"].idxmax()].set_index("cluster")["name"]
-    assert clusters["prototype"].tolist() == surest[clusters["cluster"]].tolist()
+    most_certain = items.loc[items.groupby("cluster")["certainty"].idxmax()].set_index("cluster")["name"]
+    assert clusters["prototype"].tolist() == most_certain[clusters["cluster"]].tolist()
     age = columns[columns["column"] == "age"].set_index("cluster")["mean"]
     expected = people["age"].groupby(items["cluster"].to_numpy()).mean()
     np.testing.assert_allclose(age, expected, rtol=1e-5)

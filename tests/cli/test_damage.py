@@ -38,7 +38,7 @@ class Breaks(Reporter):
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stored_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run in ``done`` and the same run unfinished in ``half``."""
     folder = tmp_path_factory.mktemp("stored")
     runs.run(compose([*ARGS, f"out={folder / 'done'}"]))
@@ -79,8 +79,8 @@ DAMAGES = {
 }
 
 
-def damaged(stored: Path, which: str, file: str, damage: str) -> Path:
-    shutil.copytree(stored / which, "results")
+def damage_copy(stored_runs: Path, which: str, file: str, damage: str) -> Path:
+    shutil.copytree(stored_runs / which, "results")
     path = next(Path("results").glob("*/*"))
     DAMAGES[damage](path / file)
     return path
@@ -93,8 +93,8 @@ def damaged(stored: Path, which: str, file: str, damage: str) -> Path:
     + [("work/chain-0.npz", d) for d in DAMAGES if d != "gone"]
     + [("status.json", d) for d in ("empty", "garbage", "list")],
 )
-def test_damage_to_an_unfinished_run(smcmc, stored: Path, file: str, damage: str) -> None:
-    damaged(stored, "half", file, damage)
+def test_damage_to_an_unfinished_run(smcmc, stored_runs: Path, file: str, damage: str) -> None:
+    damage_copy(stored_runs, "half", file, damage)
     result = smcmc("run", *ARGS)
     assert result.exit_code == 1
     assert len(result.stderr.splitlines()) == 1
@@ -107,12 +107,12 @@ def test_damage_to_an_unfinished_run(smcmc, stored: Path, file: str, damage: str
     assert smcmc("sweep", "--dry-run", *ARGS).exit_code in (0, 1)
     result = smcmc("run", *ARGS, "resume=false")
     assert result.exit_code == 0
-    assert Run(result.stdout.strip()).trace().equals(find_runs(stored / "done")[0].trace())
+    assert Run(result.stdout.strip()).trace().equals(find_runs(stored_runs / "done")[0].trace())
 
 
 @pytest.mark.parametrize("resume", ["true", "false"])
-def test_a_link_in_place_of_the_work_folder_is_not_followed(smcmc, stored: Path, resume: str) -> None:
-    shutil.copytree(stored / "half", "results")
+def test_a_link_in_place_of_the_work_folder_is_not_followed(smcmc, stored_runs: Path, resume: str) -> None:
+    shutil.copytree(stored_runs / "half", "results")
     work = next(Path("results").glob("*/*/work"))
     Path("mine").mkdir()
     Path("mine/letter").write_text("dear")
@@ -124,9 +124,9 @@ def test_a_link_in_place_of_the_work_folder_is_not_followed(smcmc, stored: Path,
 
 
 @pytest.mark.parametrize(("key", "value"), [("labels", np.zeros(7, dtype=np.int32)), ("K", 1 << 40), ("counts", [])])
-def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored: Path, key: str, value: object) -> None:
+def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored_runs: Path, key: str, value: object) -> None:
     """A file that can be read, though nothing that was ever written."""
-    shutil.copytree(stored / "half", "results")
+    shutil.copytree(stored_runs / "half", "results")
     path = next(Path("results").glob("*/*/work/chain-0.npz"))
     entry = state.load(path)
     entry["state"][key] = value
@@ -139,9 +139,9 @@ def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored: Path, key:
 
 @pytest.mark.parametrize("file", ["trace.parquet", "diagnostics.parquet", "config.yaml", "status.json"])
 @pytest.mark.parametrize("damage", ["empty", "garbage", "list", "cut"])
-def test_damage_to_a_finished_run(smcmc, stored: Path, file: str, damage: str) -> None:
-    path = damaged(stored, "done", file, damage)
-    shutil.copytree(stored / "done", "results/z")
+def test_damage_to_a_finished_run(smcmc, stored_runs: Path, file: str, damage: str) -> None:
+    path = damage_copy(stored_runs, "done", file, damage)
+    shutil.copytree(stored_runs / "done", "results/z")
     command = ["diagnose", "results"] if file in ("diagnostics.parquet", "status.json") else ["plot", str(path)]
     result = smcmc(*command)
     assert result.exit_code == 1
@@ -151,8 +151,8 @@ def test_damage_to_a_finished_run(smcmc, stored: Path, file: str, damage: str) -
         assert "│ log_joint " in result.stdout  # of the other run
 
 
-def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored: Path) -> None:
-    path = damaged(stored, "done", "trace.parquet", "gone")
+def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored_runs: Path) -> None:
+    path = damage_copy(stored_runs, "done", "trace.parquet", "gone")
     result = smcmc("run", *ARGS)
     assert result.exit_code == 0
     assert "done before" not in result.stderr
@@ -163,8 +163,8 @@ FILES = ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest
 FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics", "similarity")]
 
 
-def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
-    run = damaged(stored, "done", "partitions.parquet", "flipped")
+def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored_runs: Path) -> None:
+    run = damage_copy(stored_runs, "done", "partitions.parquet", "flipped")
     for args in (["run", *ARGS], ["diagnose", str(run)], ["plot", str(run)]):
         result = smcmc(*args)
         assert result.exit_code == 1
@@ -176,8 +176,8 @@ def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored: Path) -> None:
 
 
 @pytest.mark.parametrize("key", [key for key, field in Summary.model_fields.items() if field.is_required()])
-def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored: Path, key: str) -> None:
-    shutil.copytree(stored / "done", "results")
+def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored_runs: Path, key: str) -> None:
+    shutil.copytree(stored_runs / "done", "results")
     run = find_runs("results")[0].path
     summary = json.loads((run / "summary.json").read_text())
     del summary[key]
@@ -188,8 +188,8 @@ def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored: Path, key: str) -
     assert f"{run / 'summary.json'}: damaged" in result.stderr
 
 
-def test_a_run_without_its_manifest_is_made_anew(smcmc, stored: Path) -> None:
-    path = damaged(stored, "done", "manifest.json", "gone")
+def test_a_run_without_its_manifest_is_made_anew(smcmc, stored_runs: Path) -> None:
+    path = damage_copy(stored_runs, "done", "manifest.json", "gone")
     assert "manifest.json: missing" in smcmc("diagnose", str(path)).stderr
     assert smcmc("run", *ARGS).exit_code == 0
     assert smcmc("diagnose", str(path)).exit_code == 0
@@ -290,11 +290,11 @@ def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
     said = sum(recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values())
     sizes = []
 
-    def measured(plan, run_store, chains, outcomes, found):
+    def record_sizes(plan, run_store, chains, outcomes, found):
         sizes.extend(file.stat().st_size for file in run_store.work.glob("*.arrows"))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(finish, "assemble", measured)
+        patch.setattr(finish, "assemble", record_sizes)
         runs.run(compose(args))
     assert sum(sizes) == pytest.approx(said, rel=0.1)
 
@@ -398,14 +398,14 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
     def reject(*args: object, **kwargs: object) -> None:
         raise OSError(errno.EROFS, os.strerror(errno.EROFS), "results")
 
-    def begun(*args: object, **kwargs: object) -> None:
+    def fail_at_begin(*args: object, **kwargs: object) -> None:
         raise AssertionError("begun")
 
     # where the tests run as root no folder is read-only
     monkeypatch.setattr(tempfile, "TemporaryFile", reject)
     monkeypatch.setattr(certify, "lock_file", reject)
-    monkeypatch.setattr(sweep, "_make", begun)
-    monkeypatch.setattr(certify, "_certify", begun)
+    monkeypatch.setattr(sweep, "_make", fail_at_begin)
+    monkeypatch.setattr(certify, "_certify", fail_at_begin)
     np.save("x.npy", np.zeros((9, 2)))
     asked = {
         "sweep": [*ARGS, "seed=0,1"],
@@ -419,9 +419,9 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
     assert not Path("results").exists()
 
 
-def test_a_link_that_lies_where_a_run_writes_is_not_followed(smcmc, stored: Path) -> None:
-    """Of a folder that comes from somebody else: a lock that is a pipe is not waited for, either."""
-    run = find_runs(shutil.copytree(stored / "half", "results"))[0].path
+def test_a_link_that_lies_where_a_run_writes_is_not_followed(smcmc, stored_runs: Path) -> None:
+    """The folder comes from somebody else: nor does a run wait for a lock that is a pipe."""
+    run = find_runs(shutil.copytree(stored_runs / "half", "results"))[0].path
     other = Path("other").absolute()
     other.write_text("mine")
     for name in ("work/reserve", ".status.json.partial", ".trace.parquet.partial", ".summary.json.partial"):

@@ -1,4 +1,4 @@
-"""What a new user tries first, and the command that the answer names."""
+"""First tries of a new user, and the command that the answer names."""
 
 import re
 import shlex

@@ -57,7 +57,7 @@ class Breaks(Reporter):
         raise OSError("enough")
 
 
-def unfinished(folder: str, *args: str) -> None:
+def break_off(folder: str, *args: str) -> None:
     with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
         patch.setattr(drive, "FIRST_BATCH", 0.005)
         runs.run(compose([*args, f"out={folder}"]), Breaks())
@@ -90,7 +90,7 @@ def of_topics() -> Reader:
 
 
 def of_an_unfinished_run() -> Reader:
-    unfinished("here", "N=20", "chains=1", "iterations=20000", "timing=false", "progress=none")
+    break_off("here", "N=20", "chains=1", "iterations=20000", "timing=false", "progress=none")
     path = find_runs("here")[0].path
 
     def read() -> Any:
@@ -164,7 +164,7 @@ def of_a_race() -> Reader:
     return read
 
 
-def sharded(left: int) -> ShardedRun:
+def make_sharded_run(left: int) -> ShardedRun:
     """A run on two shards, which are lost after so many messages."""
 
     class Breaking(LocalShards):
@@ -187,7 +187,7 @@ def sharded(left: int) -> ShardedRun:
 
 
 def of_finished_shards() -> Reader:
-    run = sharded(0)
+    run = make_sharded_run(0)
     run.run()
 
     def read() -> Any:
@@ -199,7 +199,7 @@ def of_finished_shards() -> Reader:
 
 
 def of_unfinished_shards() -> Reader:
-    run = sharded(60)
+    run = make_sharded_run(60)
     with pytest.raises(ShardLost):
         run.run(every=0.0)
     assert list(run.path.glob("checkpoint-*/*.npy"))
@@ -212,14 +212,14 @@ def of_unfinished_shards() -> Reader:
     return read
 
 
-def called(*args: str) -> None:
+def run_command(*args: str) -> None:
     result = CliRunner().invoke(app, list(args))
     assert result.exit_code == 0, result.output
 
 
 def of_a_kept_folder() -> Reader:
-    called("reproduce", "sdds-fig1")
-    called("keep", "sdds-fig1", "--to", "here")
+    run_command("reproduce", "sdds-fig1")
+    run_command("keep", "sdds-fig1", "--to", "here")
     folder = Path("here")
 
     def read() -> Any:
@@ -232,8 +232,8 @@ def of_a_kept_folder() -> Reader:
 
 
 def of_an_archive() -> Reader:
-    called("reproduce", "sdds-fig1")
-    called("archive", "sdds-fig1", "--out", "here/a.zip")
+    run_command("reproduce", "sdds-fig1")
+    run_command("archive", "sdds-fig1", "--out", "here/a.zip")
 
     def read() -> Any:
         try:

@@ -19,7 +19,7 @@ from splitmerge_cli.runs.progress import ChainProgress, Reporter
 LONG = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1", "progress=none"]
 
 
-def ended(process: subprocess.Popen[str], seconds: float = 20.0) -> str:
+def last_line(process: subprocess.Popen[str], seconds: float = 20.0) -> str:
     """The only line on stderr of a program that was asked to stop; the program itself would run for minutes."""
     _, stderr = process.communicate(timeout=seconds)
     assert process.returncode == interrupts.STATUS, stderr
@@ -52,7 +52,7 @@ def test_a_long_iteration_is_broken_off(spawn, number: signal.Signals) -> None:
     # the stream is there a moment before the first iteration
     stream = wait_for(lambda: list(Path("results").glob("*/*/work/*.trace.arrows")), process)[0]
     process.send_signal(number)
-    said = ended(process)
+    said = last_line(process)
     assert said == f"smcmc: interrupted; the same command continues it: {stream.parents[1]}"
     run = find_runs("results")[0]
     assert run.status["state"] == "interrupted"
@@ -91,7 +91,7 @@ time.sleep(60)
 @pytest.mark.parametrize("number", interrupts.NUMBERS)
 def test_imports_are_interrupted_without_a_traceback(spawn, tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "typer.py").write_text(IMPORTS.format(number.name))
-    assert ended(spawn("run", env=os.environ | {"PYTHONPATH": str(tmp_path)})) == "smcmc: interrupted"
+    assert last_line(spawn("run", env=os.environ | {"PYTHONPATH": str(tmp_path)})) == "smcmc: interrupted"
 
 
 STRIKES = """
@@ -127,13 +127,13 @@ def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args:
     if "RUN" in args:
         args = args.replace("RUN", smcmc("run", "N=20", "iterations=20", "chains=1", "progress=none").stdout.strip())
     process = python(STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
-    assert said in ended(process)
+    assert said in last_line(process)
 
 
 def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
     args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none"]
     listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
-    ended(python(STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
+    last_line(python(STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
     assert find_runs("results")[0].status["state"] == "interrupted"
     assert smcmc("run", *args).exit_code == 0
     twin = smcmc("run", *args, "out=twin").stdout.strip()
@@ -164,7 +164,7 @@ def test_what_does_not_stop_is_ended(python, wait: str, signals: int) -> None:
     assert process.stdout.readline() == "ready\n"
     for _ in range(signals):
         process.send_signal(signal.SIGHUP)
-    assert ended(process) == "last words"
+    assert last_line(process) == "last words"
 
 
 def test_a_second_signal_ends_a_program_at_once(python) -> None:
@@ -176,7 +176,7 @@ def test_a_second_signal_ends_a_program_at_once(python) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     process.send_signal(signal.SIGTERM)
-    assert ended(process) == "last words"
+    assert last_line(process) == "last words"
 
 
 def test_signals_that_are_ignored_stay_ignored(python) -> None:

@@ -16,7 +16,7 @@ from splitmerge_cli.results.read import Run
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 KILLS = 13
-"""Of each kind of run: a hundred in all."""
+"""Kills of each kind of run: a hundred in all."""
 COMMON = ["timing=false", "progress=none", "seed=7"]
 KINDS = {
     "tokens": ["sampler=sdds", "N=400", "chains=2", "iterations=60000", "thin=20", "trace.partitions=5000"],
@@ -77,7 +77,7 @@ def test_killed_runs_end_with_the_same_bytes(spawn, tmp_path: Path, kind: str) -
 
 
 def _kill_until_done(spawn: Any, args: list[str], chance: random.Random, kills: dict[str, int]) -> None:
-    """Start a run again and again, and kill it at a moment of any of its stages, until it is done."""
+    """Start a run again and again, and kill it at any of its stages, until it is done."""
     out = next(arg for arg in args if arg.startswith("out=")).removeprefix("out=")
     while True:
         process = spawn("run", *args)

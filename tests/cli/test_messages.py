@@ -43,7 +43,7 @@ FILLED = {
     "{where}": "",
     "schedule=[{sams: 1}, {gibbs: 1}]": "schedule=[sams,gibbs]",
 }
-"""What stands in place of an expression of a message, where it is part of a command."""
+"""Text in place of an expression in a message, where it is part of a command."""
 FOLLOWING = {
     *(
         "adds",
@@ -67,8 +67,8 @@ OTHER = {
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
     *("config_dir", "_target_", "data.sha256", "store", "pairs"),
 }
-"""What a message may set that is no key of a run: parameters of Python functions, options of verify, of launchers, of
-files of a paper."""
+"""Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
+launchers and of a paper's files."""
 
 
 class String(NamedTuple):
@@ -158,7 +158,7 @@ SET = re.compile(r"(?<![\w.@/{}\-\[(,'])([a-z_]\w*(?:\.\w+)*|N|K0)=('[^']*'|[^\s
 COMPILED = re.compile(r"\b((?:data|model|sampler)\.\w+)=([^\s;\"]*)")
 
 
-def advised() -> Iterator[tuple[str, str, str]]:
+def advice() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
     for where, text, documents in strings():
         # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
@@ -171,7 +171,7 @@ def advised() -> Iterator[tuple[str, str, str]]:
 
 
 def settings(key: str) -> Iterator[list[str]]:
-    """What stands beside a key where it means something."""
+    """Overrides beside a key with which it has a meaning."""
     group, _, option = key.partition(".")
     for name in choices(group) if group in GROUPS and option else ():
         own = choice(group, name)
@@ -186,7 +186,7 @@ def test_a_key_that_is_mentioned_is_one_of_some_run() -> None:
     known = {key for key, _ in all_keys()} | set(GROUPS) | {"experiment"}
     wrong, seen = [], set()
     with shared_choices():
-        for where, key, value in advised():
+        for where, key, value in advice():
             value = re.split(r"[,);`]", value, maxsplit=1)[0].rstrip(".:") if not value.startswith("[") else value
             if (key, value) in seen or (key in OTHER and key not in known):
                 continue

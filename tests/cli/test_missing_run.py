@@ -56,7 +56,7 @@ def test_every_summary_and_picture_takes_missing_cells() -> None:
 
 
 def test_partitions_are_recorded_with_their_scales() -> None:
-    """b0 by column and kappa0: what the trace says of the same iteration; of a run with fixed scales there is none."""
+    """b0 by column and kappa0, as in the trace of the same iteration; a run with fixed scales has none."""
     posterior = sm.sample(HIERARCHICAL, HOLES, **SHORT)
     frame = posterior.run.partitions().merge(posterior.run.trace(), on=["chain", "iteration"])
     found = np.stack(frame["parameters"].to_list())
@@ -76,7 +76,7 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
     assert np.isfinite(density).all() and density[0] > -6
     np.testing.assert_allclose(probability.sum(axis=1), 1)
     assert posterior.predict(new)[:2].tolist() == [posterior.labels[0], posterior.labels[-1]]
-    # what is said of a row does not depend on the others
+    # a row's density does not depend on the others
     np.testing.assert_allclose(posterior.log_predictive(new[:1])[0], density[0], rtol=1e-6)
 
 

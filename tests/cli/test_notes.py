@@ -1,4 +1,4 @@
-"""What a run says of how its data were read: a line on stderr, and the same in what it leaves."""
+"""Notes on how a run read its data: a line on stderr, and the same in its files."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_a_run_says_what_is_left_out(smcmc) -> None:
     lines = result.stderr.splitlines()
     assert result.exit_code == 0 and (lines[0], lines[-1]) == (f"smcmc: note: {NOTE}", ALONE)
     assert summary_of(result.stdout)["notes"] == [NOTE]
-    # a run that was finished before says so too
+    # a run that was finished before prints it too
     assert smcmc(*args).stderr.splitlines()[0] == f"smcmc: note: {NOTE}"
     asked = smcmc(*args, "data.drop=1")
     assert "note:" not in asked.stderr and "notes" not in summary_of(asked.stdout)

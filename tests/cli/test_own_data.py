@@ -19,7 +19,7 @@ PEOPLE = "name,age,sex,town\n" + "".join(
 )
 
 
-def rejected(smcmc: Any, *args: str) -> str:
+def read_rejection(smcmc: Any, *args: str) -> str:
     """The one line of a command that is answered so; nothing is written."""
     before = sorted(Path().rglob("*"))
     result = smcmc(*args)
@@ -40,7 +40,7 @@ def commands(answer: str) -> list[list[str]]:
 
 def test_a_table_without_a_model_says_what_it_holds(smcmc) -> None:
     Path("t.csv").write_text(PEOPLE)
-    answer = rejected(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK)
+    answer = read_rejection(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK)
     assert answer.startswith("smcmc: t.csv: 12 rows; columns are read as binary: sex (f 6, m 6); categorical: town (")
     assert "real: age (20.5 to 31.5)" in answer
     said = commands(answer)
@@ -63,7 +63,7 @@ def test_a_table_without_a_model_says_what_it_holds(smcmc) -> None:
 )
 def test_every_command_that_is_named_works(smcmc, text: str, models: set[str]) -> None:
     Path("t.csv").write_text(text)
-    said = commands(rejected(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK))
+    said = commands(read_rejection(smcmc, "run", "data=csv", "data.path=t.csv", *QUICK))
     assert {args[-1].removeprefix("model=") for args in said} <= models
     assert "model=mixed" in said[0] and len(said) >= 2 - (models == {"mixed"})
     for args in said[1:]:
@@ -79,8 +79,8 @@ def test_a_sweep_without_a_model_asks_too(smcmc) -> None:
 
 def test_a_table_that_nothing_reads_says_why(smcmc) -> None:
     Path("t.csv").write_text("x,y\n1,2\n3\n")
-    assert "t.csv: row 3: cells: 1; expected 2" in rejected(smcmc, "run", "data=csv", "data.path=t.csv")
-    assert "nowhere.csv: no such file" in rejected(smcmc, "run", "data=csv", "data.path=nowhere.csv")
+    assert "t.csv: row 3: cells: 1; expected 2" in read_rejection(smcmc, "run", "data=csv", "data.path=t.csv")
+    assert "nowhere.csv: no such file" in read_rejection(smcmc, "run", "data=csv", "data.path=nowhere.csv")
 
 
 def test_a_model_or_a_kind_that_is_chosen_is_taken(smcmc) -> None:
@@ -117,7 +117,7 @@ def test_a_model_or_a_kind_that_is_chosen_is_taken(smcmc) -> None:
     ],
 )
 def test_words_of_other_programs(smcmc, args: list[str], named: str) -> None:
-    assert named in rejected(smcmc, "run", *args)
+    assert named in read_rejection(smcmc, "run", *args)
 
 
 def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() -> None:
@@ -180,4 +180,6 @@ def test_an_edge_list_under_any_two_words(smcmc) -> None:
     assert result.exit_code == 0 and "stand nowhere else" not in result.stderr
     # where no name stands twice it may be an edge as well
     Path("e.csv").write_text("Rome,Oslo\nBonn,Kyiv\n")
-    assert "(data.header=true or false says which)" in rejected(smcmc, "run", "data=edges", "data.path=e.csv", *QUICK)
+    assert "(data.header=true or false says which)" in read_rejection(
+        smcmc, "run", "data=edges", "data.path=e.csv", *QUICK
+    )

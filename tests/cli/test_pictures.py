@@ -1,4 +1,4 @@
-"""Pictures of tables of many columns and of networks: what they show, and that their text can be read."""
+"""Pictures of wide tables and of networks: what they show, and that their text can be read."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -32,7 +32,7 @@ def run_of(smcmc, *args: str) -> Run:
     return open_run(Path(result.stdout.splitlines()[-1]))
 
 
-def within(place: float, limits: np.ndarray) -> bool:
+def is_within(place: float, limits: np.ndarray) -> bool:
     room = 1e-6 * np.ptp(limits)
     return bool(limits.min() - room <= place <= limits.max() + room)
 
@@ -50,7 +50,7 @@ def texts(figure: Figure) -> list[Text]:
         for ax in shown
         for axis in (ax.xaxis, ax.yaxis)
         for tick in axis._update_ticks()
-        if tick.label1.get_visible() and within(tick.get_loc(), axis.get_view_interval())
+        if tick.label1.get_visible() and is_within(tick.get_loc(), axis.get_view_interval())
     }
     named = {label for ax in figure.axes for label in (ax.xaxis.label, ax.yaxis.label) if ax not in shown}
     return [text for text in found if text not in named and (text not in ticks or text in drawn)]
@@ -117,12 +117,12 @@ def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
     assert run.summary["point_estimate"]["n_clusters"] > 20
     said = {name: check(figure) for name, figure in pictures(run, ["pairs", "projection", "cluster_means"])}
     assert "4 less telling rows are left out" in said["cluster_means"]
-    # names that begin and end alike are told apart
+    # names that begin and end alike stay distinct
     assert "…07…" in said["cluster_means"]
 
 
 def test_blocks_have_the_numbers_that_the_caption_promises() -> None:
-    """Those from 0.005 on where both clusters have at least 1 in 12 items: 12 and 11 of 24 have, 1 has not."""
+    """From 0.005 on, where both clusters have at least 1 in 12 items: 12 and 11 of 24 have, 1 has not."""
     labels = np.repeat([0, 1, 2], [12, 11, 1])
     apart = np.repeat([0, 1, 0], [12, 11, 1])
     _, ax = columns.plt.subplots()

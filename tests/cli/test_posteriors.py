@@ -62,7 +62,7 @@ def test_exact_draws_agree_and_others_do_not(id):
 
 
 def test_repeated_draws_are_worth_less():
-    """Each draw written fifty times: the noise is told from batches, and grows with the autocorrelation."""
+    """Each draw written fifty times: the noise is estimated from batches, and grows with the autocorrelation."""
     labels, K = draws("bernoulli-n4", 4000)
     once = posteriors.check(CASES["bernoulli-n4"], labels, K)
     often = posteriors.check(CASES["bernoulli-n4"], np.repeat(labels[:400], 50, axis=0), np.repeat(K[:400], 50))

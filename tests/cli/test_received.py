@@ -19,15 +19,15 @@ ARGS = ["model=gaussian", "data=gaussian", "N=30", "data.D=2", "chains=1", "iter
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("made")
     runs.run(compose([*ARGS, f"out={folder}"]))
     return folder
 
 
-def received(made: Path, changes: dict[str, Any]) -> Run:
+def receive(original: Path, changes: dict[str, Any]) -> Run:
     """The run with another configuration, its digests made to fit: who sends a folder can do that."""
-    shutil.copytree(made, "results")
+    shutil.copytree(original, "results")
     run = find_runs("results")[0]
     file = run.path / "config.yaml"
     values = yaml.safe_load(file.read_text())
@@ -49,8 +49,8 @@ def seal(path: Path) -> None:
     write_manifest(path / "manifest.json", [file.name for file in path.iterdir() if file.name != "manifest.json"])
 
 
-def test_a_configuration_that_refers_to_itself_is_damaged(smcmc, made: Path) -> None:
-    run = received(made, {})
+def test_a_configuration_that_refers_to_itself_is_damaged(smcmc, original: Path) -> None:
+    run = receive(original, {})
     names = "abcdefghijkl"
     bomb = "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 9)}]\n" for a, b in pairwise(names))
     (run.path / "config.yaml").write_text((run.path / "config.yaml").read_text() + "a: &a [x, x, x]\n" + bomb)
@@ -87,8 +87,8 @@ def test_letters_of_a_received_table_do_not_steer_the_terminal(smcmc) -> None:
         lambda text: text + "\0",
     ],
 )
-def test_a_table_of_clusters_that_is_none_is_damaged(smcmc, made: Path, change: Any) -> None:
-    run = received(made, {})
+def test_a_table_of_clusters_that_is_none_is_damaged(smcmc, original: Path, change: Any) -> None:
+    run = receive(original, {})
     # what generated data do not have
     text = "cluster,size,share,certainty,prototype,telling\n0,30,1.0,,,x\n"
     (run.path / "cluster_summary.csv").write_text(text)
@@ -131,13 +131,13 @@ RECEIVED = {
 @pytest.mark.parametrize("command", ["plot", "diagnose"])
 @pytest.mark.parametrize("what", RECEIVED)
 def test_what_a_received_run_names_is_not_executed(
-    smcmc, made: Path, monkeypatch: pytest.MonkeyPatch, command: str, what: str
+    smcmc, original: Path, monkeypatch: pytest.MonkeyPatch, command: str, what: str
 ) -> None:
     changes, named = RECEIVED[what]
     # a module of that name is there to be imported
     Path("evil.py").write_text(MODULE)
     monkeypatch.syspath_prepend(".")
-    run = received(made, changes)
+    run = receive(original, changes)
     before = sorted(run.path.iterdir())
     result = smcmc(command, str(run.path))
     assert result.exit_code == (1 if "damaged" in named else 2)
@@ -148,8 +148,8 @@ def test_what_a_received_run_names_is_not_executed(
     assert sorted(run.path.iterdir()) == before
 
 
-def test_neither_by_the_library(made: Path) -> None:
-    run = received(made, {"data": {"name": "gaussian"} | TOUCH})
+def test_neither_by_the_library(original: Path) -> None:
+    run = receive(original, {"data": {"name": "gaussian"} | TOUCH})
     with pytest.raises(ConfigError, match="subprocess"):
         runs.dataset_of(run)
     with pytest.raises(ConfigError, match="subprocess"):

@@ -1,4 +1,4 @@
-"""What ``smcmc run`` leaves, and that nothing depends on threads, batches or interruptions."""
+"""Files of ``smcmc run``, which depend neither on threads nor on batches nor on interruptions."""
 
 import fcntl
 import json
@@ -173,7 +173,7 @@ def test_chains_that_disagree_are_named(smcmc) -> None:
 
 
 def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
-    """Rows that are all the same have no direction; the run is what it is, and says so."""
+    """Rows that are all the same have no direction; a note of the run states that."""
     (tmp_path / "same.csv").write_text("1,2\n" * 12)
     keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=move_only"]
     same = smcmc("run", *keys, "iterations=50", "chains=1", "progress=none")
@@ -343,14 +343,14 @@ def test_weighted_list(smcmc) -> None:
     assert run_path(smcmc("run", *SMALL[1:], "schedule.mix=[{sdds: 1}, {rgsm: {weight: 3, t: 2}}]")) == run.path
 
 
-def uninterrupted(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
+def run_to_the_end(tmp_path_factory: pytest.TempPathFactory, args: list[str]) -> Path:
     return runs.run(compose([*args, "progress=none", f"out={tmp_path_factory.mktemp('whole')}"]))
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The long run, not interrupted."""
-    return uninterrupted(tmp_path_factory, LONG)
+    return run_to_the_end(tmp_path_factory, LONG)
 
 
 def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
@@ -360,7 +360,7 @@ def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
 @pytest.mark.slow
 def test_chains_that_learn_killed_and_resumed(smcmc, spawn, tmp_path_factory: pytest.TempPathFactory) -> None:
     """On one thread where the uninterrupted run had two."""
-    whole = uninterrupted(tmp_path_factory, [*LEARNING, "workers=2"])
+    whole = run_to_the_end(tmp_path_factory, [*LEARNING, "workers=2"])
     killed_and_resumed(smcmc, spawn, [*LEARNING, "workers=1"], whole)
 
 
@@ -370,7 +370,7 @@ def killed_and_resumed(smcmc, spawn, long: list[str], whole: Path) -> None:
     def checkpoint() -> list[Path]:
         return list(Path("broken").glob("*/*/work/chain*.npz"))
 
-    # Ctrl-C first: the batch is stored, the status says so, the message how to go on
+    # Ctrl-C first: the batch is stored, the status has it, the message names the command to go on
     process = spawn(*args)
     wait_for(checkpoint, process)
     process.send_signal(signal.SIGINT)

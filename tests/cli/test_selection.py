@@ -1,4 +1,4 @@
-"""What ``auto`` stands for: the model that reads a table, the covariance that predicts it best."""
+"""``auto``: the model that reads a table, the covariance that predicts it best."""
 
 from pathlib import Path
 from typing import Any
@@ -30,13 +30,13 @@ def _short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def tilted() -> np.ndarray:
+def tilted_cloud() -> np.ndarray:
     x = np.random.default_rng(0).normal(size=60)
     return np.column_stack([x, x + np.random.default_rng(1).normal(scale=0.05, size=60)])
 
 
-def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted: np.ndarray, tmp_path: Path) -> None:
-    pd.DataFrame(tilted, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
+def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted_cloud: np.ndarray, tmp_path: Path) -> None:
+    pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
     args = ["data=csv", "data.path=points.csv", "model=gaussian", "iterations=20", "chains=2", "progress=none"]
     result = smcmc("run", *args, "model.covariance=auto")
     assert "model.covariance=auto: full, by the log predictive density of held-out rows" in result.stderr
@@ -46,8 +46,8 @@ def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted: np.ndarray, t
 
 
 @pytest.mark.parametrize("command", ["race --seeds 1", "sweep --dry-run", "certify --pairs 2"])
-def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted: np.ndarray, tmp_path: Path, command: str) -> None:
-    pd.DataFrame(tilted, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
+def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted_cloud: np.ndarray, tmp_path: Path, command: str) -> None:
+    pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
     samplers = "sampler=sams" if command.startswith("certify") else "sampler=sams,sdds"
     args = ["data=csv", "data.path=points.csv", "model=gaussian", "iterations=50", samplers]
     result = smcmc(*command.split(), *args, "model.covariance=auto")
@@ -57,13 +57,13 @@ def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted: np.ndarray, tmp_pa
     assert len(configs) == (4 if command.startswith("race") else 0)
 
 
-def test_the_table_is_of_rows_that_were_held_out(tilted: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
-    found = sm.sample({"name": "gaussian", "covariance": "auto"}, tilted, **FEW)
+def test_the_table_is_of_rows_that_were_held_out(tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+    found = sm.sample({"name": "gaussian", "covariance": "auto"}, tilted_cloud, **FEW)
     assert found.run.config["model"]["covariance"] == "full"
     said = capsys.readouterr().out.splitlines()
     best, worst = said[1].split(), said[3].split()
     assert best[0] == "full" and float(best[2]) == 0 and float(worst[2]) > 0.5
-    # nothing predicts better than the truth does: .16, minus the entropy of its two normal variables
+    # nothing predicts better than the truth does: 0.16, minus the entropy of its two normal variables
     assert -0.8 < float(best[1]) < 0.16
 
 
@@ -127,7 +127,7 @@ class _Unmade:
 def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
-    """Of a file and of a data frame; where columns are rejected, what the message advises runs."""
+    """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
     monkeypatch.setattr(selection, "_sampler", lambda cfg: lambda model, data: _Unmade())
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
@@ -168,9 +168,9 @@ def test_a_frame_with_ids_is_read_without_them() -> None:
     np.testing.assert_array_equal(sm.Posterior.load(found.path, frame).labels, found.labels)
 
 
-def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted: np.ndarray) -> None:
-    tilted[3, 0] = np.nan
-    sm.sample({"name": "gaussian", "covariance": "auto"}, tilted, **FEW)
+def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted_cloud: np.ndarray) -> None:
+    tilted_cloud[3, 0] = np.nan
+    sm.sample({"name": "gaussian", "covariance": "auto"}, tilted_cloud, **FEW)
     said = capsys.readouterr().out.splitlines()
     assert [line.split(":")[0] for line in said[:2]] == [
         "model.covariance=iso is left out",
@@ -185,18 +185,18 @@ def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
 
 
 def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def sampled(model: Any, data: Dataset) -> Any:
+    def fail_if_sampled(model: Any, data: Dataset) -> Any:
         raise AssertionError
 
     dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
-    table = selection.covariances({"name": "gaussian"}, dataset, sampled)
+    table = selection.covariances({"name": "gaussian"}, dataset, fail_if_sampled)
     assert table["covariance"].tolist() == ["diag"] and table["log_density"].isna().all()
 
 
 def test_a_finished_run_is_found_without_the_choice(
-    smcmc, monkeypatch: pytest.MonkeyPatch, tilted: np.ndarray, capsys: pytest.CaptureFixture[str]
+    smcmc, monkeypatch: pytest.MonkeyPatch, tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pd.DataFrame(tilted, columns=["x", "y"]).to_csv("points.csv", index=False)
+    pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv("points.csv", index=False)
     args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
     first = smcmc("run", *args)
     best = Run(first.stdout.split()[-1]).summary["chosen"]["model.covariance"][0]
@@ -211,14 +211,14 @@ def test_a_finished_run_is_found_without_the_choice(
 
 
 @pytest.mark.slow
-def test_scales_come_from_the_data(smcmc, tilted: np.ndarray) -> None:
-    pd.DataFrame(tilted, columns=["x", "y"]).to_csv("points.csv", index=False)
+def test_scales_come_from_the_data(smcmc, tilted_cloud: np.ndarray) -> None:
+    pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv("points.csv", index=False)
     args = ["data=csv", "data.path=points.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
     model = Run(smcmc("run", *args).stdout.split()[-1]).config["model"]
     assert (model["name"], model["b0"], model["kappa0"]) == ("gaussian", "hierarchical", "hierarchical")
     kept = Run(smcmc("run", *args, "model.b0=0.5", "model.covariance=diag").stdout.split()[-1]).config["model"]
     assert (kept["covariance"], kept["b0"], kept["kappa0"]) == ("diag", 0.5, "hierarchical")
-    of_array = sm.sample("auto", tilted, **FEW).run.config["model"]
+    of_array = sm.sample("auto", tilted_cloud, **FEW).run.config["model"]
     assert {key: of_array[key] for key in ("covariance", "b0", "kappa0")} == {
         key: model[key] for key in ("covariance", "b0", "kappa0")
     }

@@ -55,7 +55,7 @@ def labels_of(path: Path) -> np.ndarray:
     return parts["cluster"].to_numpy()
 
 
-def alone(x: np.ndarray, iterations: int) -> np.ndarray:
+def run_unsharded(x: np.ndarray, iterations: int) -> np.ndarray:
     model = Gaussian(x, m0=0.5, b0=0.4)
     sampler = Subcluster(model, Rng(0))
     for _ in range(iterations):
@@ -99,7 +99,7 @@ def test_one_chain_whatever_the_format_and_the_shards(smcmc, points) -> None:
         assert result.exit_code == 0, result.output
         found.append(Path(result.stdout.splitlines()[-1]))
     assert digest(found[0]) == digest(found[1])
-    assert (labels_of(found[0]) == alone(points, 8)).all()
+    assert (labels_of(found[0]) == run_unsharded(points, 8)).all()
     clusters = pd.read_parquet(found[0] / "clusters.parquet")
     assert (clusters["size"] == np.bincount(labels_of(found[0]))).all()
     assert not list(found[0].glob("checkpoint*"))
@@ -116,7 +116,7 @@ def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
     assert process.returncode == 0, stderr
     assert "lost" in stderr and stderr.count("\n") == 1
     assert "One chain cannot show convergence" in stdout
-    assert (labels_of(Path(stdout.splitlines()[-1])) == alone(points, 100)).all()
+    assert (labels_of(Path(stdout.splitlines()[-1])) == run_unsharded(points, 100)).all()
 
 
 class Breaking(LocalShards):

@@ -73,7 +73,7 @@ def test_a_paper_from_a_folder_of_the_users_own(smcmc) -> None:
 
 
 @pytest.fixture
-def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def paper_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The toy paper as a folder of the package, whose folders are extended by one."""
     folder = write(tmp_path / "beside" / "toy")
     (folder / "__init__.py").touch()
@@ -84,7 +84,7 @@ def dropped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.slow
-def test_a_paper_dropped_into_the_package(smcmc, dropped: Path) -> None:
+def test_a_paper_dropped_into_the_package(smcmc, paper_folder: Path) -> None:
     # two processes would not know of the folder: one run of the two is there before
     assert smcmc("run", "experiment=toy-fig1", "sampler=ss").exit_code == 0
     check(smcmc)

@@ -41,7 +41,7 @@ def queue() -> list[str]:
     return found.stdout.split()
 
 
-def started(number: int) -> bool:
+def has_started(number: int) -> bool:
     return len(list(Path("results").glob("*/*/work/*.npz"))) >= number
 
 
@@ -64,7 +64,7 @@ def same_as_joblib(smcmc, args: list[str]) -> None:
 def test_a_job_that_is_cancelled_costs_itself_alone(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=60000", "seed=range(4)"]
     process = spawn("sweep", *args, *SLURM)
-    wait_for(lambda: started(2), process, 60)
+    wait_for(lambda: has_started(2), process, 60)
     subprocess.run(["scancel", job_of('"seed": 0')], check=True)
     stdout, stderr = process.communicate(timeout=180)
     assert process.returncode == 1
@@ -79,7 +79,7 @@ def test_a_job_that_is_cancelled_costs_itself_alone(smcmc, spawn) -> None:
 def test_a_sweep_that_is_killed_leaves_its_jobs_to_the_queue(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=60000", "seed=range(4)"]
     process = spawn("sweep", *args, *SLURM)
-    wait_for(lambda: started(1), process, 60)
+    wait_for(lambda: has_started(1), process, 60)
     process.kill()
     process.communicate()
     notes = Path("results", ".submitted")
@@ -113,7 +113,7 @@ def test_detached_jobs_are_collected(smcmc) -> None:
 def test_interrupted_jobs_are_cancelled(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=200000", "seed=range(3)"]
     process = spawn("sweep", *args, *SLURM)
-    wait_for(lambda: started(1), process, 60)
+    wait_for(lambda: has_started(1), process, 60)
     os.killpg(process.pid, signal.SIGINT)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 130 and stderr.startswith("smcmc: interrupted: "), stderr
@@ -141,7 +141,7 @@ def test_a_daemon_that_is_killed_and_comes_back(smcmc, spawn) -> None:
     script, folder = ROOT / "scripts" / "local_slurm.sh", Path(os.environ["SLURM_CONF"]).parent
     args = [*JOBS, "iterations=200000", "seed=range(4)"]
     process = spawn("sweep", *args, *SLURM)
-    wait_for(lambda: started(2), process, 60)
+    wait_for(lambda: has_started(2), process, 60)
     subprocess.run([script, "kill-slurmd", folder], check=True)
     time.sleep(3)
     subprocess.run([script, "start-slurmd", folder], check=True)

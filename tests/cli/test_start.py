@@ -1,4 +1,4 @@
-"""What is imported, and built, before there is something to show."""
+"""Imports and models that a command makes before it shows anything."""
 
 import subprocess
 import sys
@@ -24,7 +24,7 @@ main()
 """
 
 
-def imported(*args: str) -> set[str]:
+def imports_of(*args: str) -> set[str]:
     """Which of `HEAVY` a command has imported at its end."""
     code = IMPORTED.format(heavy=HEAVY, args=list(args))
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -32,13 +32,13 @@ def imported(*args: str) -> set[str]:
 
 
 def test_help_needs_none_of_it() -> None:
-    assert imported("--help") <= {"rich"}
+    assert imports_of("--help") <= {"rich"}
 
 
 def test_a_finished_run_needs_neither_data_nor_tables(smcmc) -> None:
     """The classes of model and sampler are imported: defaults depend on what they are."""
     assert smcmc("run", *SMALL).exit_code == 0
-    assert imported("run", *SMALL) <= {"numpy", "splitmerge_cli._kernels"}
+    assert imports_of("run", *SMALL) <= {"numpy", "splitmerge_cli._kernels"}
 
 
 @pytest.mark.parametrize("wrong", ["data.max_bytes=abc", "workers=0", "progress=loud", "perplexity.particles=0"])
@@ -63,13 +63,13 @@ def test_tables_are_imported_at_the_end_of_a_run() -> None:
 def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     built = []
 
-    def counted(cls: Any, data: Any, **options: Any) -> EMM:
+    def record_data(cls: Any, data: Any, **options: Any) -> EMM:
         built.append(data)
         return real(data, **options)
 
     class Counted:
         kind, OPTIONS, accepts = EMM.kind, EMM.OPTIONS, EMM.accepts
-        from_data = classmethod(counted)
+        from_data = classmethod(record_data)
 
     real, known = EMM.from_data, components.target_of
     monkeypatch.setattr(components, "target_of", lambda *of: Counted if of[:2] == ("model", "emm") else known(*of))

@@ -1,4 +1,4 @@
-"""What a run of topics leaves: tables, held-out perplexity, pictures; that nothing depends on how it was made."""
+"""Results of a run of topics: tables, held-out perplexity, pictures; independent of how the run was made."""
 
 import json
 from pathlib import Path

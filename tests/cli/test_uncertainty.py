@@ -1,4 +1,4 @@
-"""What a run says of how uncertain its clusters are: files, messages, pictures."""
+"""Uncertainty of a run's clusters: files, messages, pictures."""
 
 from pathlib import Path
 

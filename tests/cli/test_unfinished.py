@@ -1,4 +1,4 @@
-"""Runs that are not finished: nothing that is said of them reads as if they were."""
+"""Runs that are not finished: no message reads as if they were."""
 
 import json
 import warnings
@@ -26,7 +26,7 @@ KEYS = {
     for name, keys in [("table", ["data=csv", "model=bernoulli"]), ("texts", ["data=corpus"])]
 }
 NO_SUMMARY = {"caution", "complete", "converged", "dataset", "load", "n_items", "partitions", "path", "rhat", "traces"}
-"""What a posterior has that summarises no draws."""
+"""Attributes of a posterior that summarise no draws."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
     **{
@@ -44,7 +44,7 @@ CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
 
 
 @contextmanager
-def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def interrupt_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Ctrl-C when two chains have made a tenth of their iterations, and the others none."""
     whole = drive._drive
 
@@ -59,14 +59,14 @@ def interrupted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def paths(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
-    """The folders of a run of a table and of one of texts, which read files."""
+    """Folders of two runs that read files, one a table and one texts."""
     Path("table.csv").write_text("\n".join(",".join(map(str, row)) for row in np.eye(6, dtype=int)))
     Path("texts.csv").write_text(
         "document,word\n" + "".join(f"{i},{w}\n" for i, t in enumerate(TEXTS) for w in t.split())
     )
     found = {}
     for name, keys in KEYS.items():
-        with interrupted(monkeypatch), pytest.raises(runs.Interrupted) as error:
+        with interrupt_runs(monkeypatch), pytest.raises(runs.Interrupted) as error:
             runs.run(compose(keys))
         found[name] = error.value.path
     return found
@@ -101,7 +101,7 @@ def test_its_clusters_are_the_best_state_so_far(paths: dict[str, Path]) -> None:
 
 
 def test_no_message_advises_to_discard_it(paths: dict[str, Path]) -> None:
-    """What only a finished run has, or one of another kind, is not there (yet); nothing is damaged."""
+    """Files that only a finished run has, or one of another kind, are not there (yet); nothing is damaged."""
     finished = sm.sample("bernoulli", np.eye(6), iterations=10, progress="none")
     for run, said in [(finished.run, "such a run has no"), *((Run(path), HAS) for path in paths.values())]:
         absent = set()
@@ -162,7 +162,7 @@ def test_whatever_state_it_is_in(paths: dict[str, Path], state: str, said: str) 
 
 def test_an_estimator_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
     estimator = sm.SplitMergeClustering("bernoulli", iterations=2000, random_state=1)
-    with interrupted(monkeypatch), pytest.warns(sm.NotConverged, match=HAS) as told:
+    with interrupt_runs(monkeypatch), pytest.warns(sm.NotConverged, match=HAS) as told:
         estimator.fit(np.eye(6))
     assert told[0].filename == __file__ and not estimator.converged_
     # its folder goes with the object: the same call begins anew

@@ -129,7 +129,7 @@ def test_what_a_ratio_lacks_is_named(smcmc, ratio: str, said: str) -> None:
 
 @pytest.mark.parametrize("name", ["rgsm", "sams", "triadic", "rm"])
 def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
-    """A term that is named and does not count, or counts with the wrong sign, is the one that is said."""
+    """The report names the term that does not count, or counts with the wrong sign."""
     from dataclasses import replace
 
     import numpy as np

@@ -33,13 +33,13 @@ def anchors(file: Path) -> set[str]:
 
 
 def cells(text: str) -> dict[tuple[str, str], str]:
-    """What a table says, by the heads of row and column."""
+    """Cells of a table by the heads of row and column."""
     head, _, *rows = [line.strip("| \n").split(" | ") for line in text.strip().splitlines()]
     return {(row[0], name): cell for row in rows for name, cell in zip(head[1:], row[1:], strict=True)}
 
 
 def test_table_of_the_readme() -> None:
-    """What it says is so. A sampler or model that is new may still lack its row or column."""
+    """Its cells are right. A sampler or model that is new may still lack its row or column."""
     text = write_readme.README.read_text(encoding="utf-8")
     found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
     assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"

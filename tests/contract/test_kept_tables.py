@@ -29,7 +29,7 @@ def rows_of(name: str) -> list[dict[str, str]]:
         return list(csv.DictReader(stream))
 
 
-def counted(names: list[str]) -> list[int]:
+def count_verdicts(names: list[str]) -> list[int]:
     """Number of counted claims by verdict, of the figures that are kept, from their files alone."""
     verdicts = [row["verdict"] for name in names if name in INDEX for row in rows_of(name) if row["counted"] == "True"]
     assert set(verdicts) <= set(VERDICTS)
@@ -48,7 +48,7 @@ def expected() -> dict[str, list[str]]:
     for paper in papers():
         with (paper.folder / "claims.csv").open(newline="", encoding="utf-8") as stream:
             claims = len(list(csv.DictReader(stream)))
-        numbers = counted([figure.id for figure in paper.figures])
+        numbers = count_verdicts([figure.id for figure in paper.figures])
         found[paper.name] = [claims, *numbers, claims - sum(numbers)]
     found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
     if not found["all"][-1]:
@@ -59,7 +59,7 @@ def expected() -> dict[str, list[str]]:
 def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_verdicts() -> None:
     listed = {"index.json"}
     for name, figure in INDEX.items():
-        assert dict(zip(VERDICTS, counted([name]), strict=True)) == figure["verdicts"], name
+        assert dict(zip(VERDICTS, count_verdicts([name]), strict=True)) == figure["verdicts"], name
         for file, said in figure["files"].items():
             content = (KEPT / file).read_bytes()
             assert (len(content), hashlib.sha256(content).hexdigest()) == (said["bytes"], said["sha256"]), file
@@ -89,11 +89,11 @@ def test_tables_of_the_site(tmp_path: Path) -> None:
         shown = {row[0].rpartition("(")[2].removesuffix(".md)"): row[1:] for row in rows if "</" not in row[0]}
         assert set(shown) == {figure.id for figure in paper.figures}
         for name, row in shown.items():
-            numbers = [str(number) for number in counted([name])]
+            numbers = [str(number) for number in count_verdicts([name])]
             assert row[2:] == (numbers if name in INDEX else ["-"] * len(VERDICTS)), name
         for figure in paper.figures:
             shown_verdicts = re.findall(r'<span class="verdict \w+">([a-z ]+)</span>', pages[figure.id])
-            assert [shown_verdicts.count(verdict) for verdict in VERDICTS] == counted([figure.id])
+            assert [shown_verdicts.count(verdict) for verdict in VERDICTS] == count_verdicts([figure.id])
 
 
 def follows(row: dict[str, str]) -> str | None:
@@ -130,7 +130,7 @@ def test_kept_verdicts_follow_from_their_intervals() -> None:
 
 
 def row_of(verdict: Verdict) -> dict[str, str]:
-    """What a file of claims says of a verdict."""
+    """Row of a verdict in a file of claims."""
     numbers = {"ours": verdict.ours, "low": verdict.low, "high": verdict.high}
     numbers |= {"published": verdict.claim.value, "tolerance": verdict.claim.tolerance}
     cells = {key: "" if math.isnan(value) else repr(float(value)) for key, value in numbers.items()}
@@ -167,7 +167,7 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
 
 
 def test_the_reading_that_was_changed_moved_three_verdicts():
-    """What docs/figures.md says under "When the rules were fixed"."""
+    """docs/figures.md describes it under "When the rules were fixed"."""
     rows = [row for row in rows_of("sdds-fig3") if row["sampler"] == "model"]
     found = {flag: [(r["reading"], r["verdict"]) for r in rows if r["counted"] == flag] for flag in ("True", "False")}
     assert found == {

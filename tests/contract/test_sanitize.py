@@ -1,4 +1,4 @@
-"""What `make sanitize` covers; the run itself is no part of the tests."""
+"""Coverage of `make sanitize`; the run itself is no part of the tests."""
 
 import json
 

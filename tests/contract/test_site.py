@@ -88,7 +88,7 @@ def test_page_has_what_its_commands_print(tmp_path: Path) -> None:
         draw_pages.Page(page, tmp_path).updated_text()
 
 
-def written(source: Path) -> dict[str, str]:
+def write_pages(source: Path) -> dict[str, str]:
     """The pages of papers by name."""
     reproduction.write(source)
     return {path.stem: path.read_text(encoding="utf-8") for path in (source / "_generated").glob("*.md")}
@@ -98,10 +98,10 @@ SHARED = {"reproduction", "doubtful", "errata", "settings"}
 
 
 def test_reproduction_without_results(tmp_path: Path) -> None:
-    """Nothing is kept: each page says so, and the command; what is known without runs is there."""
+    """No results are stored: each page states that, with the command; what is known without runs is there."""
     (tmp_path / "_generated").mkdir()
     (tmp_path / "_generated" / "gone.md").write_text("a page of before")
-    pages = written(tmp_path)
+    pages = write_pages(tmp_path)
     of_papers = {figure.id for paper in papers() for figure in paper.figures}
     figures = {figure.id for each in figure_sets() for figure in each.figures}
     assert set(pages) == figures | {each.key for each in figure_sets()} | SHARED
@@ -151,7 +151,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         claim | {"counted": False, "verdict": "undecided", "reading": "another start", "tolerance": 0.1},
     ]
     keep(tmp_path / "reproduction", "sdds-table1", rows, notes="A finding [in] plain text.")
-    pages = written(tmp_path)
+    pages = write_pages(tmp_path)
     own, other = pages["sdds-table1"].split("## Other readings")
     for said in (
         "a\\|b: step 1",
@@ -182,13 +182,13 @@ def test_an_article_is_a_page_of_its_paper(tmp_path: Path) -> None:
     claim |= {"sampler": "sdds", "metric": "allocation_probability_step_6", "counted": True, "ours": 0.625}
     claim |= {"verdict": "not reproduced", "rule": "exact", "reason": "erratum"}
     keep(tmp_path / "reproduction", "sdds-table1", [claim])
-    assert "article-sdds" not in written(tmp_path)
+    assert "article-sdds" not in write_pages(tmp_path)
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "sdds.md").write_text(
         "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
         "```{claims}\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
     )
-    pages = written(tmp_path)
+    pages = write_pages(tmp_path)
     page = pages["article-sdds"]
     assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
     assert "\n## What?\n" in page and "```{figure} ../reproduction/sdds-table1.png" in page and "Its caption" in page

@@ -1,4 +1,4 @@
-"""What depends on the time is listed, with what it changes: results do so only where seconds were asked for."""
+"""Uses of the time are listed, with what they change: results depend on it only where seconds were asked for."""
 
 import ast
 import re

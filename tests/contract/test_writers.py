@@ -1,4 +1,4 @@
-"""What is written goes through the sealed store, and no pickle is read; what does otherwise is listed, with reasons."""
+"""All files are written through the sealed store, and no pickle is read; exceptions are listed, with reasons."""
 
 import ast
 import re
@@ -51,7 +51,7 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
 
 
 def name_of(call: ast.Call) -> str:
-    """What is called: ``a.b.c`` or ``c``."""
+    """Name of the function that is called: ``a.b.c`` or ``c``."""
     return ast.unparse(call.func) if isinstance(call.func, ast.Name | ast.Attribute) else ""
 
 
@@ -62,7 +62,7 @@ def mode_of(call: ast.Call) -> str:
     return next((word for word in words if set(word) <= set("rwaxbt+") and word), "r")
 
 
-def written(tree: ast.AST) -> set[str]:
+def writes(tree: ast.AST) -> set[str]:
     """Calls of a module that write files past the store."""
     found = set()
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
@@ -76,8 +76,8 @@ def written(tree: ast.AST) -> set[str]:
     return found
 
 
-def unpickled(tree: ast.AST) -> set[str]:
-    """What of a module may read a pickle."""
+def pickle_readers(tree: ast.AST) -> set[str]:
+    """Calls and imports of a module that may read a pickle."""
     found = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -90,7 +90,7 @@ def unpickled(tree: ast.AST) -> set[str]:
             name = name_of(node)
             if name in PICKLES or name.rpartition(".")[2] in PICKLES:
                 found.add(name)
-            # numpy reads none unless it is told to; a call that says nothing is one that nobody thought of
+            # numpy reads none unless an argument allows it; so the call has to reject them by name
             safe = any(word.arg == "allow_pickle" and ast.unparse(word.value) == "False" for word in node.keywords)
             if name in ("np.load", "numpy.load", "np.lib.format.read_array") and not safe:
                 found.add(name)
@@ -102,12 +102,12 @@ def modules() -> dict[str, ast.AST]:
 
 
 def test_every_module_that_writes_past_the_store_is_listed() -> None:
-    found = {name: calls for name, tree in modules().items() if not name.startswith(STORE) and (calls := written(tree))}
+    found = {name: calls for name, tree in modules().items() if not name.startswith(STORE) and (calls := writes(tree))}
     assert found == {name: calls for name, (calls, _) in ALLOWED.items()}
 
 
 def test_no_module_reads_a_pickle() -> None:
-    assert not {name: found for name, tree in modules().items() if (found := unpickled(tree))}
+    assert not {name: found for name, tree in modules().items() if (found := pickle_readers(tree))}
 
 
 def test_compiled_modules_write_and_read_no_files() -> None:
@@ -122,5 +122,5 @@ path.open("w"); open(path, mode="ab"); open(path); path.open("rb")
 frame.to_csv(path); np.savez(path, x); np.save(path, x); style.save(path); replace_file(path); ZipFile(path)
 np.load(path); np.load(path, allow_pickle=False); joblib.load(path); job.paths.result_pickle.exists()
 """
-    assert written(ast.parse(source)) == {"open", "to_csv", "savez", "np.save", "replace_file"}
-    assert unpickled(ast.parse(source)) == {"pickle", "np.load", "joblib.load", "result_pickle"}
+    assert writes(ast.parse(source)) == {"open", "to_csv", "savez", "np.save", "replace_file"}
+    assert pickle_readers(ast.parse(source)) == {"pickle", "np.load", "joblib.load", "result_pickle"}

@@ -1,5 +1,5 @@
 """srm, arm, sarm and bsm, compiled and alone, with what they learn from held fixed: each kernel (i, j, z_a, z_b) is
-reversible, not only their mixture; chains that learn, against the enumerated posterior.
+reversible, not only their mixture; adaptive samplers, against the enumerated posterior.
 """
 
 import itertools
@@ -45,7 +45,7 @@ def adaptive(case, name, **options):
     return sampler_class(case.model, Rng(0), **given | options)
 
 
-def fixed(case, sampler, history, pair):
+def fixed_matrix(case, sampler, history, pair):
     sampler.fix(*history, *pair)
     return transition_matrix(case.model, sampler.rng, sampler, case.states)
 
@@ -65,7 +65,7 @@ def test_every_phi_of_four_nodes(case_name, name):
     for history in every_past(case):
         for i, j in disagreements(history):
             for pair in ((i, j), (j, i)):
-                P = fixed(case, sampler, history, pair)
+                P = fixed_matrix(case, sampler, history, pair)
                 assert balance_defect(P, case.pi) < 1e-15
                 checked += 1
     assert checked == 120
@@ -95,7 +95,7 @@ def test_some_phis_of_six_nodes(name):
     rng = np.random.default_rng(4)
     for history in example_histories(case.states, 2, seed=3):
         differ = disagreements(history)
-        assert balance_defect(fixed(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
+        assert balance_defect(fixed_matrix(case, sampler, history, differ[rng.integers(len(differ))]), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -105,18 +105,18 @@ def test_the_pair_is_uniform_over_disagreements(name):
     sampler = adaptive(case, name)
     for history in example_histories(case.states, 5, seed=1):
         pairs = [pair for i, j in disagreements(history) for pair in ((i, j), (j, i))]
-        mean = np.mean([fixed(case, sampler, history, pair) for pair in pairs], axis=0)
-        np.testing.assert_allclose(fixed(case, sampler, history, ()), mean, atol=1e-14)
+        mean = np.mean([fixed_matrix(case, sampler, history, pair) for pair in pairs], axis=0)
+        np.testing.assert_allclose(fixed_matrix(case, sampler, history, ()), mean, atol=1e-14)
 
 
 @pytest.mark.parametrize("name", LEARNERS)
 def test_only_the_refinement_of_the_past_counts(name):
-    """Two pasts with the same blocks on which both agree move alike, given the pair."""
+    """Two histories with the same blocks on which both agree move alike, given the pair."""
     case = build("irm-uneven")
     sampler = adaptive(case, name)
     first = np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])
     second = np.array([0, 0, 1, 2]), np.array([0, 0, 0, 0])
-    P, Q = (fixed(case, sampler, history, (0, 2)) for history in (first, second))
+    P, Q = (fixed_matrix(case, sampler, history, (0, 2)) for history in (first, second))
     np.testing.assert_allclose(P, Q, atol=1e-15)
 
 
@@ -127,7 +127,7 @@ FACTORS = {"arm": {"target", "forward", "reverse"}, "bsm": {"target", "allocatio
 
 @pytest.mark.parametrize("case_name", ["irm", "bernoulli-five"])
 @pytest.mark.parametrize("name", LEARNERS)
-def test_mutants_break_the_law(name, case_name):
+def test_mutants_leave_the_posterior(name, case_name):
     case = build(case_name)
     sampler = adaptive(case, name)
     history = example_histories(case.states, 1)[0]
@@ -152,17 +152,17 @@ def test_one_walk_alone_leads_from_one_partition_to_another(name):
 @pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])
 def test_as_printed_bsm_is_biased(t, defect, distance):
     """As printed the launch state reads the present partition: the largest defect of all (i, j, z_a, z_b) of the
-    paper's network, and the distance of the stationary law with the pair drawn (docs/derivations.md)."""
+    paper's network, and the distance of the stationary distribution with the pair drawn (docs/derivations.md)."""
     case = build("irm")
     sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
     history = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
     found = [
-        balance_defect(fixed(case, sampler, (z, one), pair), case.pi)
+        balance_defect(fixed_matrix(case, sampler, (z, one), pair), case.pi)
         for z, one in every_past(case)
         for pair in disagreements((z, one))
     ]
     assert max(found) == pytest.approx(defect, abs=1e-4)
-    P = fixed(case, sampler, history, ())
+    P = fixed_matrix(case, sampler, history, ())
     assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(distance, abs=1e-4)
 
 
@@ -170,7 +170,7 @@ def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
     case = build("irm")
     as_printed, exact = (BSM(case.model, Rng(0), t=1, mode=mode) for mode in ("as_printed", "exact"))
     history = np.zeros(4, dtype=np.int32), np.arange(4, dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, as_printed, history, ()), fixed(case, exact, history, ()))
+    np.testing.assert_array_equal(fixed_matrix(case, as_printed, history, ()), fixed_matrix(case, exact, history, ()))
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -180,15 +180,15 @@ def test_nothing_to_learn_from_is_null(name):
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_array_equal(P, np.eye(15))
     same = np.array([0, 1, 1, 0], dtype=np.int32)
-    np.testing.assert_array_equal(fixed(case, sampler, (same, same), ()), np.eye(15))
+    np.testing.assert_array_equal(fixed_matrix(case, sampler, (same, same), ()), np.eye(15))
 
 
 def test_learnt_matrices_are_those_of_the_fixed_sampler():
     case = build("irm")
     sampler = adaptive(case, "arm")
-    pasts = example_histories(case.states, 3)
+    histories = example_histories(case.states, 3)
     for history, (P, for_pair) in zip(
-        pasts, adaptive_matrices(case.model, sampler.rng, sampler, case.states, pasts), strict=True
+        histories, adaptive_matrices(case.model, sampler.rng, sampler, case.states, histories), strict=True
     ):
         assert stationarity_defect(P, case.pi) < 1e-15
         assert len(for_pair) == len(disagreements(history))
@@ -200,15 +200,15 @@ def test_learnt_matrices_are_those_of_the_fixed_sampler():
     )
 
 
-def test_example_pasts():
+def test_example_histories():
     states = build("irm").states
-    pasts = example_histories(states, 8)
-    assert len(pasts) == 8
-    assert [z.tolist() for z in pasts[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
-    assert len(disagreements(pasts[0])) == 6
-    assert [z.tolist() for z in pasts[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
-    assert disagreements(pasts[1]) == [(0, 1), (0, 2), (0, 3)]
-    assert all(disagreements(history) for history in pasts)
+    histories = example_histories(states, 8)
+    assert len(histories) == 8
+    assert [z.tolist() for z in histories[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
+    assert len(disagreements(histories[0])) == 6
+    assert [z.tolist() for z in histories[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
+    assert disagreements(histories[1]) == [(0, 1), (0, 2), (0, 3)]
+    assert all(disagreements(history) for history in histories)
     two = small_case(IRM, 2, 0, {}).states
     assert len(example_histories(two, 8)) == 1
     assert example_histories(small_case(IRM, 1, 0, {}).states, 8) == []
@@ -223,7 +223,7 @@ def test_models_that_are_refused(sampler_class):
         assert reason
 
 
-# ---- Chains that learn from each other
+# ---- Chains with a shared history
 
 SAMPLED = {
     "arm": (ARM, {}),
@@ -308,4 +308,4 @@ def test_all_pairs_of_items_can_be_split_and_merged():
     for case_name, name in itertools.product(("irm", "irm-five"), ("arm", "sarm", "bsm-0")):
         case = build(case_name)
         history = example_histories(case.states, 1)[0]
-        assert is_irreducible(fixed(case, adaptive(case, name), history, ()))
+        assert is_irreducible(fixed_matrix(case, adaptive(case, name), history, ()))

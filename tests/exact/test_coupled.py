@@ -1,8 +1,8 @@
 """The gate of coupled chains: the joint kernel of every sampler that couples, enumerated over all pairs of states.
 
 Both margins are the transition matrix of the compiled sampler; equal states stay equal; from the joint kernel follow
-the exact law of the meeting time, beside which simulated ones stand, and the bound, which lies above the exact distance
-after any number of iterations. What breaks one of these is found.
+the exact distribution of the meeting time, which simulated ones are compared with, and the bound, which lies above the
+exact distance after any number of iterations. What breaks one of these is found.
 """
 
 from functools import cache, partial
@@ -45,7 +45,7 @@ def of_size(name: str, size: int) -> Case:
     return small_case(MODEL_CLASSES[model], size, seed, params)
 
 
-def made(name: str, model: Model, rng: Rng) -> Sampler:
+def make_sampler(name: str, model: Model, rng: Rng) -> Sampler:
     form = SAMPLERS[name]
     return form.sampler(model, rng, **form.options)
 
@@ -54,7 +54,7 @@ def coupling(case_name: str, name: str) -> bool:
     """Whether a sampler couples on a case."""
     if not is_supported(case_name, name) or is_adaptive(name):
         return False
-    return made(name, case_of(case_name).model, Rng(0)).couples()[0]
+    return make_sampler(name, case_of(case_name).model, Rng(0)).couples()[0]
 
 
 def check(kernel: JointKernel, lag: int = 1) -> None:
@@ -63,15 +63,15 @@ def check(kernel: JointKernel, lag: int = 1) -> None:
     assert kernel.parting < TOLERANCE
     n = len(kernel.P)
     for start in (np.eye(n)[0], np.full(n, 1 / n)):
-        law = kernel.meeting_distribution(start, lag, 400)
-        if law.sum() < 1 - 1e-9:
+        distribution = kernel.meeting_distribution(start, lag, 400)
+        if distribution.sum() < 1 - 1e-9:
             # a kernel that is not irreducible, or slow: nothing is known of the bound
             continue
         # where the chains are in the end
         limit = start @ np.linalg.matrix_power(kernel.P, 5000)
         now = start
         for t in range(60):
-            assert total_variation(now, limit) <= total_variation_bound(law, lag, t) + 1e-9, t
+            assert total_variation(now, limit) <= total_variation_bound(distribution, lag, t) + 1e-9, t
             now = now @ kernel.P
 
 
@@ -88,22 +88,22 @@ def small(case_name: str, name: str) -> Case:
 @pytest.mark.parametrize(("case_name", "name"), gate_pairs())
 def test_joint_kernel(case_name: str, name: str) -> None:
     case = small(case_name, name)
-    check(joint_kernel(case.build, partial(made, name), case.states))
+    check(joint_kernel(case.build, partial(make_sampler, name), case.states))
 
 
 @pytest.mark.parametrize("how", ["common", "transport"])
 @pytest.mark.parametrize(("case_name", "name"), [(c, s) for c, s in gate_pairs() if s in DRAW_CLUSTERS])
 def test_other_couplings(case_name: str, name: str, how: str) -> None:
     case = small(case_name, name)
-    check(joint_kernel(case.build, partial(made, name), case.states, coupling=how))
+    check(joint_kernel(case.build, partial(make_sampler, name), case.states, coupling=how))
 
 
 @pytest.mark.parametrize("how", ["common", "transport"])
-def test_rare_draws_keep_their_law(how: str) -> None:
+def test_rare_draws_keep_their_distribution(how: str) -> None:
     """These couplings leave out the rounding of large probabilities, but no small probability."""
     x = np.repeat(np.array([[0], [0], [1]], dtype=np.uint8), 9, axis=1)
     build = partial(Bernoulli, x, concentration=1.0, beta0=0.5, beta1=0.5)
-    kernel = joint_kernel(build, partial(made, "gibbs"), of_size("bernoulli", 3).states, coupling=how)
+    kernel = joint_kernel(build, partial(make_sampler, "gibbs"), of_size("bernoulli", 3).states, coupling=how)
     assert ((kernel.P > 1e-8) & (kernel.P < 1e-4)).any()
     check(kernel)
 
@@ -115,7 +115,7 @@ def test_rare_draws_keep_their_law(how: str) -> None:
 )
 def test_every_joint_kernel(case_name: str, name: str) -> None:
     case = case_of(case_name)
-    kernel = joint_kernel(case.build, partial(made, name), case.states, limit=20_000_000)
+    kernel = joint_kernel(case.build, partial(make_sampler, name), case.states, limit=20_000_000)
     for lag in (1, 3):
         check(kernel, lag)
 
@@ -125,28 +125,30 @@ def test_every_joint_kernel(case_name: str, name: str) -> None:
 @pytest.mark.parametrize("case_name", ["bernoulli", "gaussian-diag"])
 def test_five_items(case_name: str, name: str) -> None:
     case = of_size(case_name, 5)
-    check(joint_kernel(case.build, partial(made, name), case.states, limit=20_000_000))
+    check(joint_kernel(case.build, partial(make_sampler, name), case.states, limit=20_000_000))
 
 
 @pytest.mark.parametrize("name", ["gibbs", "dyadic-allocation=sams", "sdds"])
-def test_simulated_meeting_times_have_the_exact_law(name: str) -> None:
+def test_simulated_meeting_times_have_the_exact_distribution(name: str) -> None:
     case, lag = of_size("bernoulli", 4), 2
-    law = joint_kernel(case.build, partial(made, name), case.states).meeting_distribution(np.eye(15)[0], lag, 600)
-    assert law.sum() > 1 - 1e-9
+    distribution = joint_kernel(case.build, partial(make_sampler, name), case.states).meeting_distribution(
+        np.eye(15)[0], lag, 600
+    )
+    assert distribution.sum() > 1 - 1e-9
     x, y, rng = case.build(), case.build(), Rng(7)
-    samplers = [made(name, x, rng)], [made(name, y, rng)]
+    samplers = [make_sampler(name, x, rng)], [make_sampler(name, y, rng)]
     labels = np.array(case.states[0][0])
-    met = np.zeros(len(law), dtype=int)
+    met = np.zeros(len(distribution), dtype=int)
     for _ in range(10_000):
         x.set_labels(labels)
         y.set_labels(labels)
         chains = CoupledChains(x, y, rng, *samplers, lag)
-        chains.advance(len(law) - 1)
+        chains.advance(len(distribution) - 1)
         met[chains.meeting] += 1
     # times of a hundred expected meetings each
-    cuts = np.searchsorted(np.cumsum(law), np.arange(0.01, 1.0, 0.01))
-    groups = np.searchsorted(np.unique(cuts), np.arange(len(law)))
-    expected = np.bincount(groups, law)
+    cuts = np.searchsorted(np.cumsum(distribution), np.arange(0.01, 1.0, 0.01))
+    groups = np.searchsorted(np.unique(cuts), np.arange(len(distribution)))
+    expected = np.bincount(groups, distribution)
     assert chisquare(np.bincount(groups, met), expected / expected.sum() * 10_000).pvalue > 1e-4
 
 
@@ -194,7 +196,7 @@ def test_what_does_not_couple_says_why() -> None:
         ("bernoulli", "arm"): "history of several chains",
     }
     for (case_name, name), reason in reasons.items():
-        couples, said = made(name, case_of(case_name).model, Rng(0)).couples()
+        couples, said = make_sampler(name, case_of(case_name).model, Rng(0)).couples()
         assert not couples and reason in said
 
 
@@ -263,7 +265,7 @@ CONTINUOUS = (
     "gaussian-full-gamma(2,3)-gamma(2,4)",
     "mixed-gamma(2,1)",
 )
-"""Cases whose parameters or scales are drawn from continuous laws."""
+"""Cases whose parameters or scales are drawn from continuous distributions."""
 
 
 def state_of_chain(model: Model) -> np.ndarray:
@@ -272,8 +274,8 @@ def state_of_chain(model: Model) -> np.ndarray:
 
 
 @pytest.mark.parametrize("case_name", CONTINUOUS)
-def test_continuous_draws_keep_their_laws(case_name: str) -> None:
-    """A refresh of two chains in different states: each coordinate has the law that it has in a chain alone."""
+def test_continuous_draws_keep_their_distributions(case_name: str) -> None:
+    """A refresh of two chains in different states: each coordinate has its distribution in a chain alone."""
     case = case_of(case_name)
     starts = []
     for seed, labels in ((1, [0, 0, 1, 1]), (2, [1, 0, 0, 0])):
@@ -319,7 +321,7 @@ def test_continuous_draws_keep_their_laws(case_name: str) -> None:
 
 @pytest.mark.parametrize("case_name", CONTINUOUS)
 def test_parameters_and_scales_meet(case_name: str) -> None:
-    """Chains that draw from continuous laws come to be in one and the same state."""
+    """Chains that draw from continuous distributions come to be in one and the same state."""
     case = case_of(case_name)
     for seed in range(10):
         x, y, rng = case.build(), case.build(), Rng(seed)
@@ -358,7 +360,9 @@ def test_transport_brings_partitions_together() -> None:
     together = [np.equal.outer(labels, labels) for labels in (np.array(state[0]) for state in case.states)]
     apart = np.array([[np.sum(a != b) for b in together] for a in together])
     mean = {
-        how: (joint_kernel(case.build, partial(made, "gibbs-scan=site"), case.states, coupling=how).J * apart).sum()
+        how: (
+            joint_kernel(case.build, partial(make_sampler, "gibbs-scan=site"), case.states, coupling=how).J * apart
+        ).sum()
         for how in ("maximal", "common", "transport")
     }
     assert mean["transport"] <= min(mean.values()) + 1e-9, mean

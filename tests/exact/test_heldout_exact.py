@@ -1,4 +1,4 @@
-"""Held-out likelihoods against sums over all topics of all tokens of tiny documents: K = 2 topics and the unseen one.
+"""Held-out likelihoods against sums over all topics of all tokens in tiny documents: K = 2 topics and the unseen one.
 
 What draws are made for is proved by walking every choice of the compiled code. Where a chain has to converge it is
 long, its seed fixed, and alpha0 not small: with little of it a chain rarely leaves a mode.
@@ -183,28 +183,28 @@ def test_fold_in_scores_what_it_was_fitted_to(alpha0, words):
 
 def short_chain(a, words, scans):
     """Exact mean of E[theta] over the kept scans of a chain that starts with the tokens drawn one after the other."""
-    law, mean = {(): 1.0}, np.zeros(3)
+    distribution, mean = {(): 1.0}, np.zeros(3)
 
     def conditional(topics, s):
         others = np.delete(topics, s).astype(int) if s < len(topics) else np.array(topics, dtype=int)
         weights = (a + np.bincount(others, minlength=3)) * PHI[words[s]]
         return weights / weights.sum()
 
-    def drawn(s):
+    def redraw(s):
         new: dict[tuple[int, ...], float] = {}
-        for topics, p in law.items():
+        for topics, p in distribution.items():
             for k, r in enumerate(conditional(topics, s)):
                 key = (*topics[:s], k, *topics[s + 1 :])
                 new[key] = new.get(key, 0.0) + p * r
         return new
 
     for s in range(len(words)):
-        law = drawn(s)
+        distribution = redraw(s)
     for t in range(2 * scans):
         for s in range(len(words)):
             if t >= scans:
-                mean += sum(p * conditional(topics, s) for topics, p in law.items()) / scans
-            law = drawn(s)
+                mean += sum(p * conditional(topics, s) for topics, p in distribution.items()) / scans
+            distribution = redraw(s)
     return (a + mean) / (a.sum() + len(words))
 
 

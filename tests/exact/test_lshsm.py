@@ -180,7 +180,7 @@ def test_as_printed_is_biased(case_name, reading):
     assert 0.02 < total_variation(stationary_distribution(P), case.pi) < 0.6
 
 
-def sampled(case, reading, shape=(1, 2, 0), **options):
+def lss_sampler(case, reading, shape=(1, 2, 0), **options):
     return sampler_on(case, "sums", reading, shape, mode="as_printed", likelihood="lss", **options)
 
 
@@ -202,7 +202,7 @@ def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted
     """Equation 11 beside equations 3 to 6."""
     case = small_case(Gaussian, 4, 0, params)
     printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="as_printed"))
-    P = matrix(case, sampled(case, reading, shape))
+    P = matrix(case, lss_sampler(case, reading, shape))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert is_irreducible(P)
     assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(predicted, abs=1e-3)
@@ -212,7 +212,7 @@ def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted
 def test_the_sampled_likelihood_is_that_of_the_tables_drawn():
     """Frozen tables: the same again with the same seed, another kernel with another."""
     case = small_case(Gaussian, 4, 0)
-    P, Q, again = (matrix(case, sampled(case, "table", (1, 4, seed))) for seed in (1, 2, 1))
+    P, Q, again = (matrix(case, lss_sampler(case, "table", (1, 4, seed))) for seed in (1, 2, 1))
     assert np.abs(P - Q).max() > 1e-3
     np.testing.assert_array_equal(P, again)
 

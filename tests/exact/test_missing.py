@@ -87,7 +87,7 @@ def test_likelihood_is_the_product_over_the_cells_that_are_there():
 
 
 def test_defaults_are_those_of_the_models():
-    """What is not given means the same with and without missing cells, m0 and b0 over the cells that are there."""
+    """Defaults mean the same with and without missing cells, m0 and b0 over the cells that are there."""
     assert (bits().beta1, bits().beta0) == (0.1, 0.1)
     given = Gaussian.with_defaults_of(Dataset("made", "points", POINTS.copy()))
     cells = [column[~np.isnan(column)] for column in POINTS.T]
@@ -186,7 +186,7 @@ def test_draws_given_the_partition_have_their_conditional(key):
 
 @pytest.mark.parametrize("name", ["gibbs", "sams"])
 def test_joint_chain_has_the_posterior_of_partitions(name):
-    """Its partitions have the law with the scales integrated out, within noise; far from that with them held."""
+    """Its partitions have the posterior with the scales integrated out, within noise; far from that with them held."""
     params = {"missing": True, "b0": "gamma(0.7,1)", "kappa0": "gamma(0.6,2)", "concentration": "gamma(2,1)"}
     case = small_case(Gaussian, 4, 2, params)
     rng = Rng(5)
@@ -215,7 +215,7 @@ def test_a_state_goes_on_to_the_bit():
 
 
 def test_scales_are_in_the_order_of_the_columns():
-    """Columns without missing cells come first where cells are scored, not where scales are said."""
+    """Columns without missing cells come first where cells are scored, not in the vector of scales."""
     cells = np.array([[1.0, 10.0], [np.nan, 30.0], [3.0, 20.0], [8.0, 90.0]])
     model = points(cells, b0="gamma(1,2)")
     np.testing.assert_allclose(model.parameters[:, 0], [np.nanvar(cells[:, 0]) / 2, cells[:, 1].var() / 2])

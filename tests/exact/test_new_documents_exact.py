@@ -1,4 +1,4 @@
-"""New documents against sums over all partitions of the tokens of tiny corpora, weights integrated out."""
+"""New documents against sums over all partitions of a tiny corpus's tokens, weights integrated out."""
 
 import itertools
 from typing import Any
@@ -46,7 +46,7 @@ def prior(labels: np.ndarray, document: np.ndarray) -> float:
 
 
 def likelihood(labels: np.ndarray, words: np.ndarray) -> float:
-    """Of the words that there are; -1 is a token whose word is not looked at."""
+    """Likelihood of the words given the topics; -1 is a token whose word is left out."""
     total = 0.0
     for k in range(labels.max() + 1):
         n = np.bincount(words[(labels == k) & (words >= 0)], minlength=V)
@@ -83,7 +83,7 @@ def test_log_predictive_is_the_ratio_of_the_evidences(posterior: sm.Posterior, m
     monkeypatch.setattr(documents, "MOST_STATES", 2_000)
     found = posterior.log_predictive(NEW)
     exact = np.log([evidence(new) / evidence([]) for new in NEW])
-    # 2,000 states of a standard deviation of about .3 each: .007
+    # 2,000 states of a standard deviation of about 0.3 each: 0.007
     np.testing.assert_allclose(found, exact, atol=0.025)
     assert (posterior.log_predictive(NEW) == found).all()
 
@@ -111,8 +111,8 @@ def by_bayes(labels: np.ndarray, new: list[str]) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_proportions_are_those_of_a_further_token(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The mean over the posterior of the topics of the data, as predictions average over states. The weights are not
-    known there, and a document tells of them, so that the mean over them is not exactly this: hence .03."""
+    """Predictions average over states: the mean over the posterior of the data's topics. The weights are not
+    known there, and a document tells of them, so that the mean over them is not exactly this: hence 0.03."""
     monkeypatch.setattr(documents, "MOST_STATES", 1_000)
     found = posterior.predict_proba(NEW)
     np.testing.assert_allclose(found.sum(axis=1), 1)
@@ -143,18 +143,18 @@ def given_state(words: list[int], more: int = 0) -> tuple[float, np.ndarray]:
         p *= np.exp(gammaln(ALPHA0) - gammaln(ALPHA0 + n))
         for k in (0, 1):
             p *= np.exp(gammaln(ALPHA0 * BETA[k] + tokens[k]) - gammaln(ALPHA0 * BETA[k]))
-        # tables of the opened topics: the sum over them of the law of the sticks below beta_u
+        # tables of the opened topics: the sum over them of the density of the sticks below beta_u
         unseen = tokens[2:].astype(int)
-        law = 0.0
+        density = 0.0
         for tables in itertools.product(*(range(1, t + 1) for t in unseen)):
             m = sum(tables)
             sticks = GAMMA ** len(tables) * np.exp(sum(map(gammaln, tables)) + gammaln(GAMMA) - gammaln(GAMMA + m))
-            law += (
+            density += (
                 (ALPHA0 * BETA[2]) ** m
                 * sticks
                 * np.prod([STIRLING[t, s] for t, s in zip(unseen, tables, strict=True)])
             )
-        p *= law
+        p *= density
         total += p
         proportions += p * np.array([*(ALPHA0 * BETA[:2] + tokens[:2]), ALPHA0 * BETA[2] + unseen.sum()])
     return total, proportions / total / (ALPHA0 + n)
@@ -188,7 +188,7 @@ def test_states_have_their_own_concentrations_and_draws() -> None:
 
 
 def test_weights_are_drawn_until_their_start_is_forgotten() -> None:
-    """Their mean given the topics: that over the numbers of tables of 14 tokens of one topic and 1 of another."""
+    """Their mean given the topics is the mean over numbers of tables: 14 tokens in one topic and 1 in another."""
     data = from_object([["a"] * 14 + ["b"]], "documents")
     alpha0, n = 20.0, 14
     state = made_state([0] * n + [1], alpha0=alpha0)
@@ -203,14 +203,14 @@ def test_weights_are_drawn_until_their_start_is_forgotten() -> None:
 
 
 def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By their numbers, averaged over states; what is of no topic of the data is in the last column."""
+    """Proportional to their numbers, averaged over states; the last column has the share of no topic in the data."""
     seeds, mixtures = [], [[[0.5, 0.3, 0.2]], [[0.1, 0.2, 0.7]]]
 
-    def folded(*given: Any) -> tuple[np.ndarray, np.ndarray]:
+    def record_fold(*given: Any) -> tuple[np.ndarray, np.ndarray]:
         seeds.append(tuple(given[7]))
         return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
 
-    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", folded)
+    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", record_fold)
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)

@@ -100,7 +100,7 @@ COMPANY = {
 }
 
 
-def off_by(params, company, size, iterations, threads=1):
+def posterior_distance(params, company, size, iterations, threads=1):
     """Total variation between a chain's frequencies and the posterior, and what chance would make of it."""
     case, rng = small_case(HDP, size, 0, params), Rng(0)
     samplers = [*COMPANY[company](case.model, rng), Refresh(case.model, rng)]
@@ -112,19 +112,19 @@ def off_by(params, company, size, iterations, threads=1):
 @pytest.mark.parametrize("company", COMPANY)
 @pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
 def test_posterior(params, company):
-    distance, noise = off_by(params, company, 5, 40_000)
+    distance, noise = posterior_distance(params, company, 5, 40_000)
     assert distance < 3 * noise < 0.2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
 def test_posterior_of_seven_tokens(params):
-    distance, noise = off_by(params, "default", 7, 1_000_000)
+    distance, noise = posterior_distance(params, "default", 7, 1_000_000)
     assert distance < 3 * noise < 0.1
 
 
 def corpus(N: int, V: int, J: int, topics: int, seed: int = 3):
-    """Words of documents of a few topics each."""
+    """Words of documents that have a few topics each."""
     generator = np.random.default_rng(seed)
     starts = np.sort(generator.integers(0, N + 1, J - 1))
     starts = np.concatenate([[0], starts, [N]])
@@ -165,7 +165,7 @@ def test_threads_change_nothing(topics):
 
 @pytest.mark.parametrize(("topics", "tries"), [(5, 6000), (70, 800), pytest.param(140, 6000, marks=pytest.mark.slow)])
 def test_token_by_definition(topics, tries):
-    """Topics of one token over many steps from one state, against the expectation of its law over draws of phi.
+    """Topics of one token over many steps from one state, against their expected probabilities over draws of phi.
 
     Given phi the weights are (alpha0 beta_k + n_jk) phi_kw where the token is the first of its document, so n_jk is
     that of the state; founders are left out.
@@ -266,7 +266,7 @@ def test_the_share_goes_on_with_the_first_tokens():
 
 @pytest.mark.slow
 def test_geweke():
-    """Geweke (2004): a step of the sampler, new weights, then new words given topics; these have their prior's law."""
+    """Geweke (2004): a step of the sampler, new weights, then new words given topics; all have their prior."""
     generator, starts, V, kept = np.random.default_rng(8), [0, 3, 6], 3, []
     fixed = {"gamma": 1.2, "alpha0": 0.9, "eta": 0.5}
     model = HDP(np.zeros(6, dtype=int), starts, V, **fixed)

@@ -71,7 +71,7 @@ def log_joints(model: Any) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def test_log_density_is_that_of_the_mean_density() -> None:
-    """Of two states that say different things of an item."""
+    """Two states whose densities of an item differ."""
     data = from_object(POINTS, "points")
     items = get_kind(data.kind).new_items(data, np.array([[0.3, 95.0], [9.0, -40.0]]))
     states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in (([0] * 5, 1), (range(5), 5))]

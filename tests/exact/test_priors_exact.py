@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
-from small_priors import PACKAGE, registered
+from small_priors import PACKAGE, register_priors
 
 from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_density_on_line
 from splitmerge_cli.core.options import read_options
@@ -57,7 +57,7 @@ EXACT = [name for name in SAMPLERS if "as_printed" not in name]
 
 @pytest.fixture(autouse=True, scope="module")
 def toys():
-    with registered():
+    with register_priors():
         yield
 
 

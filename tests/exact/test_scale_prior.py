@@ -31,7 +31,7 @@ COVARIANCES = ["diag", "iso", "full"]
 GRID = np.linspace(-14.0, 6.0, 401)
 
 
-def written(prior):
+def gamma_text(prior):
     return "gamma({},{})".format(*prior)
 
 
@@ -64,9 +64,9 @@ def conditional(covariance, key, a0=FIXED["a0"]):
     return lambda value: np.interp(np.log(value), GRID, total / total[-1])
 
 
-def drawn(covariance, key, draws=4000, thin=12):
+def draw_scales(covariance, key, draws=4000, thin=12):
     """b0_1 or kappa0 of a chain that refreshes them at a fixed partition."""
-    model = Gaussian(POINTS, covariance=covariance, **FIXED | {key: written(B0 if key == "b0" else KAPPA0)})
+    model = Gaussian(POINTS, covariance=covariance, **FIXED | {key: gamma_text(B0 if key == "b0" else KAPPA0)})
     model.set_labels(np.array(LABELS))
     rng = Rng(11)
     refresh, found = Refresh(model, rng), []
@@ -89,7 +89,7 @@ def drawn(covariance, key, draws=4000, thin=12):
 )
 def test_draws_given_the_partition_have_their_conditional(covariance, key):
     """By Kolmogorov and Smirnov; and the test would see a shape that is off by a half."""
-    values = drawn(covariance, key)
+    values = draw_scales(covariance, key)
     assert stats.kstest(values, conditional(covariance, key)).pvalue > 1e-3
     if key == "b0":
         assert stats.kstest(values, conditional(covariance, key, FIXED["a0"] + 0.5)).pvalue < 1e-9
@@ -114,8 +114,8 @@ MOVES = {
 @pytest.mark.parametrize("name", MOVES)
 @pytest.mark.parametrize("covariance", JOINT)
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
-    """Its partitions have the law with the scales integrated out, within noise; which is far from that with the scales
-    held."""
+    """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
+    scales held."""
     case = small_case(Gaussian, 4, 2, JOINT[covariance])
     before = case.model.parameters
     sampler, options = MOVES[name]

@@ -1,4 +1,4 @@
-"""The sequential start: its law against products of the probabilities of each item given those before it."""
+"""The sequential start: its distribution against products of each item's probability given those before it."""
 
 from collections import defaultdict
 from itertools import permutations
@@ -47,10 +47,10 @@ def canonical(labels):
     return tuple(seen.setdefault(k, len(seen)) for k in labels)
 
 
-def expected_law(build, n):
+def expected_distribution(build, n):
     """By partition: the mean over orders of the product of P(item | those before), each a quotient of joint
     densities of the items so far, over their partitions."""
-    law = defaultdict(float)
+    distribution = defaultdict(float)
     for order in permutations(range(n)):
         log_joint = {}
         for t in range(1, n + 1):
@@ -66,23 +66,23 @@ def expected_law(build, n):
                 log_p += options[labels[t]] - logsumexp(options)
             found = np.empty(n, dtype=int)
             found[list(order)] = labels
-            law[canonical(found)] += np.exp(log_p) / 24.0
-    return law
+            distribution[canonical(found)] += np.exp(log_p) / 24.0
+    return distribution
 
 
 @pytest.mark.parametrize("name", PARTS)
-def test_law(name):
-    model, rng, law = PARTS[name]([0, 1, 2, 3]), Rng(0), defaultdict(float)
+def test_distribution(name):
+    model, rng, distribution = PARTS[name]([0, 1, 2, 3]), Rng(0), defaultdict(float)
     rng.script_start()
     while True:
         rng.script_begin()
         model.start_sequentially(rng)
-        law[canonical(model.labels)] += rng.script_probability()
+        distribution[canonical(model.labels)] += rng.script_probability()
         if not rng.script_next():
             break
-    expected = expected_law(PARTS[name], 4)
-    assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
-    assert law == pytest.approx(expected, rel=1e-9)
+    expected = expected_distribution(PARTS[name], 4)
+    assert sum(distribution.values()) == pytest.approx(1.0, abs=1e-12)
+    assert distribution == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "emm"])
@@ -127,16 +127,16 @@ KNOWN = np.array([-1, -1, 0, 0, 1, -1, -1, 1])
 WEIGHTS = np.array([0.5, 0.2, 0.3])
 
 
-def law_of_placing(V, gamma, alpha0, eta, documents):
+def placing_distribution(V, gamma, alpha0, eta, documents):
     """By labels: equation 8 of one token after the other; the share of a new topic, Beta(1, gamma), by quadrature."""
     nodes, of_node = roots_jacobi(6, gamma - 1.0, 0.0)
     shares, of_node = (1.0 + nodes) / 2.0, of_node / of_node.sum()
     tokens = [(i, j) for j in documents for i in range(STARTS[j], STARTS[j + 1])]
-    law = defaultdict(float)
+    distribution = defaultdict(float)
 
     def place(at, z, weights, p):
         if at == len(tokens):
-            law[tuple(z[i] for i in range(len(WORDS)))] += p
+            distribution[tuple(z[i] for i in range(len(WORDS)))] += p
             return
         (i, j), K = tokens[at], len(weights) - 1
         here = np.bincount([z[e] for e in z if STARTS[j] <= e < STARTS[j + 1]], minlength=K)
@@ -151,7 +151,7 @@ def law_of_placing(V, gamma, alpha0, eta, documents):
             place(at + 1, z | {i: K}, np.append(weights[:-1], weights[-1] * np.array([b, 1 - b])), w[K] * q)
 
     place(0, {i: k for i, k in enumerate(KNOWN) if k >= 0}, WEIGHTS, 1.0)
-    return law
+    return distribution
 
 
 # of few words all topics are weighed; of many, lists are gone through
@@ -159,15 +159,15 @@ def law_of_placing(V, gamma, alpha0, eta, documents):
 @pytest.mark.parametrize(("gamma", "alpha0", "eta"), [(1.6, 0.9, 0.3), (0.7, 6.0, 1.1)])
 def test_placing(V, gamma, alpha0, eta):
     documents, tries = np.array([2, 0], dtype=np.int32), 100_000
-    law = law_of_placing(V, gamma, alpha0, eta, documents)
-    assert sum(law.values()) == pytest.approx(1.0, abs=1e-12)
+    distribution = placing_distribution(V, gamma, alpha0, eta, documents)
+    assert sum(distribution.values()) == pytest.approx(1.0, abs=1e-12)
     model, rng, found = HDP(WORDS, STARTS, V, gamma=gamma, alpha0=alpha0, eta=eta), Rng(3), defaultdict(int)
     parameters = np.append(np.log(WEIGHTS), [gamma, alpha0])
     for _ in range(tries):
         model._place(rng, KNOWN.astype(np.int32), parameters, documents)
         found[tuple(model.labels)] += 1
-    assert set(found) <= set(law)
-    for labels, p in law.items():
+    assert set(found) <= set(distribution)
+    for labels, p in distribution.items():
         assert abs(found[labels] / tries - p) < 4.5 * np.sqrt(p * (1 - p) / tries) + 2 / tries, labels
 
 
@@ -197,7 +197,7 @@ def test_state_of_topics(V, settled, random):
 
 @pytest.mark.parametrize(("settled", "scans"), [(64, 150), (63, 50), (15, 16), (3, 5)])
 def test_scans_after_a_sample(settled, scans):
-    """150 of a corpus that starts at random, a third of its own after each sample of a quarter of the documents."""
+    """A random start takes 150 scans; a start from a sample of a quarter takes a third of the sample's."""
     model = HDP(np.arange(64) % 2, np.arange(65), 2)
     assert model._settle(Rng(1), 2, settled) == scans
 
@@ -211,7 +211,7 @@ def test_few_documents(lengths):
 
 
 def test_topics_are_found():
-    """Of 20 true ones, by a start from a sample, better than by the same scans from topics at random."""
+    """A start from a sample finds 20 true topics better than the same scans from topics at random."""
     data = synthetic_documents(400, length=60, topics=20, words=500, eta=0.05, alpha0=0.5, seed=3)
     log_joint = {}
     for name in ("sequential", "random"):

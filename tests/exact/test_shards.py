@@ -78,7 +78,7 @@ class Shards:
         return [getattr(shard, method)(*given) for shard, given in zip(asked, args, strict=True)]
 
 
-def divided(cls: type[Model], x, cuts: list[int], params, options, types: Sequence[str] = ()):
+def divide(cls: type[Model], x, cuts: list[int], params, options, types: Sequence[str] = ()):
     """Sampler, model and shards of rows in shards that end at `cuts`."""
     columns = Columns.join([Columns.from_rows(x[a:b].astype(float)) for a, b in pairwise(cuts)]).with_types(types)
     near, by = options.get("near", 256), cls.find_capability(capabilities.Shards)
@@ -99,7 +99,7 @@ def labels_of(group):
     return lambda: np.concatenate([shard.labels() for shard in group.shards])
 
 
-def made(sampler, model, rng, labels, steps: int):
+def run_steps(sampler, model, rng, labels, steps: int):
     refresh = Refresh(model, rng) if model.refreshes else None
     found = []
     for _ in range(steps):
@@ -117,30 +117,30 @@ def test_shards_change_nothing(name):
     model, rng = cls(x, **params), Rng(4)
     sampler = Subcluster(model, rng, **options)
     sampler.threads = 2
-    wanted = made(sampler, model, rng, lambda: model.labels, 25)
+    wanted = run_steps(sampler, model, rng, lambda: model.labels, 25)
     assert len({labels for _, _, labels in wanted[0]}) > 3
     accepted = {count["move"]: count["accepted"] for count in wanted[1]}
     assert accepted["split"] > 0
     if name == "full":
         assert accepted["merge"] > 0
     for cuts in CUTS:
-        sampler, model, rng, group = divided(cls, x, cuts, params, options)
-        assert made(sampler, model, rng, labels_of(group), 25) == wanted
+        sampler, model, rng, group = divide(cls, x, cuts, params, options)
+        assert run_steps(sampler, model, rng, labels_of(group), 25) == wanted
 
 
 @pytest.mark.parametrize("concentration", [1.0, "gamma(1,1)"], ids=["fixed", "concentration"])
 def test_shards_of_columns_of_several_types_change_nothing(concentration):
-    """What all rows have in every cluster is rounded otherwise: log joints agree but for that, choices are the same."""
+    """Terms that all rows share are rounded otherwise: log joints agree but for that, choices are equal."""
     x, params = table(), {"m0": [1.0, 100.0], "b0": [0.5, 0.001], "rate": 0.4, "concentration": concentration}
     model, rng = Mixed(x, TYPES, **params), Rng(4)
     sampler = Subcluster(model, rng)
-    wanted = made(sampler, model, rng, lambda: model.labels, 25)
+    wanted = run_steps(sampler, model, rng, lambda: model.labels, 25)
     accepted = {count["move"]: count["accepted"] for count in wanted[1]}
     assert accepted["split"] > 0
     found = []
     for cuts in CUTS:
-        sampler, model, rng, group = divided(Mixed, x, cuts, params, {}, TYPES)
-        found.append(made(sampler, model, rng, labels_of(group), 25))
+        sampler, model, rng, group = divide(Mixed, x, cuts, params, {}, TYPES)
+        found.append(run_steps(sampler, model, rng, labels_of(group), 25))
         assert found[-1] == found[0]
     assert [(K, labels) for K, _, labels in found[0][0]] == [(K, labels) for K, _, labels in wanted[0]]
     assert found[0][1:] == wanted[1:]
@@ -149,14 +149,14 @@ def test_shards_of_columns_of_several_types_change_nothing(concentration):
 
 def test_default_prior_of_columns_of_several_types_is_that_of_all_rows():
     x = table()
-    one, two = (divided(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in CUTS[1:])
+    one, two = (divide(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in CUTS[1:])
     assert one == two
     assert one == pytest.approx(Mixed(x, TYPES).log_joint(), rel=1e-9)
     resampled = {"b0": "gamma(2,2)", "kappa0": "gamma(1,1)"}
     found = []
     for cuts in CUTS[1:]:
-        sampler, model, rng, group = divided(Mixed, x, cuts, resampled, {}, TYPES)
-        found.append(made(sampler, model, rng, labels_of(group), 10))
+        sampler, model, rng, group = divide(Mixed, x, cuts, resampled, {}, TYPES)
+        found.append(run_steps(sampler, model, rng, labels_of(group), 10))
         assert set(model.hyperparameter_values) == {"b0", "kappa0"}
     assert found[0] == found[1]
 
@@ -164,7 +164,7 @@ def test_default_prior_of_columns_of_several_types_is_that_of_all_rows():
 def test_a_column_without_cells_in_a_shard():
     x = table()
     x[:300, 1] = np.nan
-    one, two = (divided(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in ([0, N], [0, 250, N]))
+    one, two = (divide(Mixed, x, cuts, {}, {}, TYPES)[1].log_joint() for cuts in ([0, N], [0, 250, N]))
     assert one == two
     assert one == pytest.approx(Mixed(x, TYPES).log_joint(), rel=1e-9)
 
@@ -175,17 +175,17 @@ def test_clusters_parted_by_coins():
     params = {"m0": 0.3, "b0": 50.0, "kappa0": 100.0, "prior": "uniform"}
     model, rng = Gaussian(x, **params), Rng(4)
     sampler = Subcluster(model, rng, near=2)
-    wanted = made(sampler, model, rng, lambda: model.labels, 600)
+    wanted = run_steps(sampler, model, rng, lambda: model.labels, 600)
     for cuts in [[0, 4, 9], [0, 0, 3, 7, 9]]:
-        sampler, model, rng, group = divided(Gaussian, x, cuts, params, {"near": 2})
-        assert made(sampler, model, rng, labels_of(group), 600) == wanted
+        sampler, model, rng, group = divide(Gaussian, x, cuts, params, {"near": 2})
+        assert run_steps(sampler, model, rng, labels_of(group), 600) == wanted
         assert group.parts > 3
 
 
 def test_columns_stay_the_sums_of_their_items():
     cls, which, params, options = CASES["iso"]
     x = points()[which]
-    sampler, model, _, group = divided(cls, x, CUTS[2], params, options)
+    sampler, model, _, group = divide(cls, x, CUTS[2], params, options)
     for _ in range(10):
         sampler.step()
     kept = model.log_joint()
@@ -202,11 +202,11 @@ def test_columns_stay_the_sums_of_their_items():
 
 def test_default_prior_is_that_of_all_rows():
     x = points()[0]
-    _, model, _, _ = divided(Gaussian, x, CUTS[1], {}, {})
+    _, model, _, _ = divide(Gaussian, x, CUTS[1], {}, {})
     assert model.log_joint() == pytest.approx(Gaussian(x).log_joint(), rel=1e-9)
-    _, model, _, _ = divided(Gaussian, x, CUTS[1], {"covariance": "iso"}, {})
+    _, model, _, _ = divide(Gaussian, x, CUTS[1], {"covariance": "iso"}, {})
     assert model.log_joint() == pytest.approx(Gaussian(x, covariance="iso").log_joint(), rel=1e-9)
-    one, two = (divided(Gaussian, x, cuts, {"covariance": "full"}, {})[1].log_joint() for cuts in CUTS[1:])
+    one, two = (divide(Gaussian, x, cuts, {"covariance": "full"}, {})[1].log_joint() for cuts in CUTS[1:])
     assert one == two
     assert one == pytest.approx(Gaussian(x, covariance="full").log_joint(), rel=1e-9)
 

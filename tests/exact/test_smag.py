@@ -39,7 +39,7 @@ MOVES = {
 }
 
 
-def off_by(params, build, company=("refresh",), size=5, iterations=40_000, seed=0, omit=()):
+def posterior_distance(params, build, company=("refresh",), size=5, iterations=40_000, seed=0, omit=()):
     """Total variation between a chain's frequencies and the posterior, and what chance would make of it."""
     case = small_case(HDP, size, seed, params)
     rng = Rng(seed)
@@ -52,19 +52,19 @@ def off_by(params, build, company=("refresh",), size=5, iterations=40_000, seed=
     return total_variation(found, pi), noise
 
 
-def of(name, **more):
+def builder_of(name, **more):
     sampler, options = MOVES[name]
     return lambda model, rng: sampler(model, rng, **options, **more)
 
 
 @pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
 def test_gibbs(params):
-    distance, noise = off_by(params, Gibbs)
+    distance, noise = posterior_distance(params, Gibbs)
     assert distance < 3 * noise < 0.1
 
 
 def test_one_token_at_a_time():
-    distance, noise = off_by(FIXED, lambda model, rng: Gibbs(model, rng, scan="site"), iterations=200_000)
+    distance, noise = posterior_distance(FIXED, lambda model, rng: Gibbs(model, rng, scan="site"), iterations=200_000)
     assert distance < 3 * noise < 0.1
 
 
@@ -75,14 +75,14 @@ def test_one_token_at_a_time():
     ids=["alone", "alone, uneven", "refreshed", "random", "random, with scans"],
 )
 def test_moves(params, company, move):
-    distance, noise = off_by(params, of(move), company)
+    distance, noise = posterior_distance(params, builder_of(move), company)
     assert distance < 3 * noise < 0.2
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("move", MOVES)
 def test_moves_of_seven_tokens(move):
-    distance, noise = off_by(FIXED, of(move), ("refresh",), size=7, iterations=2_000_000)
+    distance, noise = posterior_distance(FIXED, builder_of(move), ("refresh",), size=7, iterations=2_000_000)
     assert distance < 3 * noise < 0.1
 
 
@@ -91,9 +91,9 @@ def test_moves_of_seven_tokens(move):
 def test_printed_form_is_biased(params, form):
     """As the derivation says: too few topics where alpha0 is small against gamma, alone far off, hidden by scans."""
     as_printed = lambda model, rng: SMAG(model, rng, form=form, mode="as_printed")  # noqa: E731
-    distance, noise = off_by(params, as_printed)
+    distance, noise = posterior_distance(params, as_printed)
     assert distance > 0.1 > 3 * noise
-    beside, _ = off_by(params, as_printed, ("gibbs", "refresh"))
+    beside, _ = posterior_distance(params, as_printed, ("gibbs", "refresh"))
     assert beside < 0.5 * distance
 
 
@@ -108,7 +108,7 @@ TERMS = [
 
 @pytest.mark.parametrize(("move", "term"), TERMS)
 def test_without_a_term_it_is_biased(move, term):
-    distance, noise = off_by(UNEVEN, of(move), (), iterations=200_000, omit=[term])
+    distance, noise = posterior_distance(UNEVEN, builder_of(move), (), iterations=200_000, omit=[term])
     assert distance > 4 * noise
 
 
@@ -140,7 +140,7 @@ def test_scan_by_definition():
 
 
 def test_scan_of_all_topics_by_definition():
-    """The same of the first token of a scan that weighs all topics: few words for so many tokens."""
+    """The first token of a scan that weighs all topics, likewise: few words for so many tokens."""
     generator = np.random.default_rng(0)
     words, starts = generator.integers(30, size=300), [0, 10, 10, 150, 300]
     labels, weights = generator.integers(11, size=300), np.log(generator.dirichlet(np.ones(12)))

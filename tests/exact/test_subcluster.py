@@ -153,7 +153,7 @@ GEWEKE = {
 }
 
 
-def drawn(generator, covariance: str, labels, D: int = 2):
+def draw_points(generator, covariance: str, labels, D: int = 2):
     """Points given the partition: parameters of each cluster from their prior."""
     x = np.empty((len(labels), D))
     for k in range(labels.max() + 1):
@@ -173,11 +173,11 @@ def drawn(generator, covariance: str, labels, D: int = 2):
 @pytest.mark.slow
 @pytest.mark.parametrize("covariance", GEWEKE)
 def test_geweke(covariance):
-    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior's law."""
+    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior."""
     generator, N, kept = np.random.default_rng(8), 6, []
     labels = np.zeros(N, dtype=np.int32)
     for step in range(20_000):
-        model = GEWEKE[covariance](drawn(generator, covariance, labels))
+        model = GEWEKE[covariance](draw_points(generator, covariance, labels))
         model.set_labels(labels)
         Subcluster(model, Rng(step), t=2, rounds=2).step()
         labels = model.labels

@@ -1,8 +1,9 @@
 """Every compiled kernel, alone, against the enumerated posterior: all its proposals enumerated once, and once all its
 execution paths, decisions included.
 
-From the proposals follow the transition matrix, the round trip of every term, the law as printed and all mutants. A
-Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but the one that says so.
+From the proposals follow the transition matrix, the round trip of every term, the distribution as printed and all
+mutants. A Gibbs scan beside a wrong kernel hides it almost entirely, so no test here combines kernels, but for one, by
+its name.
 """
 
 import numpy as np
@@ -39,7 +40,7 @@ from splitmerge_cli.verify.transitions import (
 CANDIDATES = "lines-conjugate-candidates"
 
 
-def enumerated(case_name: str, name: str, **options) -> Enumeration:
+def enumerate_kernel(case_name: str, name: str, **options) -> Enumeration:
     form = SAMPLERS[name]
     return enumeration(case_of(case_name), form.sampler, **form.options | options)
 
@@ -77,7 +78,7 @@ def test_log_joint_is_the_enumerated_posterior(case_name):
 def test_exact(case_name, name):
     """Stationary, and reversible but for the scans in item order; early rejection changes no probability; the terms of
     every proposal are, negated, those of its inverse; every mutant, a term left out or turned round, is found."""
-    case, found = case_of(case_name), enumerated(case_name, name)
+    case, found = case_of(case_name), enumerate_kernel(case_name, name)
     P = found.matrix
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     assert stationarity_defect(P, case.pi) < 1e-12
@@ -104,13 +105,13 @@ OF_EVERY_MODEL = ["emm", "bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag
 
 
 @pytest.mark.parametrize("name", FACTORS)
-def test_mutants_break_the_law(name):
+def test_mutants_leave_the_posterior(name):
     """Each term is needed, on every kind of model where it is a factor: without it, or with the wrong sign, the
     posterior is left."""
     seen = set()
     for case_name in OF_EVERY_MODEL:
         if is_supported(case_name, name):
-            for (_, term), P in enumerated(case_name, name).proposals.mutants().items():
+            for (_, term), P in enumerate_kernel(case_name, name).proposals.mutants().items():
                 assert stationarity_defect(P, case_of(case_name).pi) > 1e-5, (case_name, term)
                 seen.add(term)
     assert seen == FACTORS[name]
@@ -126,7 +127,7 @@ def test_a_mutant_is_the_sampler_without_the_term(case_name, name, term):
     sampler = form.sampler(case.model, Rng(0), **form.options)
     sampler.omit(term)
     P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-    np.testing.assert_allclose(enumerated(case_name, name).proposals.matrix(omit=[term]), P, atol=1e-13)
+    np.testing.assert_allclose(enumerate_kernel(case_name, name).proposals.matrix(omit=[term]), P, atol=1e-13)
 
 
 @pytest.mark.parametrize("case_name", ["emm-one", "emm-room", "bernoulli-two"])
@@ -146,21 +147,21 @@ LABELS_AS_PRINTED += ["sdds-kernel=smds", "ss"]
 @pytest.mark.parametrize(
     "case_name", ["emm", "emm-small-alpha", "bernoulli", "bernoulli-uniform", "irm", "gaussian-diag"]
 )
-def test_printed_law(case_name, name):
-    """Counted as printed, the law is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no empty
-    clusters)."""
+def test_printed_distribution(case_name, name):
+    """Counted as printed, the distribution is exactly pi 2^K / K! (EMM), or pi with each cluster's weight doubled (no
+    empty clusters)."""
     case = case_of(case_name)
     K = np.array([s[1] for s in case.states])
     factor = K * np.log(2.0)
     if case.model.allows_empty:
         factor = factor - np.array([np.log(np.arange(1, k + 1)).sum() for k in K])
-    law = normalise(np.log(case.pi) + factor)
-    P = enumerated(case_name, name).proposals.matrix(printed=True)
-    assert stationarity_defect(P, law) < 1e-12
-    assert total_variation(law, case.pi) > 0.05
+    printed = normalise(np.log(case.pi) + factor)
+    P = enumerate_kernel(case_name, name).proposals.matrix(printed=True)
+    assert stationarity_defect(P, printed) < 1e-12
+    assert total_variation(printed, case.pi) > 0.05
     assert stationarity_defect(P, case.pi) > 1e-5
     if case_name in ("emm", "bernoulli"):
-        np.testing.assert_allclose(enumerated(case_name, name, mode="as_printed").matrix, P, atol=1e-13)
+        np.testing.assert_allclose(enumerate_kernel(case_name, name, mode="as_printed").matrix, P, atol=1e-13)
 
 
 AS_PRINTED_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (True, False)]
@@ -170,8 +171,8 @@ AS_PRINTED_TRIADIC = [(q, redraw) for q in ("formula", "one") for redraw in (Tru
 @pytest.mark.parametrize("allocation", ["sams", "random"])
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", CANDIDATES, "gaussian-diag", "emm-room"])
 def test_as_printed_triadic_is_biased(case_name, allocation, q_ratio, redraw):
-    """As printed, the stationary law is off by .02 to .55: the sub-call's own pair, or the duplicate dropped without a
-    factor, or the ratio of q."""
+    """As printed, the stationary distribution is off by 0.02 to 0.55: the sub-call's own pair, or the duplicate dropped
+    without a factor, or the ratio of q."""
     case = case_of(case_name)
     P = matrix(case, Triadic, beta=0.1, allocation=allocation, mode="as_printed", q_ratio=q_ratio, redraw=redraw)
     assert stationarity_defect(P, case.pi) > 1e-3
@@ -225,8 +226,8 @@ CONTINUA = [
 @pytest.mark.parametrize("name", SAMPLED)
 @pytest.mark.parametrize(("model_class", "params"), CONTINUA)
 def test_continuous_draws_at_noise_level(model_class, params, name):
-    """Parameters from a continuum and a random concentration: frequencies of partitions against the law in which both
-    are integrated out."""
+    """Parameters from a continuum and a random concentration: frequencies of partitions against the posterior in which
+    both are integrated out."""
     case = small_case(model_class, 4, 3, params)
     rng = Rng(17)
     sampler_class, given = SAMPLED[name]
@@ -260,7 +261,7 @@ def test_gibbs_hides_a_wrong_kernel():
 @pytest.mark.parametrize("name", ["sdds", "sdds-kernel=ssdm", "sdds-kernel=smds", "ss"])
 @pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
 def test_irreducible_alone(case_name, name):
-    assert is_irreducible(enumerated(case_name, name).matrix)
+    assert is_irreducible(enumerate_kernel(case_name, name).matrix)
 
 
 def random_case(seed):

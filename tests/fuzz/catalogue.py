@@ -1,4 +1,4 @@
-"""What can be configured, and with which values: derived from the places where the program declares it.
+"""Catalogue of options and their values, derived from the places where the program declares them.
 
 Keys come from `splitmerge_cli.config.schema` and from the files of the groups; types from annotations; names from
 docstrings (``{"a", "b"}``); limits from what a class or function says when a number is out of its range. Values are
@@ -67,7 +67,7 @@ class Catalogue:
     """All of it."""
 
     top: dict[str, Values]
-    """Values of the keys of the schema."""
+    """Values of the schema's keys."""
     data: dict[str, Choice]
     models: dict[str, Choice]
     samplers: dict[str, Choice]
@@ -76,13 +76,13 @@ class Catalogue:
     keys: Values
     """Names of all keys."""
     files: Values
-    """Of the user's own that are there."""
+    """Files of the user's own that are there."""
 
 
-def shown(value: Any) -> str:
+def show(value: Any) -> str:
     """A value in Hydra's grammar."""
     if isinstance(value, list | tuple):
-        return f"[{','.join(map(shown, value))}]"
+        return f"[{','.join(map(show, value))}]"
     return config.show(value)
 
 
@@ -92,7 +92,7 @@ def derive() -> Catalogue:
     data = _data(files)
     models, built = _models(data)
     samplers = _samplers(built)
-    top = {key: [shown(value) for value in _of_option(option)] for key, option in schema.all_keys()}
+    top = {key: [show(value) for value in _of_option(option)] for key, option in schema.all_keys()}
     groups = ("data", "model", "sampler")
     keys = [*top, *config.GROUPS]
     for group in groups:
@@ -111,7 +111,7 @@ def derive() -> Catalogue:
 
 
 def _of_option(option: Option) -> list[Any]:
-    """Small and extreme values of a key of the schema."""
+    """Small and extreme values of a key in the schema."""
     values: list[Any] = [None] if option.optional else []
     if isinstance(option, OneOf):
         return values + list(option.choices)
@@ -160,11 +160,11 @@ OF_OPTIONS: dict[type, tuple[type, ...]] = {
     PositiveOrGamma: (float, str),
     PriorOption: (str,),
 }
-"""Types of the values of an option."""
+"""Types that an option's values may have."""
 
 
-def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
-    """Types and names of the parameters of a class or function: from its annotations and its docstring."""
+def _declarations(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
+    """Types and names of a class's or function's parameters: from its annotations and its docstring."""
     types: dict[str, set[Any]] = {}
     words: dict[str, list[Any]] = {}
     by_name = {"int": int, "float": float, "bool": bool, "str": str, "list": list, "sequence": list}
@@ -192,18 +192,18 @@ def _declared(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]]]:
 
 
 def _options(group: str, name: str, base: dict[str, Any], build: Any) -> dict[str, Values]:
-    """Values of the options of a choice that `build` takes, every other option as in `base`."""
-    types, words = _declared(config.locate(config.choice(group, name)["_target_"]))
+    """Values that `build` takes for each option of a choice, every other option as in `base`."""
+    types, words = _declarations(config.locate(config.choice(group, name)["_target_"]))
     found: dict[str, Values] = {}
     for key, default in base.items():
         size = group == "data" and isinstance(default, int) and not isinstance(default, bool)
         of = types.get(key, set()) | ({type(default)} if default is not None else set())
         limits = _limits(key, base, of, build)
         good: dict[str, None] = {}
-        names = [*words.get(key, []), *_named(key, base, of, build)]
+        names = [*words.get(key, []), *_accepted_names(key, base, of, build)]
         for value in _candidates(f"{group}.{key}", default, of, names, limits, size):
-            if shown(value) not in good and _takes(base | {key: value}, build):
-                good[shown(value)] = None
+            if show(value) not in good and _takes(base | {key: value}, build):
+                good[show(value)] = None
         found[key] = list(good)
     return found
 
@@ -217,7 +217,7 @@ def _takes(options: dict[str, Any], build: Any) -> bool:
 
 
 def _limits(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[float]:
-    """Numbers in what is said of an option that is far out of its range."""
+    """Numbers in the message about a value that is far out of its range."""
     found: list[float] = []
     for value in [-1e300, 1e300] if float in types else [-(10**30), 10**30] if int in types else []:
         try:
@@ -228,8 +228,8 @@ def _limits(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list
     return found
 
 
-def _named(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[Any]:
-    """Words in what is said of an option that is no name it knows, and lists of two of them."""
+def _accepted_names(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[Any]:
+    """Words in the message about an unknown name, and lists of two of them."""
     if str not in types and list not in types:
         return []
     try:
@@ -241,7 +241,7 @@ def _named(key: str, base: dict[str, Any], types: set[Any], build: Any) -> list[
 
 
 def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
-    """Data sets that are generated, are here, or of which there is a small copy; and those of the user's own files."""
+    """Data sets that are generated, are here, or have a small copy; and those of the user's own files."""
     found: dict[str, Choice] = {}
     for name in config.choices("data"):
         options = config.choice("data", name)
@@ -258,18 +258,18 @@ def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
         def build(given: dict[str, Any], target: Any = target) -> Dataset:
             return target(**given)
 
-        changed = [f"data.{key}={shown(value)}" for key, value in small.items() if value != options[key]]
+        changed = [f"data.{key}={show(value)}" for key, value in small.items() if value != options[key]]
         changed = [override for override in changed if "${N}" not in str(options[override[5:].partition("=")[0]])]
         values = _options("data", name, small, build)
         for key, value in options.items():
             if value == "${N}":
                 values.pop(key, None)
-        found[name] = _chosen((f"data={name}", *changed), build(small), values)
+        found[name] = _make_choice((f"data={name}", *changed), build(small), values)
     for name, overrides in files.items():
         data = next(o.partition("=")[2] for o in overrides if o.startswith("data="))
         options = {key: value for key, value in config.choice("data", data).items() if key not in ("name", "_target_")}
         given = {o.partition("=")[0]: o.partition("=")[2] for o in overrides}
-        base = {key: _read(given.get(f"data.{key}", shown(value))) for key, value in options.items()} | {"N": None}
+        base = {key: _read(given.get(f"data.{key}", show(value))) for key, value in options.items()} | {"N": None}
         model = given.get("model")
         if "kind" in base:
             base["kind"] = str(config.locate(config.choice("model", str(model))["_target_"]).kind)
@@ -278,11 +278,11 @@ def _data(files: dict[str, tuple[str, ...]]) -> dict[str, Choice]:
         values = _options("data", data, base, lambda options, target=target: target(**options))
         for key in ("N", "path", "kind", *(o.partition("=")[0][5:] for o in overrides)):
             values.pop(key, None)
-        found[f"{data}:{name}"] = _chosen(tuple(overrides), made, values)
+        found[f"{data}:{name}"] = _make_choice(tuple(overrides), made, values)
     return found
 
 
-def _chosen(overrides: tuple[str, ...], made: Dataset, options: dict[str, Values]) -> Choice:
+def _make_choice(overrides: tuple[str, ...], made: Dataset, options: dict[str, Values]) -> Choice:
     """A choice of data, with the models that read them."""
     models = set()
     for name in config.choices("model"):
@@ -337,7 +337,7 @@ def _samplers(models: dict[str, Any]) -> dict[str, Choice]:
         cls = config.locate(options.pop("_target_"))
         del options["name"]
         supports = [model for model, built in models.items() if cls.supports(built)[0]]
-        values: dict[str, Values] = {key: [shown(value)] for key, value in options.items()}
+        values: dict[str, Values] = {key: [show(value)] for key, value in options.items()}
         for model in supports[:1]:
 
             def build(given: dict[str, Any], cls: Any = cls, model: Any = models[model]) -> Any:

@@ -22,7 +22,7 @@ MODULES = ("catalogue", "commands", "readers", "runs")
 PATIENCE = 120.0
 """Seconds after which a call is taken to hang: a hundred times what the slowest needs."""
 MEMORY = 8 << 30
-"""Bytes of address space of the process, so that what asks for more is rejected and not the machine."""
+"""Limit of the process's address space in bytes: a call that needs more is rejected, and the machine lives."""
 
 
 class Ended(Exception):
@@ -44,7 +44,7 @@ class Child:
         self._process: subprocess.Popen[bytes] | None = None
 
     def __call__(self, name: str, *args: Any) -> Any:
-        """What the function returns.
+        """Return what the function returns.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""What may become of a command: the oracle of the fuzzed configurations, in the process of `child`."""
+"""Oracle of the fuzzed configurations: what may become of a command, in the process of `child`."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from splitmerge_cli.cli import app
 
 
 @cache
-def derived() -> "catalogue.Catalogue":
+def get_catalogue() -> "catalogue.Catalogue":
     """The catalogue of the working folder."""
     return catalogue.derive()
 
@@ -29,11 +29,11 @@ def call(*args: str) -> Any:
     with warnings.catch_warnings():
         for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
             warnings.simplefilter("ignore", kind)
-        warnings.showwarning = lambda *told, **_: print("warning:", *told[:4], file=sys.stderr)
+        warnings.showwarning = lambda *format_result, **_: print("warning:", *format_result[:4], file=sys.stderr)
         return CliRunner().invoke(app, list(args))
 
 
-def told(result: Any) -> str:
+def format_result(result: Any) -> str:
     """A result for people."""
     trace = ""
     if result.exception is not None and not isinstance(result.exception, SystemExit):
@@ -72,7 +72,7 @@ def configuration(args: list[str], follow: bool, plotted: bool) -> tuple[str, st
     why : str
         Of the last two; of a rejection the message.
     """
-    known = derived()  # before the folder is looked at
+    known = get_catalogue()  # before the folder is looked at
     above = Path("..").resolve()
     before = listing(above)
     result = call("run", *args)
@@ -81,12 +81,12 @@ def configuration(args: list[str], follow: bool, plotted: bool) -> tuple[str, st
             wrong = rejection(result) or _nameless(result.stderr, args, known)
             if wrong is None and listing(above) != before:
                 wrong = f"files were written: {sorted({*listing(above)} ^ {*before})[:6]}"
-            return ("wrong", f"{wrong}\n{told(result)}") if wrong else ("rejected", result.stderr.strip())
+            return ("wrong", f"{wrong}\n{format_result(result)}") if wrong else ("rejected", result.stderr.strip())
         if result.exit_code != 0:
             kind = "wrong" if isinstance(result.exception, SystemExit) else "traceback"
-            return kind, told(result)
+            return kind, format_result(result)
         wrong = _whole(result, args, follow, plotted)
-        return ("wrong", f"{wrong}\n{told(result)}") if wrong else ("accepted", "")
+        return ("wrong", f"{wrong}\n{format_result(result)}") if wrong else ("accepted", "")
     finally:
         kept = {name for name, *_ in before}
         for name, *_ in reversed(listing(above)):
@@ -103,7 +103,7 @@ def _nameless(message: str, args: list[str], known: "catalogue.Catalogue") -> st
 
 
 def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | None:
-    """What is wrong with a run that was made; None if nothing is."""
+    """Describe an error of a run that was made; None if it has none."""
     lines = result.stdout.splitlines()
     if not lines or "Traceback" in result.stderr or "warning:" in result.stderr:
         return "no folder on stdout, or a warning"
@@ -128,12 +128,12 @@ def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | N
     if follow:
         again = call("run", *[arg for arg in args if not arg.startswith("resume")])
         if again.exit_code != 0 or "done before" not in again.stderr:
-            return f"not done before: {told(again)}"
+            return f"not done before: {format_result(again)}"
         diagnosed = call("diagnose", path)
         if diagnosed.exit_code != 0 or diagnosed.stderr:
-            return f"diagnose: {told(diagnosed)}"
+            return f"diagnose: {format_result(diagnosed)}"
     if plotted:
         drawn = call("plot", path)
         if drawn.exit_code != 0 or drawn.stderr or not (run.path / "traces.png").is_file():
-            return f"plot: {told(drawn)}"
+            return f"plot: {format_result(drawn)}"
     return None

@@ -15,7 +15,7 @@ MANY = 2000
 
 @pytest.fixture(params=[FEW, pytest.param(MANY, marks=pytest.mark.slow)], ids=["few", "many"])
 def cases(request: pytest.FixtureRequest) -> int:
-    """Number of cases of a test."""
+    """Number of cases in a test."""
     return int(request.param)
 
 

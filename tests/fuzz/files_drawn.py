@@ -86,7 +86,7 @@ def _grid(rows: list[list[Any]], delimiter: str, draw: Any) -> bytes:
     return (bom + text).encode()
 
 
-def _packed(name: str, data: bytes, draw: Any) -> tuple[str, bytes]:
+def _pack(name: str, data: bytes, draw: Any) -> tuple[str, bytes]:
     """A file of text, perhaps gzipped."""
     return (f"{name}.gz", gzip.compress(data, mtime=0)) if draw(st.integers(0, 3)) == 0 else (name, data)
 
@@ -98,7 +98,7 @@ def _parquet(frame: pd.DataFrame | pa.Table, draw: Any) -> bytes:
     return out.getvalue()
 
 
-def _saved(array: Any) -> bytes:
+def _npy_bytes(array: Any) -> bytes:
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)
     return out.getvalue()
@@ -139,11 +139,11 @@ def table(draw: Any) -> Case:
         options["header"] = header
         texts = [[repr(cell) if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
         data = _grid([names] * header + texts, "," if how == "csv" else "\t", draw)
-        name, data = _packed(f"t.{how}", data, draw)
+        name, data = _pack(f"t.{how}", data, draw)
     elif how == "parquet":
         name, data = "t.parquet", _parquet(pd.DataFrame(rows, columns=names), draw)
     elif how == "npy":
-        name, data = "t.npy", _saved(np.array(rows if D > 1 or draw(st.booleans()) else [row[0] for row in rows]))
+        name, data = "t.npy", _npy_bytes(np.array(rows if D > 1 or draw(st.booleans()) else [row[0] for row in rows]))
     else:
         name, data = "t.npz", _sparse(scipy.sparse.csr_array(np.array(rows)))
         expected = np.array(rows).tolist()
@@ -152,7 +152,7 @@ def table(draw: Any) -> Case:
 
 @st.composite
 def odd_table(draw: Any) -> Case:
-    """A table of other types than those that are read: what becomes of it is not said, but for how it is said."""
+    """A table of other types than those that are read: any result is right, but an error needs its message."""
     kind = draw(st.sampled_from(["tokens", "binary", "points"]))
     how = draw(st.sampled_from(["parquet", "npy", "npz"]))
     dtype = draw(st.sampled_from(DTYPES))
@@ -164,7 +164,7 @@ def odd_table(draw: Any) -> Case:
             array[...] = draw(st.sampled_from(texts))
         if draw(st.booleans()):
             array = np.asfortranarray(array)
-        data = _saved(array)
+        data = _npy_bytes(array)
     elif how == "npz":
         numeric = dtype if dtype in ("?", "i1", "u8", "f4", "c8") else "f8"
         matrix = scipy.sparse.coo_array(np.arange(6).reshape(3, 2).astype(numeric))
@@ -245,7 +245,7 @@ def network(draw: Any) -> Case:
             separator = {",": "comma", "\t": "tab", ";": "semicolon"}[delimiter]
             options = {"header": True, "separator": separator}
             data = _grid([*head, *rows], delimiter, draw)
-            name, data = _packed(f"e.{how}", data, draw)
+            name, data = _pack(f"e.{how}", data, draw)
         if draw(st.booleans()):
             files["nodes.csv"] = _grid([["id", "u"], *([node, "v"] for node in nodes)], ",", draw)
             options["nodes"] = "nodes.csv"
@@ -276,15 +276,15 @@ def documents(draw: Any) -> Case:
             name, data = "d.parquet", _parquet(pd.DataFrame(rows, columns=["doc", "word", "count"]), draw)
         else:
             options["header"] = True
-            name, data = _packed("d.csv", _grid([["doc", "word", "count"], *rows], ",", draw), draw)
+            name, data = _pack("d.csv", _grid([["doc", "word", "count"], *rows], ",", draw), draw)
     elif how == "npz":
         name, data = "d.npz", _sparse(scipy.sparse.csr_array(counts))
     elif how == "ldac":
         pairs = [[f"{j}:{n}" for j, n in enumerate(row) if n] for row in counts]
-        name, data = _packed("d.ldac", "\n".join(" ".join([str(len(row)), *row]) for row in pairs).encode(), draw)
+        name, data = _pack("d.ldac", "\n".join(" ".join([str(len(row)), *row]) for row in pairs).encode(), draw)
     elif how == "uci":
         entries = [f"{i + 1} {j + 1} {counts[i, j]}" for i, j in zip(*counts.nonzero(), strict=True)]
-        name, data = _packed("d.txt", "\n".join([str(J), str(len(words)), str(len(entries)), *entries]).encode(), draw)
+        name, data = _pack("d.txt", "\n".join([str(J), str(len(words)), str(len(entries)), *entries]).encode(), draw)
         options["format"] = "uci"
     else:
         plain = [f"w{chr(97 + j)}" for j in range(len(words))]
@@ -296,7 +296,7 @@ def documents(draw: Any) -> Case:
             return Case("corpus", {"path": ".", "format": "text"}, files, (expected, None))
         texts = [text for text in texts if text]
         expected = [document for document in expected if document]
-        name, data = _packed("d.txt", "\n".join(texts).encode(), draw)
+        name, data = _pack("d.txt", "\n".join(texts).encode(), draw)
     return Case("corpus", options | {"path": name}, {name: data, **files}, (expected, None))
 
 
@@ -346,7 +346,7 @@ def _in_cells(draw: Any, text: str) -> str:
     return "\n".join(lines)
 
 
-def _recoded(draw: Any, text: str) -> bytes:
+def _recode(draw: Any, text: str) -> bytes:
     how = draw(st.sampled_from(["latin-1", "utf-16", "utf-32", "utf-8-sig", "cp037", "crlf", "cr", "mixed", "lines"]))
     if how == "crlf":
         return text.replace("\n", "\r\n").encode()
@@ -400,7 +400,7 @@ def cases(draw: Any, published: dict[str, dict[str, bytes]]) -> Case:
             data, text = _in_bytes(draw, data, next(iter(case.files.values()))), None
             break
         assert text is not None
-        changed = _in_cells(draw, text[0]).encode() if how == "cells" else _recoded(draw, text[0])
+        changed = _in_cells(draw, text[0]).encode() if how == "cells" else _recode(draw, text[0])
         data = gzip.compress(changed, mtime=0) if text[1] else changed
         text = _text_of(name, data)
     options = dict(case.options)

@@ -1,4 +1,4 @@
-"""What a reader may make of files: the oracle, in the process of `child`."""
+"""Oracle of the readers: what they may make of files, in the process of `child`."""
 
 import shutil
 import traceback
@@ -29,7 +29,7 @@ def names() -> dict[str, list[str]]:
 
 
 def content(name: str, file: str) -> bytes:
-    """That of the small copy of a file of a published set."""
+    """Content of a file in a published set's small copy."""
     return (sets.place(name) / file).read_bytes()
 
 
@@ -65,7 +65,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
         left != set(before) or any((FOLDER / name).stat().st_size != before[name] for name in before)
     ):
         return "wrong", f"files were written: {left}"
-    wrong = _broken(made)
+    wrong = _find_fault(made)
     if wrong is None and expected is not None and (found := canonical(made)) != expected:
         wrong = f"read as {found!r}\nwas      {expected!r}"
     return ("wrong", wrong) if wrong else ("accepted", "")
@@ -98,8 +98,8 @@ def _read(reader: str, options: dict[str, Any], files: dict[str, bytes]) -> Any:
     return config.locate(config.choice("data", reader)["_target_"])(**here)
 
 
-def _broken(made: Any) -> str | None:
-    """What is wrong with what was read; None if nothing is."""
+def _find_fault(made: Any) -> str | None:
+    """Describe an error of what was read; None if it has none."""
     if isinstance(made, np.ndarray):
         return None if (made.dtype == np.int32 and not len(made)) or made.min() == 0 else "labels"
     if not isinstance(made, Dataset):
@@ -123,7 +123,7 @@ def _broken(made: Any) -> str | None:
 
 
 def canonical(made: Any) -> Any:
-    """What was read as plain values that do not depend on how it is stored."""
+    """Return what was read as plain values, which do not depend on how it is stored."""
     if isinstance(made, np.ndarray):
         return made.tolist()
     x = made.values

@@ -1,4 +1,4 @@
-"""What may become of a run's folder that was damaged, or that somebody made: the oracle, in the process of `child`."""
+"""Oracle of runs' folders that are damaged, or that somebody made, in the process of `child`."""
 
 import hashlib
 import json
@@ -27,7 +27,7 @@ from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 COMMON = ["chains=1", "iterations=9", "timing=false", "progress=none"]
-"""What a run has that says nothing else."""
+"""Options of every run that has no others."""
 UNREAD = (".partitions.arrows", ".topic_sizes.arrows", ".heldout.arrows")
 """Files of an unfinished run of which no picture is drawn."""
 RUNS = {
@@ -55,7 +55,7 @@ class Breaks(Reporter):
         raise OSError("enough")
 
 
-def made() -> dict[str, list[str]]:
+def make_runs() -> dict[str, list[str]]:
     """Make the runs; the files of each, by the name of the run."""
     for name, args in (RUNS | HALF).items():
         if Path("made", name).exists():
@@ -75,7 +75,7 @@ def _files(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
 
 
-def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: str) -> tuple[str, str]:
+def damage_run(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: str) -> tuple[str, str]:
     """Damage a copy of a run, perhaps seal it again, and give a command.
 
     Returns
@@ -102,7 +102,7 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
         "report": ["report"],
     }[command]
     result = commands.call(*args)
-    said = f"{command}\n{commands.told(result)}"
+    said = f"{command}\n{commands.format_result(result)}"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return "traceback", said
     if Path("executed").exists():
@@ -118,7 +118,7 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
         return ("wrong", f"rejected, though nothing was changed: {said}") if harmless else ("rejected", lines[0])
     if sealed or harmless or command == "report":
         return "accepted", ""
-    if command == "diagnose" and result.stdout == _diagnosed(name, folder):
+    if command == "diagnose" and result.stdout == _diagnosis(name, folder):
         return "accepted", ""  # of a file that is not looked at
     if command == "plot" and all(file.endswith(UNREAD) for file, *_ in damages):
         return "accepted", ""
@@ -133,15 +133,15 @@ def damaged(name: str, damages: list[tuple[Any, ...]], sealed: bool, command: st
 
 
 @cache
-def _diagnosed(name: str, folder: Path) -> str:
-    """What is said of the run as it was written."""
+def _diagnosis(name: str, folder: Path) -> str:
+    """Diagnosis of the run as it was written."""
     shutil.rmtree("results")
     shutil.copytree(next(Path("made", name).glob("*/*")), folder)
     return str(commands.call("diagnose", "results").stdout)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
-    """What a run consists of: files that the manifest of a finished one lists, and itself."""
+    """Files of a run: those that the manifest of a finished one lists, and itself."""
     known = [*os.listdir(folder)] if (folder / WORK).exists() else []
     if not known and (folder / MANIFEST).is_file():
         try:
@@ -204,7 +204,7 @@ def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
             yield from _leaves(item, (*place, key))
 
 
-def changed(value: Any, where: float, what: Any) -> Any:
+def change_value(value: Any, where: float, what: Any) -> Any:
     """`value` with something else at one of its places; `what` is "gone" (left out), or (something,)."""
     places = list(_leaves(value))
     *path, last = places[int(where * len(places))] or (None,)
@@ -221,14 +221,14 @@ def changed(value: Any, where: float, what: Any) -> Any:
 
 
 def _set_value(path: Path, where: float, what: Any) -> None:
-    """Change a value of a file of nested values."""
+    """Change a value in a file of nested values."""
     if path.name == CONFIG:
-        path.write_text(yaml.safe_dump(changed(yaml.safe_load(path.read_text()), where, what)))
+        path.write_text(yaml.safe_dump(change_value(yaml.safe_load(path.read_text()), where, what)))
     elif path.suffix == ".json":
-        path.write_text(json.dumps(changed(json.loads(path.read_text()), where, what)))
+        path.write_text(json.dumps(change_value(json.loads(path.read_text()), where, what)))
     elif path.suffix == ".npz":
         _reseal(path)
-        value = changed(state.load(path), where, what)
+        value = change_value(state.load(path), where, what)
         state.save(path, value if isinstance(value, dict) else {"value": value})
 
 

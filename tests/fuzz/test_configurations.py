@@ -8,7 +8,7 @@ from splitmerge_cli.config import choice, choices
 
 
 def test_configurations(child: Child, fuzz, cases: int) -> None:
-    known = child("commands.derived")
+    known = child("commands.get_catalogue")
     number = 0
 
     def check(args: list[str]) -> tuple[str, str]:
@@ -25,7 +25,7 @@ def test_configurations(child: Child, fuzz, cases: int) -> None:
 
 @pytest.mark.parametrize(("group", "named"), [("data", "data"), ("model", "models"), ("sampler", "samplers")])
 def test_every_choice_and_option_is_drawn(child: Child, group: str, named: str) -> None:
-    drawn = getattr(child("commands.derived"), named)
+    drawn = getattr(child("commands.get_catalogue"), named)
     # files of the user's own are named READER:FILE
     assert {name.partition(":")[0] for name in drawn} == set(choices(group))
     for name, found in drawn.items():

@@ -1,4 +1,4 @@
-"""What fuzzing found, each as the smallest example of its class."""
+"""Findings of the fuzzing, each as the smallest example of its class."""
 
 import json
 import warnings
@@ -43,7 +43,7 @@ def run(tmp_path: Path) -> Run:
     return Run(runs.run(compose([*POINTS, f"out={tmp_path}"])))
 
 
-def sealed(run: Run) -> Run:
+def seal(run: Run) -> Run:
     """The run with digests that fit what is there."""
     write_manifest(run.path / "manifest.json", run.manifest.names)
     return Run(run.path)
@@ -113,7 +113,7 @@ def test_a_ragged_second_row_is_refused() -> None:
     Path("e.csv").write_bytes(b"source,target,weight\r\ra,b,4\r\rb,c,6\r")
     with pytest.raises(DataError, match=r"e\.csv: row \d"):
         edges("e.csv")
-    # the header is told by the rows below, of which the first is short
+    # the rows below decide whether there is a header; the first of them is short
     Path("f.csv").write_bytes(b"p,q,r\r\rx1,x2,4\r\rx3,x4,6\r")
     with pytest.raises(DataError, match=r"f\.csv: row \d"):
         edges("f.csv")
@@ -154,7 +154,7 @@ TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
 def test_a_table_that_no_run_has_is_damaged(run: Run, what: str) -> None:
     file = run.path / "trace.parquet"
     pq.write_table(TABLES[what](pq.read_table(file, partitioning=None)), file)
-    received = open_run(sealed(run).path)
+    received = open_run(seal(run).path)
     with pytest.raises(DamagedRun, match=r"trace\.parquet"):
         received.trace()
 
@@ -174,7 +174,7 @@ SUMMARIES: dict[str, Callable[[dict[str, Any]], Any]] = {
 def test_a_summary_that_no_run_has_is_damaged(run: Run, what: str) -> None:
     file = run.path / "summary.json"
     file.write_text(json.dumps(SUMMARIES[what](json.loads(file.read_text()))))
-    received = sealed(run)
+    received = seal(run)
     with pytest.raises(DamagedRun, match=r"summary\.json"):
         _ = received.summary
     # nor is such a run taken for one that was made before

@@ -7,11 +7,11 @@ from damages import cases as drawn
 
 
 def test_runs(child: Child, fuzz, cases: int) -> None:
-    files = child("runs.made")
+    files = child("runs.make_runs")
 
     def check(case: tuple[Any, ...]) -> tuple[str, str]:
         try:
-            return child("runs.damaged", *case)
+            return child("runs.damage_run", *case)
         except Ended as error:
             return "traceback", str(error)
 

@@ -27,7 +27,7 @@ def all_files(folder: Path) -> dict[str, tuple[str, ...]]:
 
 
 def own(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Write one file of each of these formats."""
+    """Write one file in each of these formats."""
     rng = np.random.default_rng(1)
     points = pd.DataFrame(rng.normal(size=(N, 2)).round(3), columns=["x", "y"]).assign(site=_cycle("abc"))
     binary = pd.DataFrame(rng.integers(2, size=(N, 4)), columns=list("pqrs")).assign(site=_cycle("abc"))

@@ -72,11 +72,11 @@ def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     found: list[str] = []
     plain = Drawing.__init__
 
-    def looked_at(self: Drawing, *args: Any, **kwargs: Any) -> None:
+    def inspect_drawing(self: Drawing, *args: Any, **kwargs: Any) -> None:
         plain(self, *args, **kwargs)
         # at once: the style is that of the drawing
         found.extend(problems(self.figure))
 
-    monkeypatch.setattr(Drawing, "__init__", looked_at)
+    monkeypatch.setattr(Drawing, "__init__", inspect_drawing)
     yield
     assert not found

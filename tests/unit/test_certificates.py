@@ -52,7 +52,7 @@ def test_bound_is_a_mean_with_a_limit_above_it() -> None:
 
 @pytest.mark.parametrize(("lag", "p", "pairs"), [(4, 0.2, 30), (10, 0.05, 100), (10, 0.3, 100)])
 def test_limit_covers_the_expectation(lag: int, p: float, pairs: int) -> None:
-    """Of 400 sets of pairs the limit is above the true expectation in 95 % of them, or nearly so."""
+    """The limit is above the true expectation in 95 % of 400 sets of pairs, or nearly so."""
     rng = np.random.default_rng(1)
     t = np.array([0, 4, 8, 16, 30, 60])
     true = lag_terms(lag + rng.geometric(p, size=200_000), lag, t).mean(axis=1)
@@ -83,7 +83,7 @@ def test_a_limit_at_the_distance_is_small_enough() -> None:
 
 
 LOGS = np.random.default_rng(4).normal(size=(6, 3))
-"""Of densities of three items, by six pairs."""
+"""Log densities of three items, by six pairs."""
 VALUES = np.array(
     [[1.0, 2.0, 0.5], [1.5, -0.4, 1.0], [0.7, 1.0, 2.0], [1.0, 1.0, 1.0], [0.2, 3.0, 1.0], [2.0, 1.0, 0.1]]
 )
@@ -140,7 +140,7 @@ def test_unbiased_rejects_an_empty_range() -> None:
 
 
 TOGETHER = np.array([[0.5, 0.25, 1.0], [1.5, 0.0, 1.0], [0.25, 0.5, 1.0]])
-"""Estimates of co-clustering of three items by three pairs; those below are of the density of two new items."""
+"""Co-clustering of three items as three pairs estimate it; below, their estimates for the density of two new items."""
 LOG, FACTOR = np.log([[2.0, 8.0], [4.0, 1.0], [1.0, 2.0]]), np.array([[1.0, 0.5], [2.0, 1.0], [3.0, -1.0]])
 
 

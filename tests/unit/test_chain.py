@@ -28,7 +28,7 @@ def build(seed=0, chain=0, name="sdds", **options):
     return Chain(model, rng, [sampler_class(model, rng, **given), Gibbs(model, rng)], truth=TRUTH, **options)
 
 
-def same(a, b, but=("seconds",)):
+def assert_same(a, b, but=("seconds",)):
     assert a.keys() == b.keys()
     for key in a.keys() - set(but):
         np.testing.assert_array_equal(a[key], b[key])
@@ -46,7 +46,7 @@ def test_a_chain_that_is_taken_up_records_the_same_bits(name):
         parts.append(chain.advance(7 if len(parts) % 2 else 40))
         state = chain.state
     taken_up = {key: np.concatenate([part[key] for part in parts])[: len(rows)] for key, rows in whole.items()}
-    same(whole, taken_up)
+    assert_same(whole, taken_up)
 
 
 def test_stream_is_numpys():
@@ -60,7 +60,7 @@ def test_stream_is_numpys():
     assert np.random.Generator(rng.bit_generator).random() == twin.random(6)[5]
 
 
-def test_primitives_have_their_laws():
+def test_primitives_have_their_distributions():
     rng, n = Rng(1), 40_000
     counts = np.bincount([rng.categorical(np.array([0.0, 1.0, 3.0, 0.0])) for _ in range(n)], minlength=4)
     assert counts[0] == counts[3] == 0
@@ -118,12 +118,12 @@ def test_items_without_a_true_label_are_left_out_of_the_scores(unknown):
     partly[unknown] = -1
     known = partly >= 0
 
-    def made(of):
+    def run_chain(of):
         model, rng = Bernoulli(np.eye(5, dtype=np.uint8)), Rng(0)
         chain = Chain(model, rng, [Gibbs(model, rng)], truth=of)
         return model, chain.advance(30)
 
-    (model, out), (_, whole) = made(partly), made(truth)
+    (model, out), (_, whole) = run_chain(partly), run_chain(truth)
     labels = model.labels[known]
     assert out["nmi"][-1] == pytest.approx(normalized_mutual_info_score(truth[known], labels), abs=1e-12)
     assert out["ari"][-1] == pytest.approx(adjusted_rand_score(truth[known], labels), abs=1e-12)
@@ -152,7 +152,7 @@ def test_stopping_and_going_on_changes_nothing(name):
     second.state = first.state
     parts += [second.advance(1), second.advance(198)]
     joined = {key: np.concatenate([p[key] for p in parts]) for key in whole}
-    same(whole, joined)
+    assert_same(whole, joined)
     counts = build(name=name, partitions=7)
     counts.advance(300)
     without_time = [[{k: v for k, v in row.items() if k != "seconds"} for row in c.moves()] for c in (counts, second)]
@@ -181,13 +181,13 @@ def test_chains_do_not_depend_on_threads():
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(lambda c: c.advance(400), [build(chain=c) for c in range(4)]))
     for a, b in zip(alone, together, strict=True):
-        same(a, b)
+        assert_same(a, b)
     assert not np.array_equal(alone[0]["log_joint"], alone[1]["log_joint"])
 
 
 def test_without_timing_all_bytes_are_the_same():
     a, b = (build(timing=False).advance(50) for _ in range(2))
-    same(a, b, but=())
+    assert_same(a, b, but=())
     assert not a["seconds"].any()
 
 
@@ -230,7 +230,7 @@ def test_counts_add_up():
     assert any(r["null"] for r in rows) and any(r["accepted"] for r in rows)
 
 
-def test_as_printed_counts_as_the_printed_law():
+def test_as_printed_counts_as_the_printed_distribution():
     """sampler.mode=as_printed on the labelled model and mode=exact on label_prior=as_printed are one chain."""
     tokens = np.repeat(np.arange(5), 20).astype(np.int32)
     traces = []

@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics.column_statistics import statistics
 LEVELS = ("red", "green", "blue")
 
 
-def mixed(seed: int = 0, N: int = 60) -> tuple[Dataset, np.ndarray]:
+def mixed_data(seed: int = 0, N: int = 60) -> tuple[Dataset, np.ndarray]:
     """Columns of every type with missing cells, and labels of four clusters, the last of one item."""
     rng = np.random.default_rng(seed)
     labels = np.append(rng.integers(0, 3, N - 1), 3)
@@ -52,7 +52,7 @@ def divergence(kind: str, x: np.ndarray, y: np.ndarray, levels: int) -> float:
 
 @pytest.mark.parametrize("seed", range(3))
 def test_columns_are_what_their_definitions_say(seed: int) -> None:
-    dataset, labels = mixed(seed)
+    dataset, labels = mixed_data(seed)
     table = columns(dataset, labels).set_index(["cluster", "column"])
     for j, (name, column) in enumerate(zip(dataset.columns, dataset.types, strict=True)):
         cells = dataset.values[:, j]
@@ -116,14 +116,14 @@ def test_a_constant_column_tells_nothing() -> None:
 
 
 def test_the_telling_columns_come_first() -> None:
-    dataset, labels = mixed()
+    dataset, labels = mixed_data()
     table = clusters(dataset, labels, np.linspace(0, 1, 60), first=1)
     assert table["size"].tolist() == sorted(np.bincount(labels), reverse=True)
     each = columns(dataset, labels)
     for _, row in table.iterrows():
         of_cluster = each[each["cluster"] == row["cluster"]]
         assert row["telling"].startswith(of_cluster.loc[of_cluster["divergence"].idxmax(), "column"])
-        # the surest item, counted from 1
+        # the most certain item, counted from 1
         assert row["prototype"] == np.flatnonzero(labels == row["cluster"])[-1] + 1
 
 

@@ -11,7 +11,7 @@ CSV = ["data=csv", "model=bernoulli"]
 COMPOSES = True
 
 
-def rejected(*overrides, config_dir=None):
+def read_rejection(*overrides, config_dir=None):
     with pytest.raises(ConfigError) as info:
         compose(overrides, config_dir)
     message = str(info.value)
@@ -43,7 +43,7 @@ def rejected(*overrides, config_dir=None):
     ],
 )
 def test_groups_take_names_and_no_key_may_be_left_out(override, message):
-    assert rejected(override).startswith(message)
+    assert read_rejection(override).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_groups_take_names_and_no_key_may_be_left_out(override, message):
     ],
 )
 def test_numbers_have_bounds(override, message):
-    assert rejected(override).startswith(message)
+    assert read_rejection(override).startswith(message)
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_numbers_have_bounds(override, message):
     ],
 )
 def test_values_of_another_type_than_file_or_function_say(overrides, message):
-    assert rejected(*overrides).startswith(message)
+    assert read_rejection(*overrides).startswith(message)
 
 
 def test_values_of_the_types_that_a_function_declares():
@@ -104,7 +104,9 @@ def test_values_of_the_types_that_a_function_declares():
 def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     text = "null" if value is None else value
     assert compose(["data=edges", "data.path=x", f"data.weights={text}"]).data.options["weights"] == value
-    assert rejected("data=edges", "data.path=x", "data.weights=true").startswith("data.weights=true: expected a value")
+    assert read_rejection("data=edges", "data.path=x", "data.weights=true").startswith(
+        "data.weights=true: expected a value"
+    )
 
 
 @pytest.mark.parametrize(
@@ -121,12 +123,12 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     ],
 )
 def test_names_and_targets_are_those_of_the_file(override, message):
-    assert rejected(override).startswith(message)
+    assert read_rejection(override).startswith(message)
 
 
 @pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])
 def test_a_weighted_list_stands_in_place_of_the_sampler(override):
-    assert rejected("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
+    assert read_rejection("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler beside")
 
 
 @pytest.mark.parametrize(
@@ -157,7 +159,7 @@ def test_files_of_the_users_own(tmp_path: Path, group, text, message):
     (tmp_path / group / "own.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
     (tmp_path / "raises_at_once.py").write_text("raise RuntimeError('boom')\n")
     (tmp_path / "no_python.py").write_text("def (\n")
-    assert rejected(f"{group}=own", config_dir=tmp_path).startswith(message)
+    assert read_rejection(f"{group}=own", config_dir=tmp_path).startswith(message)
 
 
 def test_locate_takes_names_alone():

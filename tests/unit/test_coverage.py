@@ -20,7 +20,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 LEVEL, N, D, SETS = 0.95, 20, 12, 500
 
 
-def simulated(rng):
+def simulate(rng):
     """A partition from the Chinese restaurant process of concentration 1, and binary data given it."""
     truth = [0]
     for n in range(1, N):
@@ -43,7 +43,7 @@ def posterior(x, seed):
 def test_credible_balls_hold_the_truth():
     rng, held, by_chance = np.random.default_rng(2026), [], []
     for seed in range(SETS):
-        truth, x = simulated(rng)
+        truth, x = simulate(rng)
         rows = posterior(x, seed)
         labels = minimise_expected_loss(rows).labels
         ball, d = credible_ball(labels, rows, LEVEL), distances(labels, rows)

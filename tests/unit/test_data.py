@@ -39,7 +39,7 @@ def test_emm_depends_on_its_seed_alone():
 
 
 def test_dirichlet_dictionaries_share_tokens():
-    """With concentration .001 each entity says one token almost always, and 10 entities use about 6.5 of 10."""
+    """With concentration 0.001 each entity says one token almost always, and 10 entities use about 6.5 of 10."""
     distinct = []
     for seed in range(40):
         data = emm.generate(400, dictionaries="dirichlet", seed=seed)
@@ -256,7 +256,7 @@ def test_an_archive_of_arrays_is_no_array(tmp_path):
 
 
 def test_line_breaks_in_quotes_wherever_the_parser_cuts(tmp_path):
-    """More than the parser's block of a megabyte, cut in the middle of cells unless it is told of them."""
+    """More than the parser's block of a megabyte, which by default is cut in the middle of cells."""
     data = files.csv(write(tmp_path / "t.csv", "".join(f'"x{i % 7}\ny"\n' for i in range(200_000))), "tokens")
     assert data.vocabulary == [f"x{i}\ny" for i in range(7)]
     assert np.array_equal(data.values, np.arange(200_000) % 7)

@@ -19,7 +19,7 @@ def tokens(*documents: list[int]) -> Tokens:
     return Tokens(np.array([w for document in documents for w in document], dtype=np.int32), starts)
 
 
-def listed(of: Tokens) -> list[list[int]]:
+def word_lists(of: Tokens) -> list[list[int]]:
     return [part.tolist() for part in np.split(of.words, of.starts[1:-1])] if of.J else []
 
 
@@ -33,12 +33,12 @@ def f64(*shape: int) -> np.ndarray:
 def test_tokens() -> None:
     three = tokens([0, 1, 1], [], [2])
     assert (three.J, three.lengths.tolist(), three.documents().tolist()) == (3, [3, 0, 1], [0, 0, 0, 2])
-    assert listed(three.take(np.array([True, False, True, False]))) == [[0, 1], [], []]
-    assert listed(three.pick(np.array([False, True, True]))) == [[], [2]]
+    assert word_lists(three.take(np.array([True, False, True, False]))) == [[0, 1], [], []]
+    assert word_lists(three.pick(np.array([False, True, True]))) == [[], [2]]
     assert three.pick(np.zeros(3, dtype=bool)).J == 0
     counts = csr_array(np.array([[0, 2, 1], [0, 0, 0], [1, 0, 0]], dtype=np.int32))
     made = tokens_of(counts)
-    assert listed(made) == [[1, 1, 2], [], [0]]
+    assert word_lists(made) == [[1, 1, 2], [], [0]]
     assert made.words.dtype == np.int32 and made.starts.dtype == np.int64
 
 
@@ -168,8 +168,10 @@ def test_documents_are_held_out() -> None:
     made = split(given, 0.3, split_seed=4)
     corpus, held = made.values, made.values.heldout
     assert (corpus.tokens.J, held.tokens.J, held.by) == (35, 15, "document")
-    documents = dict(zip(corpus.documents + held.documents, listed(corpus.tokens) + listed(held.tokens), strict=True))
-    assert documents == dict(zip(given.values.documents, listed(given.values.tokens), strict=True))
+    documents = dict(
+        zip(corpus.documents + held.documents, word_lists(corpus.tokens) + word_lists(held.tokens), strict=True)
+    )
+    assert documents == dict(zip(given.values.documents, word_lists(given.values.tokens), strict=True))
     # the order of the documents stays, and what belongs to them
     numbers = [int(name[1:]) for name in corpus.documents]
     assert numbers == sorted(numbers)
@@ -189,7 +191,7 @@ def test_words_are_held_out() -> None:
     corpus, held = made.values, made.values.heldout
     assert (corpus.tokens.J, held.tokens.J, held.by, held.documents) == (50, 50, "word", None)
     assert not held.observed.any() and corpus.documents == given.values.documents
-    parts = zip(listed(given.values.tokens), listed(corpus.tokens), listed(held.tokens), strict=True)
+    parts = zip(word_lists(given.values.tokens), word_lists(corpus.tokens), word_lists(held.tokens), strict=True)
     for document, kept, out in parts:
         assert sorted(kept + out) == sorted(document)
         assert kept or not document

@@ -27,7 +27,7 @@ TEXT = "Heart heart, acute!\nacute acute: ACUTE flow\n\nthe heart is a\n"
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _change_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("v.txt").write_text("\n".join(WORDS) + "\n")
 
@@ -160,7 +160,7 @@ def test_faults_of_tables(content: str | bytes, options: dict[str, Any], message
 # counts
 
 
-def counted(name: str, content: Any) -> Path:
+def put_counts(name: str, content: Any) -> Path:
     if name.endswith(".npz"):
         save_npz(name, content)
         return Path(name)
@@ -181,7 +181,7 @@ def counted(name: str, content: Any) -> Path:
     ],
 )
 def test_counts(name: str, content: Any) -> None:
-    path = counted(name, content)
+    path = put_counts(name, content)
     before = sorted(Path().iterdir())
     made = corpus(path, vocabulary="v.txt")
     assert made.vocabulary == WORDS and made.values.documents is None and made.truth is None
@@ -268,11 +268,11 @@ def test_counts_that_are_none(bad: float) -> None:
     x = COUNTS.astype(float)
     x[1, 3] = bad
     with pytest.raises(DataError, match=r"^c.npz: row 2, column 4: .*; expected a count, a whole number"):
-        corpus(counted("c.npz", csr_array(x)), vocabulary="v.txt")
+        corpus(put_counts("c.npz", csr_array(x)), vocabulary="v.txt")
 
 
 def test_faults_of_sparse_counts() -> None:
-    path = counted("c.npz", csr_array(COUNTS))
+    path = put_counts("c.npz", csr_array(COUNTS))
     with pytest.raises(DataError, match=r"^data.vocabulary=null: c.npz: expected a text file with its 4 words, one a"):
         corpus(path)
     put("w.txt", "a\nb\na\nc\n")
@@ -281,7 +281,7 @@ def test_faults_of_sparse_counts() -> None:
     put("w.txt", "a\nb\n")
     with pytest.raises(DataError, match=r"^w.txt: 2 lines; expected 4, one for each word"):
         corpus(path, vocabulary="w.txt")
-    counted("z.npz", csr_array(0 * COUNTS))
+    put_counts("z.npz", csr_array(0 * COUNTS))
     with pytest.raises(DataError, match=r"^z.npz: documents: 4, tokens: none; expected at least one token"):
         corpus("z.npz", vocabulary="v.txt")
     np.savez("d.npz", COUNTS)
@@ -412,7 +412,7 @@ def test_a_format_that_cannot_be_told() -> None:
 # damage
 
 
-def damaged(data: bytes, rng: np.random.Generator) -> bytes:
+def damage(data: bytes, rng: np.random.Generator) -> bytes:
     """Some bytes replaced, left out, put in or doubled; perhaps the end cut off."""
     for _ in range(rng.integers(1, 4)):
         at, upto = sorted(rng.integers(len(data) + 1, size=2).tolist())
@@ -458,7 +458,7 @@ def test_damaged_files_are_read_or_refused(name: str, make: Callable[[], bytes],
     rng = np.random.default_rng(len(name))
     good, read = make(), 0
     for _ in range(150):
-        Path(name).write_bytes(damaged(good, rng))
+        Path(name).write_bytes(damage(good, rng))
         try:
             made = corpus(name, **options)  # type: ignore[arg-type]
         except DataError as error:
@@ -474,7 +474,7 @@ def test_damaged_vocabularies() -> None:
     put("d.ldac", LDAC)
     good = "\n".join(WORDS).encode()
     for _ in range(150):
-        Path("w.txt").write_bytes(damaged(good, rng))
+        Path("w.txt").write_bytes(damage(good, rng))
         try:
             assert len(set(corpus("d.ldac", vocabulary="w.txt").vocabulary or [])) >= 4
         except DataError as error:

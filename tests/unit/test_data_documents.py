@@ -455,7 +455,7 @@ def test_long_readings_are_reported(
 
 
 @pytest.fixture
-def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
+def server_folder(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
     """The two files on a server of this machine, and none in their place."""
     there = tmp_path / "there"
     place.rename(there)
@@ -465,7 +465,7 @@ def served(tmp_path: Path, place: Path, monkeypatch: pytest.MonkeyPatch, support
     return there
 
 
-def test_pubmed_is_fetched(served: Path, place: Path) -> None:
+def test_pubmed_is_fetched(server_folder: Path, place: Path) -> None:
     assert sets.fetch("pubmed") == place
     assert len((place / SUMS).read_text().splitlines()) == 2
     assert np.array_equal(pubmed.read_pubmed().counts.toarray(), COUNTS)

@@ -360,7 +360,7 @@ def test_large_lists_agree_with_a_plain_reading(read: Callable[..., Dataset], se
     assert expected == {(a, b) for a, b in zip(row.tolist(), column.tolist(), strict=True) if a < b}
 
 
-def damaged(rng: random.Random) -> str:
+def draw_edges(rng: random.Random) -> str:
     """A short list of edges, as likely as not with something wrong in it."""
     cells = [
         "a",
@@ -398,7 +398,7 @@ def damaged(rng: random.Random) -> str:
 def test_damaged_lists_are_read_or_refused(read: Callable[..., Dataset]) -> None:
     rng, rejected = random.Random(1), 0
     for _ in range(FUZZED):
-        content = damaged(rng).encode()
+        content = draw_edges(rng).encode()
         if rng.random() < 0.2 and content:
             at = rng.randrange(len(content))
             content = content[:at] + bytes([rng.randrange(256)]) + content[at + 1 :]

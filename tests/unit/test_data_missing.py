@@ -1,4 +1,4 @@
-"""Missing cells of points and of 0 and 1: in texts, other files and objects; what is said of them."""
+"""Missing cells of points and of 0 and 1: in texts, other files and objects; notes and errors."""
 
 from pathlib import Path
 

@@ -21,7 +21,7 @@ def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) ->
     return csv(path, "mixed", **options)
 
 
-def typed(data: Dataset) -> dict[str, str]:
+def types_of(data: Dataset) -> dict[str, str]:
     assert data.types is not None and data.columns is not None
     return {name: type.type for name, type in zip(data.columns, data.types, strict=True)}
 
@@ -86,8 +86,8 @@ def test_words_that_all_differ_name_the_items(tmp_path: Path) -> None:
     assert column(tmp_path, ["Ann", "", "Cy", "Di"]).names is None
     assert column(tmp_path, ["Ann", "Bob", "Cy"], N=2).names is None
     # asked for, they are data
-    assert typed(column(tmp_path, ["Ann", "Bob", "Cy"], types={"c": "categorical"}))["c"] == "categorical"
-    assert typed(column(tmp_path, [1, 2, 3], "id", columns=["id", "x"]))["id"] == "count"
+    assert types_of(column(tmp_path, ["Ann", "Bob", "Cy"], types={"c": "categorical"}))["c"] == "categorical"
+    assert types_of(column(tmp_path, [1, 2, 3], "id", columns=["id", "x"]))["id"] == "count"
 
 
 LONG = "a remark of some length that goes on and on, as remarks will do now and then"
@@ -142,11 +142,11 @@ def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) ->
 def test_missing_cells(tmp_path: Path) -> None:
     forms = ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-", ".", "<NA>", "#N/A"]
     data = column(tmp_path, [*forms, "none", "some", "none"])
-    assert typed(data)["c"] == "binary" and np.isnan(data.values[:, 0]).tolist() == [True] * len(forms) + [False] * 3
+    assert types_of(data)["c"] == "binary" and np.isnan(data.values[:, 0]).tolist() == [True] * len(forms) + [False] * 3
     assert f"missing cells: c {len(forms)}" in data.notes[-1]
     data = column(tmp_path, [-99, "-99.0", 1.5, "unknown", 2.5], missing=[-99, "unknown"])
-    assert np.isnan(data.values[:, 0]).tolist() == [True, True, False, True, False] and typed(data)["c"] == "real"
-    assert typed(column(tmp_path, [-99, 1.5, 2.5], missing=-99))["c"] == "real"
+    assert np.isnan(data.values[:, 0]).tolist() == [True, True, False, True, False] and types_of(data)["c"] == "real"
+    assert types_of(column(tmp_path, [-99, 1.5, 2.5], missing=-99))["c"] == "real"
     with pytest.raises(DataError, match=r"data.missing=\[\[1\]\]: expected what stands in missing cells"):
         column(tmp_path, [1], missing=[[1]])
 
@@ -170,8 +170,8 @@ def test_the_reading_is_one_note(tmp_path: Path) -> None:
 def test_types_may_be_said(tmp_path: Path) -> None:
     cells = [1, 2, 3, 1, 2, 3]
     for said, type in (("real", "real"), ("count", "count"), ("ordinal", "categorical")):
-        assert typed(column(tmp_path, cells, types={"c": said}))["c"] == type
-    assert typed(column(tmp_path, cells, types={1: "real"}))["c"] == "real"
+        assert types_of(column(tmp_path, cells, types={"c": said}))["c"] == type
+    assert types_of(column(tmp_path, cells, types={1: "real"}))["c"] == "real"
     assert column(tmp_path, cells, types={"c": "skip"}).columns == ["x"]
 
 
@@ -214,7 +214,7 @@ def test_typed_tables(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"t.{suffix}"
     rows.to_parquet(path) if suffix == "parquet" else rows.to_feather(path)
     data = csv(path, "mixed")
-    assert typed(data) == {"flag": "binary", "code": "categorical", "n": "count", "x": "real", "word": "binary"}
+    assert types_of(data) == {"flag": "binary", "code": "categorical", "n": "count", "x": "real", "word": "binary"}
     assert data.types is not None and data.types[0].levels == ("false", "true")
     assert data.types[1].levels == ("10", "20", "30") and data.names == ["p", "q", "r", "s"]
     assert np.isnan(data.values).sum(axis=0).tolist() == [1, 1, 1, 1, 1]
@@ -261,11 +261,11 @@ def test_nothing_is_left(tmp_path: Path) -> None:
 
 
 def test_a_large_table(tmp_path: Path) -> None:
-    """Columns are told apart without looking at cells one by one."""
+    """Types of columns are found without looking at cells one by one."""
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(
         {"x": rng.normal(size=200_000), "n": rng.poisson(2, 200_000), "s": rng.choice(["a", "b"], 200_000)}
     )
     rows.to_csv(tmp_path / "t.csv", index=False)
     data = csv(tmp_path / "t.csv", "mixed")
-    assert typed(data) == {"x": "real", "n": "count", "s": "binary"} and np.array_equal(data.values[:, 0], rows["x"])
+    assert types_of(data) == {"x": "real", "n": "count", "s": "binary"} and np.array_equal(data.values[:, 0], rows["x"])

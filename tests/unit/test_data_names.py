@@ -25,7 +25,7 @@ INDEX = "has no name and counts the rows from 0: it is left out (data.columns wo
 def read(tmp_path: Path) -> Callable[..., Dataset]:
     """``read(content, kind, **options)``: a table of that text, or of that frame as pandas writes it, read."""
 
-    def of(content: str | pd.DataFrame, kind: str = "points", name: str = "t.csv", **options: Any) -> Dataset:
+    def read_table(content: str | pd.DataFrame, kind: str = "points", name: str = "t.csv", **options: Any) -> Dataset:
         path = tmp_path / name
         if isinstance(content, str):
             path.write_text(content)
@@ -35,10 +35,10 @@ def read(tmp_path: Path) -> Callable[..., Dataset]:
             content.to_csv(path, sep="\t" if "tsv" in name else ",")
         return files.csv(path, kind, **options)
 
-    return of
+    return read_table
 
 
-def said(data: Dataset) -> list[str]:
+def notes_of(data: Dataset) -> list[str]:
     """The notes, without the file that they begin with."""
     return [note.partition(": ")[2] for note in data.notes]
 
@@ -50,7 +50,7 @@ def said(data: Dataset) -> list[str]:
 def test_the_index_of_pandas_is_left_out_and_said(read: Callable[..., Dataset], name: str) -> None:
     data = read(POINTS, name=name)
     assert data.values.tolist() == POINTS.to_numpy().tolist() and data.columns == ["x", "y"]
-    assert said(data) == [f"column 1 ('') {INDEX}"]
+    assert notes_of(data) == [f"column 1 ('') {INDEX}"]
 
 
 @pytest.mark.parametrize(
@@ -71,17 +71,20 @@ def test_numbers_of_rows_are_left_out(read: Callable[..., Dataset], text: str, s
 def test_a_table_that_was_written_twice(read: Callable[..., Dataset], tmp_path: Path) -> None:
     POINTS.to_csv(tmp_path / "first.csv")
     data = read(pd.read_csv(tmp_path / "first.csv"))
-    assert data.columns == ["x", "y"] and said(data) == [f"column 1 ('') {INDEX}", f"column 2 ('Unnamed: 0') {INDEX}"]
+    assert data.columns == ["x", "y"] and notes_of(data) == [
+        f"column 1 ('') {INDEX}",
+        f"column 2 ('Unnamed: 0') {INDEX}",
+    ]
 
 
 @pytest.mark.parametrize("kind", ["points", "mixed", "binary"])
 def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -> None:
     x = np.arange(24) % 2 if kind == "binary" else np.arange(24) / 7
     frame = pd.DataFrame({"x": x, "Class": np.arange(24) % 2, "classic": np.arange(24) % 2})
-    [note] = [note for note in said(read(frame, kind=kind)) if "known classes" in note]
+    [note] = [note for note in notes_of(read(frame, kind=kind)) if "known classes" in note]
     assert note.startswith("column 3 ('Class') is read as data") and "data.truth=Class leaves it out" in note
     for asked in ({"truth": "Class"}, {"drop": ["Class"]}, {"columns": ["x", "Class"]}):
-        assert "known classes" not in " ".join(said(read(frame, kind=kind, **asked)))
+        assert "known classes" not in " ".join(notes_of(read(frame, kind=kind, **asked)))
 
 
 @pytest.mark.parametrize(
@@ -96,8 +99,8 @@ def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -
 )
 def test_a_token_that_may_be_a_name_is_noted(read: Callable[..., Dataset], tokens: list[str], noted: bool) -> None:
     text = "\n".join(tokens) + "\n"
-    assert any("is read as a token (data.header=true" in note for note in said(read(text, kind="tokens"))) == noted
-    assert said(read(text, kind="tokens", header=False)) == []
+    assert any("is read as a token (data.header=true" in note for note in notes_of(read(text, kind="tokens"))) == noted
+    assert notes_of(read(text, kind="tokens", header=False)) == []
 
 
 def test_what_is_asked_for_is_read(read: Callable[..., Dataset]) -> None:
@@ -187,7 +190,7 @@ def test_the_index_of_a_parquet_file(read: Callable[..., Dataset], tmp_path: Pat
     data = read(POINTS.set_axis([0, 5, 6]), name="t.parquet")
     assert data.columns == ["x", "y"] and data.values.tolist() == POINTS.to_numpy().tolist()
     why = "is the index of pandas: it is left out (data.columns would read it)"
-    assert said(data) == [f"column 3 ('__index_level_0__') {why}"]
+    assert notes_of(data) == [f"column 3 ('__index_level_0__') {why}"]
     asked = files.csv(tmp_path / "t.parquet", "points", columns=["x", "__index_level_0__"])
     assert asked.values.tolist() == [[0.5, 0], [-1.25, 5], [2, 6]] and asked.notes == []
     labelled = files.csv(tmp_path / "t.parquet", "points", truth="__index_level_0__")
@@ -196,7 +199,7 @@ def test_the_index_of_a_parquet_file(read: Callable[..., Dataset], tmp_path: Pat
 
 @pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.npz"])
 def test_a_first_column_that_counts_is_said_where_no_column_has_a_name(tmp_path: Path, name: str) -> None:
-    def noted(x: np.ndarray, **options: Any) -> list[str]:
+    def notes(x: np.ndarray, **options: Any) -> list[str]:
         path = tmp_path / name
         if name.endswith("csv"):
             path.write_text("".join(f"{int(row[0])},{row[1]}\n" for row in x.tolist()))
@@ -204,15 +207,15 @@ def test_a_first_column_that_counts_is_said_where_no_column_has_a_name(tmp_path:
             np.save(path, x)
         else:
             save_npz(path, csr_array(x))
-        return said(files.csv(path, "points", **options))
+        return notes_of(files.csv(path, "points", **options))
 
     x = np.array([[0, 0.5], [1, 7.25], [2, 1.5]])
     is_read = "is read as data (data.drop=[1] leaves it out)"
-    assert noted(x) == [f"column 1 counts the rows from 0 and {is_read}"]
-    assert noted(x + 1) == [f"column 1 counts the rows from 1 and {is_read}"]
-    assert noted(x, drop=[1]) == noted(x, columns=[1, 2]) == noted(x, truth=1) == noted(x + 2) == noted(x[:2]) == []
+    assert notes(x) == [f"column 1 counts the rows from 0 and {is_read}"]
+    assert notes(x + 1) == [f"column 1 counts the rows from 1 and {is_read}"]
+    assert notes(x, drop=[1]) == notes(x, columns=[1, 2]) == notes(x, truth=1) == notes(x + 2) == notes(x[:2]) == []
     x[1, 0] = 4
-    assert noted(x) == []
+    assert notes(x) == []
 
 
 # names of columns that are numbers
@@ -232,7 +235,7 @@ def test_a_header_of_numbers_is_recognised_and_said(
     data = read(text)
     assert data.values.tolist() == rows and data.columns == text.split("\n")[0].split(",")
     told = f"row 1 counts the columns from {start}: it is read as their names (data.header=false reads it as data)"
-    assert said(data) == [told]
+    assert notes_of(data) == [told]
     whole = read(text, header=False)
     assert whole.values.shape == (len(rows) + 1, len(rows[0])) and whole.notes == []
 
@@ -300,7 +303,7 @@ def test_a_first_row_of_numbers_is_data(read: Callable[..., Dataset], text: str,
 def test_a_header_of_numbers_that_cannot_be_binary(read: Callable[..., Dataset]) -> None:
     data = read("0,1,2\n0,1,1\n1,0,0\n", "binary")
     assert data.values.tolist() == [[0, 1, 1], [1, 0, 0]] and data.columns == ["0", "1", "2"] and len(data.notes) == 1
-    # what else is wrong is said as ever
+    # other errors are reported as ever
     with pytest.raises(DataError, match="row 1, column 3: '2'; expected 0 or 1"):
         read("0,1,2\n0,1,1\n1,0,5\n", "binary")
     with pytest.raises(DataError, match="row 3, column 2: 'x'; expected a number"):
@@ -370,13 +373,13 @@ def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
     graph = edges(write(tmp_path / "e.csv", ties))
     assert graph.names == ["5", "6", "7"] and graph.meta["edges"] == 3
     left_out = "has no name and counts the rows from 0: it is left out (data.source and data.target would read it)"
-    assert said(graph) == [
+    assert notes_of(graph) == [
         f"column 1 ('') {left_out}",
         "column 4 ('n') is not read (data.weights names one of weights)",
     ]
     # where names say which columns are read nothing else is looked at
     ties.columns = pd.Index(["source", "target", "weight"])
-    assert [note for note in said(edges(write(tmp_path / "e.csv", ties))) if "weights say" not in note] == []
+    assert [note for note in notes_of(edges(write(tmp_path / "e.csv", ties))) if "weights say" not in note] == []
     assert edges(tmp_path / "e.csv", source=1, target=2, weights=None).names == ["0", "1", "2", "5", "6", "7"]
     # of columns without names of their own
     graph = edges(write(tmp_path / "e.csv", pd.DataFrame([[5, 6], [6, 7]])))
@@ -429,7 +432,7 @@ def test_the_index_of_a_table_of_words(tmp_path: Path) -> None:
     for frame in (rows, rows[["doc", "word"]], rows.set_axis([0, 1, 2], axis=1), rows.set_axis(list("pqr"), axis=1)):
         made = corpus(write(tmp_path / "t.csv", frame))
         assert made.vocabulary == ["x", "y"] and made.values.documents == ["a", "b"]
-        assert said(made) == [f"column 1 ('') {INDEX}"]
+        assert notes_of(made) == [f"column 1 ('') {INDEX}"]
         assert corpus(tmp_path / "t.csv", heldout=0.5, heldout_by="word").notes == made.notes
     assert corpus(tmp_path / "t.csv", columns=[2, 3]).notes == []
     rows.index = pd.Index([3, 5, 6])

@@ -120,7 +120,7 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
 
 
 @pytest.fixture
-def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
+def server_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
     """A set `far` of two files on a server of this machine."""
     there = folder / "there"
     there.mkdir()
@@ -133,25 +133,25 @@ def offered(folder: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Pa
     return there
 
 
-def test_fetched_files_are_those_of_the_address(folder: Path, offered: Path) -> None:
+def test_fetched_files_are_those_of_the_address(folder: Path, server_folder: Path) -> None:
     assert sets.fetch("far") == folder / "far" and sets.present("far")
     for name in ("a.csv", "b.csv"):
-        assert (folder / "far" / name).read_bytes() == (offered / name).read_bytes()
+        assert (folder / "far" / name).read_bytes() == (server_folder / name).read_bytes()
     assert {path.name for path in (folder / "far").iterdir()} == {"a.csv", "b.csv", sets.SUMS}
     # what is here is not fetched again
-    (offered / "b.csv").unlink()
+    (server_folder / "b.csv").unlink()
     assert sets.fetch("far") == folder / "far"
 
 
-def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, offered: Path) -> None:
-    (offered / "a.csv").write_text("other")
+def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, server_folder: Path) -> None:
+    (server_folder / "a.csv").write_text("other")
     with pytest.raises(DataError, match=r"a.csv.*: SHA-256 .*; expected .*, that of the published file"):
         sets.fetch("far")
     assert not (folder / "far").exists()
 
 
-def test_an_address_that_does_not_answer(folder: Path, offered: Path) -> None:
-    (offered / "a.csv").unlink()
+def test_an_address_that_does_not_answer(folder: Path, server_folder: Path) -> None:
+    (server_folder / "a.csv").unlink()
     with pytest.raises(DataError, match=r"^https://.*a.csv: cannot be fetched: "):
         sets.fetch("far")
     assert not (folder / "far").exists()

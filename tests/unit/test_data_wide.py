@@ -107,7 +107,7 @@ def test_units_of_columns_are_those_of_each() -> None:
 
 @pytest.mark.parametrize("N", [1, 9, 300])
 def test_columns_are_prepared_alike_alone_and_together(N: int) -> None:
-    """A model of all columns has the densities of models of one column each."""
+    """A model with all columns has the densities of models with one column each."""
     x = np.random.default_rng(N).normal(size=(N, 5)) * [1, 1e-9, 1e9, 3, 0]
     labels = (np.arange(N) % 2).astype(np.int32)
 

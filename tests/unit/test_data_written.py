@@ -267,7 +267,7 @@ def test_formats_that_are_not_read_say_what_is(tmp_path: Path) -> None:
 # standard input
 
 
-def given(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+def give_stdin(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
 
 
@@ -280,20 +280,20 @@ def test_standard_input_is_read_once(monkeypatch: pytest.MonkeyPatch, how: str) 
         {"parquet": rows.to_parquet, "feather": rows.to_feather}.get(how, lambda to: rows.to_excel(to, index=False))(
             out
         )
-    given(monkeypatch, out.getvalue())
+    give_stdin(monkeypatch, out.getvalue())
     first = sha256("-")
     assert csv("-", "points").values.tolist() == [[1.5, 1], [2.5, 2], [-3, 3]]
     assert sha256("-") == first
 
 
 def test_what_standard_input_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
-    given(monkeypatch, b"x,y\n1,2\n3\n")
+    give_stdin(monkeypatch, b"x,y\n1,2\n3\n")
     with pytest.raises(DataError, match=r"^standard input: row 3: cells: 1; expected 2"):
         csv("-", "points")
-    given(monkeypatch, b"x" * 5000)
+    give_stdin(monkeypatch, b"x" * 5000)
     with limit_bytes(1000), pytest.raises(DataError, match=r"^standard input: more than 1000 bytes"):
         csv("-", "tokens")
-    given(monkeypatch, b"\x93NUMPY")
+    give_stdin(monkeypatch, b"\x93NUMPY")
     with pytest.raises(DataError, match=r"an .npy file; expected text"):
         csv("-", "points")
     monkeypatch.setattr(sys, "stdin", None)

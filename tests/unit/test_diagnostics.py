@@ -147,13 +147,13 @@ def test_of_a_long_trace_every_mth_draw_is_looked_at(monkeypatch):
     trace = pd.DataFrame({"chain": 0, "iteration": np.arange(len(x)), "seconds": 0.0, "log_joint": x})
     moves = pd.DataFrame({"chain": [0], "move": ["split"], "proposed": [1], "accepted": [0], "null": [0]})
 
-    def found() -> dict[str, float]:
+    def quantities() -> dict[str, float]:
         rows = summary.diagnose(trace, moves)
         return dict(zip(rows["quantity"], rows["value"], strict=True))
 
-    whole = found()
+    whole = quantities()
     monkeypatch.setattr(summary, "LONGEST", 1_000)
-    thinned = found()
+    thinned = quantities()
     assert thinned["ess/log_joint"] == pytest.approx(whole["ess/log_joint"], rel=0.1)
     assert thinned["tau/log_joint"] == pytest.approx(whole["tau/log_joint"], rel=0.2)
     assert thinned["mean/log_joint"] == whole["mean/log_joint"]

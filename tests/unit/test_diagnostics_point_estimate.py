@@ -44,7 +44,7 @@ def distances():
 
 
 def posterior(n, seed):
-    """Counts of all partitions of `n` items: a few of them, many, or those near one; 256 in all at most."""
+    """Counts by partition, `n` items each: a few draws, many, or draws near one partition; 256 at most."""
     rng, rows = np.random.default_rng(seed), partitions_of(n)
     few = np.bincount(rng.integers(len(rows), size=5), minlength=len(rows))
     many = np.bincount(rng.integers(len(rows), size=250), minlength=len(rows))

@@ -86,7 +86,7 @@ def test_numbers_by_appearance(labels):
 # ---- the search
 
 
-def drawn(n, kind, rng, rows, near):
+def draw_numbers(n, kind, rng, rows, near):
     """Numbers of sampled partitions: a few, many, or those near one."""
     if kind == "near":
         weights = np.exp(-4 * near[rng.integers(len(rows))])
@@ -104,7 +104,7 @@ def test_the_least_of_all_partitions_is_found(n, kind, loss, monkeypatch):
     near = d if loss == "vi" else n * d / 2
     rng = np.random.default_rng([n, len(kind)])
     for _ in range(10):
-        at = drawn(n, kind, rng, rows, near)
+        at = draw_numbers(n, kind, rng, rows, near)
         expected = d[:, at].mean(axis=1)
         with monkeypatch.context() as patch:
             patch.setattr(partition_search, "FEW", 0)
@@ -308,8 +308,8 @@ def test_levels_that_are_none():
 # ---- convergence
 
 
-def diagnosed(chains, **rhat):
-    """Rows of a diagnosis: R-hat, or why there is none."""
+def diagnosis_rows(chains, **rhat):
+    """Rows of a diagnosis: R-hat, or the reason for its absence."""
     rows = [("mean/K", c, 1.0, None) for c in range(chains)]
     for name, value in rhat.items():
         said = isinstance(value, str)
@@ -331,20 +331,20 @@ def diagnosed(chains, **rhat):
     ],
 )
 def test_the_largest_r_hat_decides(rhat, expected):
-    found = convergence(diagnosed(2, **rhat))
+    found = convergence(diagnosis_rows(2, **rhat))
     assert (found.converged, found.quantity, found.rhat) == expected
     assert found.quantity is None or found.description.startswith(f"R-hat of {found.quantity}: ")
 
 
 def test_one_chain_cannot_show_convergence():
-    found = convergence(diagnosed(1, K="one chain: R-hat compares chains"))
+    found = convergence(diagnosis_rows(1, K="one chain: R-hat compares chains"))
     assert found.converged is None and found.note == ONE_CHAIN
     # two are compared, were they longer
-    assert convergence(diagnosed(2, K=mixing.TOO_FEW)).note == mixing.TOO_FEW
+    assert convergence(diagnosis_rows(2, K=mixing.TOO_FEW)).note == mixing.TOO_FEW
 
 
 def test_the_smallest_effective_sample_size_is_that_of_all_chains_together():
-    rows = diagnosed(2, K=1.01)
+    rows = diagnosis_rows(2, K=1.01)
     sizes = [("ess/K", None, 90.0), ("ess/log_joint", None, 70.0), ("ess/log_lik", None, np.nan), ("ess/K", 1, 3.0)]
     more = pd.DataFrame(sizes, columns=["quantity", "chain", "value"]).astype({"chain": "Int32"}).assign(note=None)
     found = convergence(pd.concat([rows, more], ignore_index=True))

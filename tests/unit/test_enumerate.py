@@ -75,7 +75,7 @@ def test_gaussian_integrates_mean_and_variance(covariance, n):
     b0 = np.array([0.8, 0.8 if covariance == "iso" else 0.4])
 
     def log_density(y, d):
-        """Of column d, the mean integrated out, given the log variance."""
+        """Log density of column d given the log variance, the mean integrated out."""
 
         def log_f(mean, log_v):
             s = np.exp(log_v / 2)

@@ -1,5 +1,5 @@
-"""Errata and settings of the papers: whole, their commands exist and show what they are said to show, their keys exist
-and have these values in the experiments.
+"""Errata and settings of the papers: their tables are complete, their commands exist and show the stated text, their
+keys exist and have these values in the experiments.
 """
 
 import re
@@ -34,13 +34,13 @@ ROWS = {
     for number, row in enumerate(claims.errata(paper).to_dict("records"), start=1)
 }
 COMMANDS: dict[str, list[str]] = defaultdict(list)
-"""What the output of each command must contain."""
+"""Texts that the output of each command must contain."""
 for _row in ROWS.values():
     if _row["command"] != "none":
         COMMANDS[_row["command"]].append(_row["shows"])
 RUN = [c for c, texts in COMMANDS.items() if c.startswith("smcmc") and texts != ["none"]]
 LONG = [c for c in RUN if c.startswith("smcmc run") or "sampler=smag" in c]
-"""Those that take more than some five seconds."""
+"""Commands that take more than some five seconds."""
 NUMBER = re.compile(r"\d|^none\b")
 
 
@@ -95,7 +95,7 @@ def test_commands_are_known(command: str) -> None:
 
 
 def output_of(command: str) -> str:
-    """What a command prints, on one line."""
+    """Output of a command, on one line."""
     result = CliRunner().invoke(app, words_of(command), env={"COLUMNS": "160"})
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
@@ -146,7 +146,7 @@ def groups_in(text: str) -> list[list[str]]:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_keys_of_settings_compose(name: str) -> None:
-    """What is named as KEY=VALUE is one of the configuration, with what its neighbours choose."""
+    """Each KEY=VALUE is one of the configuration, with what its neighbours choose."""
     key, row = SETTINGS[name]
     of_paper = {
         "sdds": ["data=emm"],
@@ -176,7 +176,7 @@ def tree_of(path: Path) -> dict[str, Any]:
 
 
 @cache
-def taken(key: str) -> dict[str, set[str]]:
+def values_by_key(key: str) -> dict[str, set[str]]:
     """The values that each key has somewhere in a paper's experiments, as text; defaults of what they choose too."""
     found: dict[str, set[str]] = defaultdict(set)
 
@@ -217,13 +217,13 @@ def taken(key: str) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_settings_are_those_of_the_experiments(name: str) -> None:
-    """What was chosen is what some experiment of the paper runs, or a default of what it chooses."""
+    """Each chosen value is one that some experiment of the paper runs, or a default of what it chooses."""
     key, row = SETTINGS[name]
     for words in groups_in(row["chosen"]):
         for word in words:
             option, _, value = word.partition("=")
             read = yaml.safe_load(value) if not value.startswith("gamma(") else value
-            assert str(read) in taken(key)[option], (word, taken(key)[option])
+            assert str(read) in values_by_key(key)[option], (word, values_by_key(key)[option])
 
 
 # ---- What reads them

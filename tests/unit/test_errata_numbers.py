@@ -31,7 +31,7 @@ from splitmerge_cli.verify.transitions import stationary_distribution, total_var
 Matrix = NDArray[np.float64]
 
 
-def shown(text: str) -> None:
+def print_result(text: str) -> None:
     """Prints a result on a line of its own, whatever pytest has printed before it."""
     print(f"\n{text}")
 
@@ -46,8 +46,8 @@ def marginal(tokens: list[int], vocabulary: int, alpha: float) -> float:
     return exp(log_g + (gammaln(alpha + n) - gammaln(alpha)).sum())
 
 
-def gibbs_law(tokens: list[int], vocabulary: int, alpha: float, with_itself: bool) -> float:
-    """Total variation between the law of Algorithm 1 with two entities and the posterior."""
+def gibbs_distance(tokens: list[int], vocabulary: int, alpha: float, with_itself: bool) -> float:
+    """Total variation between the distribution of Algorithm 1 with two entities and the posterior."""
     states = list(product(range(2), repeat=len(tokens)))
     scan = np.eye(len(states))
     for n, token in enumerate(tokens):
@@ -68,9 +68,9 @@ def gibbs_law(tokens: list[int], vocabulary: int, alpha: float, with_itself: boo
 
 def test_gibbs_counts_with_the_mention_itself() -> None:
     """Algorithm 1 of Wang & Russell 2015 with counts n_kl as the text has them: of all mentions."""
-    assert gibbs_law([2, 1, 1, 0], 3, 0.5, with_itself=False) < 1e-12
-    found = {alpha: gibbs_law([2, 1, 1, 0], 3, alpha, with_itself=True) for alpha in (0.5, 0.001)}
-    shown("; ".join(f"alpha {alpha}: total variation {distance:.3f}" for alpha, distance in found.items()))
+    assert gibbs_distance([2, 1, 1, 0], 3, 0.5, with_itself=False) < 1e-12
+    found = {alpha: gibbs_distance([2, 1, 1, 0], 3, alpha, with_itself=True) for alpha in (0.5, 0.001)}
+    print_result("; ".join(f"alpha {alpha}: total variation {distance:.3f}" for alpha, distance in found.items()))
     assert found == pytest.approx({0.5: 0.024, 0.001: 0.086}, abs=5e-4)
 
 
@@ -87,7 +87,7 @@ def test_sequential_split_is_no_exact_sample(tokens: list[int], alpha: float, di
     parts = [[[t for t, s in zip(tokens, sides, strict=True) if s == k] for k in (0, 1)] for sides in splits]
     exact = normalise([sum(log(marginal(part, 3, alpha)) for part in pair) for pair in parts])
     found = total_variation(allocated, exact)
-    shown(f"{len(tokens)} mentions, alpha {alpha}: total variation {found:.3f}")
+    print_result(f"{len(tokens)} mentions, alpha {alpha}: total variation {found:.3f}")
     assert allocated.sum() == pytest.approx(1.0) and found == pytest.approx(distance, abs=6e-4)
 
 
@@ -103,7 +103,7 @@ def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
     """Section 5.1 of Wang & Russell 2015: "0.5 (10 entities)" is not log 10; E[K] of the model as defined."""
     means = {mu: [mean_K(N, 10, 10, 100, mu, 1.0) for N in (100, 200, 500)] for mu in (log(10), 0.5)}
     for mu, (small, middle, large) in means.items():
-        shown(f"location {mu:.3f}, median {exp(mu):.2f}: E[K] {small:.1f}, {middle:.1f}, {large:.1f}")
+        print_result(f"location {mu:.3f}, median {exp(mu):.2f}: E[K] {small:.1f}, {middle:.1f}, {large:.1f}")
     assert means[log(10)] == pytest.approx([62.7, 61.2, 22.7], abs=0.05)
     assert means[0.5] == pytest.approx([35.9, 20.4, 10.5], abs=0.05)
 
@@ -134,8 +134,8 @@ def test_mean_of_K_depends_on_the_cap_and_on_the_concentration() -> None:
     """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, under caps of ours."""
     caps = [60, 100, 300, 2000]
     means = pure_means(500, 0.001, log(10), caps)
-    shown(
-        f"concentration .001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
+    print_result(
+        f"concentration 0.001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
         + ", ".join(f"{mean:.1f}" for mean in means)
     )
     assert means == pytest.approx([11.3, 14.9, 45.5, 126.6], abs=0.05)
@@ -152,7 +152,7 @@ FOUR = list(partitions(4))
 
 
 def relational(inside: bool) -> Matrix:
-    """Posterior of the partitions of the paper's network, with the pairs inside blocks or without."""
+    """Posterior of the partitions on the paper's network, with the pairs inside blocks or without."""
     weights = []
     for z in FOUR:
         sizes = np.bincount(z)
@@ -171,7 +171,7 @@ def test_likelihood_without_the_pairs_inside_blocks() -> None:
     exact = relational(inside=True)
     np.testing.assert_allclose(exact, small_case(IRM, 4, 0).pi, atol=1e-12)
     found = total_variation(relational(inside=False), exact)
-    shown(f"{len(FOUR)} partitions; total variation {found:.3f}")
+    print_result(f"{len(FOUR)} partitions; total variation {found:.3f}")
     assert found == pytest.approx(0.633, abs=5e-4)
 
 
@@ -197,7 +197,7 @@ def test_a_block_of_its_own_offered_twice() -> None:
         each = updates(offers)
         kernels = np.linalg.multi_dot(each), np.mean(each, axis=0)
         far.append([total_variation(stationary_distribution(P), exact) for P in kernels])
-    shown(f"total variation {far[1][0]:.3f} (scan), {far[1][1]:.3f} (random node)")
+    print_result(f"total variation {far[1][0]:.3f} (scan), {far[1][1]:.3f} (random node)")
     assert max(far[0]) < 1e-12 and far[1] == pytest.approx([0.081, 0.086], abs=5e-4)
 
 
@@ -207,7 +207,7 @@ def test_gains_in_table_5() -> None:
     names = list(dict.fromkeys(data for data, _ in rate))
     gains = {name: (rate[name, "arm"] / rate[name, "sarm"], rate[name, "bsm"] / rate[name, "sm"]) for name in names}
     for name, (blocks, history) in gains.items():
-        shown(f"{name}: ARM/sARM {blocks:.1f}, bSM/SM {history:.1f}")
+        print_result(f"{name}: ARM/sARM {blocks:.1f}, bSM/SM {history:.1f}")
     assert sorted(round(blocks, 1) for blocks, _ in gains.values()) == [8.1, 11.7, 12.6, 14.2]
     assert sorted(round(history, 1) for _, history in gains.values()) == [2.1, 2.6, 2.8, 3.6]
 
@@ -232,7 +232,7 @@ def test_printed_probability_of_a_split_exceeds_one() -> None:
         drawn += share / (2 * count)
         # as printed u is of C_u alone
         printed += once[u, other].sum() * share / (2 * count) if u < count else 0.0
-    shown(f"equation 3: {printed:.1f}; probability: {drawn:.2f}")
+    print_result(f"equation 3: {printed:.1f}; probability: {drawn:.2f}")
     assert drawn <= 1 and printed == pytest.approx(18.5, abs=0.05)
 
 
@@ -242,7 +242,7 @@ def test_times_printed_are_not_five_times_faster() -> None:
     ratios = [
         min(times[name, "sdds"], times[name, "rgsm"]) / times[name, "lshsm"] for name in ("KDDCUP04Bio", "PubMed")
     ]
-    shown(f"KDDCUP04Bio {ratios[0]:.1f} times, PubMed {ratios[1]:.1f} times")
+    print_result(f"KDDCUP04Bio {ratios[0]:.1f} times, PubMed {ratios[1]:.1f} times")
     assert ratios == pytest.approx([3.6, 3.3], abs=0.05)
 
 
@@ -258,7 +258,7 @@ def test_second_word_of_a_document_given_the_first() -> None:
         model.set_parameters([log(0.5), log(0.5), 1.0, 1.0])
         joint.append(model.log_joint())
     again = float(normalise(joint)[0])
-    shown(f"the same word again {again:.3f}, as printed {1 / 3:.3f}, ratio {again * 3:.2f}")
+    print_result(f"the same word again {again:.3f}, as printed {1 / 3:.3f}, ratio {again * 3:.2f}")
     assert again == pytest.approx(1.4 / 2.2) and again * 3 == pytest.approx(1.91, abs=0.005)
 
 
@@ -272,20 +272,20 @@ def test_triadic_without_a_factor(term: str, distance: float) -> None:
     kernel = Enumeration(case, Triadic(case.model, Rng(0), beta=0.1, allocation="sams"))
     exact, without = (stationary_distribution(kernel.proposals.matrix(omit=omit)) for omit in ([], [term]))
     found = total_variation(without, case.pi)
-    shown(f"without {term}: total variation {found:.3f}")
+    print_result(f"without {term}: total variation {found:.3f}")
     assert total_variation(exact, case.pi) < 1e-12 and found == pytest.approx(distance, abs=6e-4)
 
 
 def test_purity_of_table_1() -> None:
     """Figure 3's caption says that all three metrics rise from left to right."""
     purity = {c.sampler: c.value for c in published_claims("triadic-table1") if c.metric == "purity"}
-    shown(f"purity {purity['neal8']} above {purity['triadic']}")
+    print_result(f"purity {purity['neal8']} above {purity['triadic']}")
     assert purity["neal8"] - purity["triadic"] == pytest.approx(0.0083)
 
 
 @pytest.mark.parametrize("hyper", [(1.6, 0.9), (0.3, 6.0)], ids=["gamma-large", "alpha0-large"])
 def test_split_of_a_topic_without_its_choices(hyper: tuple[float, float]) -> None:
-    """Section 3.3 of Rana et al. 2013: q = 1 in place of the choice of topics and of the two words; five tokens."""
+    """Section 3.3, Rana et al. 2013: q = 1, not the probability that selects topics and words; five tokens."""
     case = small_case(HDP, 5, 0, {"gamma": hyper[0], "alpha0": hyper[1]})
     far = []
     for omitted in ([], ["anchors"]):
@@ -294,5 +294,7 @@ def test_split_of_a_topic_without_its_choices(hyper: tuple[float, float]) -> Non
         move.omit(*omitted)
         frequencies, noise = sampled_frequencies(case, [move, Refresh(case.model, rng)], rng, 40_000)
         far.append(total_variation(frequencies, case.pi))
-    shown(f"gamma {hyper[0]}, alpha0 {hyper[1]}: total variation {far[1]:.2f}, exact {far[0]:.2f}, noise {noise:.2f}")
+    print_result(
+        f"gamma {hyper[0]}, alpha0 {hyper[1]}: total variation {far[1]:.2f}, exact {far[0]:.2f}, noise {noise:.2f}"
+    )
     assert far[0] < 3 * noise and far[1] > 4 * noise

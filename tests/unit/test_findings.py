@@ -1,4 +1,4 @@
-"""Findings and doubtful claims: the files of the papers fit their claims, and a wrong one is said by file and key."""
+"""Findings and doubtful claims: the papers' files fit their claims, and the error of a wrong one names file and key."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -45,7 +45,7 @@ def test_a_claim_that_two_references_fit_is_shown_once() -> None:
     assert found[4:] == [("emm N=500 K0=1", "rgsm"), ("emm N=500 K0=1", "rm")]
 
 
-def of(tmp_path: Path, text: str) -> Paper:
+def paper_with(tmp_path: Path, text: str) -> Paper:
     """Wang & Russell 2015 with findings of its own."""
     (tmp_path / FILE).write_text(text, encoding="utf-8")
     return replace(PAPERS["sdds"], folder=tmp_path)
@@ -54,7 +54,7 @@ def of(tmp_path: Path, text: str) -> Paper:
 def test_a_paper_without_findings_has_none(tmp_path: Path) -> None:
     found = findings(replace(PAPERS["sdds"], folder=tmp_path))
     assert (found.findings, found.doubtful) == ((), ())
-    assert findings(of(tmp_path, f"findings: [{FINDING}]")).findings[0].text == "A paragraph."
+    assert findings(paper_with(tmp_path, f"findings: [{FINDING}]")).findings[0].text == "A paragraph."
 
 
 @pytest.mark.parametrize(
@@ -92,6 +92,6 @@ def test_a_paper_without_findings_has_none(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_said_by_file_and_key(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ConfigError) as error:
-        findings(of(tmp_path, text))
+        findings(paper_with(tmp_path, text))
     assert said in str(error.value) and str(error.value).startswith(f"{tmp_path / FILE}: ")
     assert "\n" not in str(error.value)

@@ -75,7 +75,7 @@ PRIORS = ("default", "given")
 
 
 def options_of(x, covariance, prior):
-    """Of the model: m0 and b0 by default, or others by column."""
+    """Options of the model: m0 and b0 by default, or others by column."""
     if prior == "default":
         return {"covariance": covariance}
     rng, D = np.random.default_rng(x.shape[1]), x.shape[1]
@@ -108,8 +108,11 @@ def partitions_of(N, seed=0):
 
 
 CLOSE = {"rel": 1e-12, "abs": 1e-9}
-"""Of log likelihoods. Both models round a number to 2^-48 of the widest of its column (iso: of all), which moves a log
-likelihood by about 1e-13, and add up N D logarithms: the differences seen are 1e-10 at most, of 14,000."""
+"""Tolerance of log likelihoods.
+
+Both models round a number to 2^-48 of the widest of its column (iso: of all), which moves a log likelihood by about
+1e-13, and add up N D logarithms: the differences seen are 1e-10 at most, of 14,000.
+"""
 
 
 KINDS = list(itertools.product(COVARIANCES, PRIORS))
@@ -139,7 +142,7 @@ def test_likelihoods_and_priors_of_partitions(case):
 
 
 def test_differences_between_partitions(case):
-    """What a ratio reads: nothing of what all partitions share hides an error."""
+    """Differences are what a ratio reads: no constant that all partitions share hides an error."""
     x, dense, model = case
     dense_joints, joints = [], []
     for labels in partitions_of(len(x), seed=1):
@@ -160,7 +163,7 @@ def test_unions(case):
 
 
 def test_predictives(case):
-    """Of an item for each cluster, as one that is not placed; and the weights of a Gibbs update."""
+    """Predictives of an item that is not placed, for each cluster; and the weights of a Gibbs update."""
     x, dense, model = case
     for labels in partitions_of(len(x), seed=3):
         dense.set_labels(labels)

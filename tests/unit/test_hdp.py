@@ -192,7 +192,7 @@ def test_likelihood_is_a_product_on_either_side_of_its_series(mass, n):
 
 @pytest.mark.parametrize("gamma", [0.3, 2.0])
 def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
-    """Of beta_u, which Beta(1, gamma) breaks."""
+    """The share of beta_u, which Beta(1, gamma) breaks."""
     model = build(gamma=gamma)
     scatter(model, 5)
     model.start_parameters(Rng(1))
@@ -203,7 +203,7 @@ def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
     check_counts(model)
 
 
-def test_draws_of_the_prior_have_its_law():
+def test_draws_of_the_prior_have_its_distribution():
     """Partitions of four tokens in two documents; with one word the likelihood is 1."""
     docs, states = [0, 0, 0, 1], mixture_states(4)
     model = HDP([0] * 4, [0, 3, 4], 1, gamma=1.3, alpha0=0.8)

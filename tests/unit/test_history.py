@@ -1,4 +1,4 @@
-"""Chains that learn from each other: the history they share, what they draw from it, and rounds on several threads."""
+"""Adaptive samplers: the history that chains share, what they draw from it, and rounds on several threads."""
 
 import numpy as np
 import pytest
@@ -84,7 +84,7 @@ def test_without_anything_to_learn_a_move_is_void(sampler: type) -> None:
     np.testing.assert_array_equal(model.labels, before)
 
 
-def test_bad_pasts_are_refused() -> None:
+def test_bad_histories_are_rejected() -> None:
     with pytest.raises(ValueError, match="chains=3 or more, got 2"):
         AdaptiveProposal(5, "population").new_history(2)
     with pytest.raises(ValueError, match="expected one of paper, frozen, population"):
@@ -112,29 +112,29 @@ def chains(model: str, S: int, adaptation: str = "paper", partitions: int = 1) -
     return built
 
 
-def joined(parts: list[list[dict]]) -> list[np.ndarray]:
+def join(parts: list[list[dict]]) -> list[np.ndarray]:
     return [np.concatenate([part[s]["partition_labels"] for part in parts]) for s in range(len(parts[0]))]
 
 
 @pytest.mark.parametrize("adaptation", ["paper", "frozen"])
 @pytest.mark.parametrize("model", ["irm", "bernoulli"])
 def test_rounds_do_not_depend_on_threads_or_batches(model: str, adaptation: str) -> None:
-    whole = joined([advance_together(chains(model, 5, adaptation), 120)])
+    whole = join([advance_together(chains(model, 5, adaptation), 120)])
     threaded = chains(model, 5, adaptation)
     parts = [advance_together(threaded, n, workers=w) for n, w in ((7, 3), (50, 2), (0, 5), (63, 5))]
-    for a, b in zip(whole, joined(parts), strict=True):
+    for a, b in zip(whole, join(parts), strict=True):
         np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("adaptation", ["paper", "frozen", "population"])
 def test_chains_go_on_from_their_states(adaptation: str) -> None:
-    whole = joined([advance_together(chains("gaussian", 4, adaptation), 90)])
+    whole = join([advance_together(chains("gaussian", 4, adaptation), 90)])
     first = chains("gaussian", 4, adaptation)
     before = advance_together(first, 47)
     second = chains("gaussian", 4, adaptation)
     for old, new in zip(first, second, strict=True):
         new.state = old.state
-    for a, b in zip(whole, joined([before, advance_together(second, 43)]), strict=True):
+    for a, b in zip(whole, join([before, advance_together(second, 43)]), strict=True):
         np.testing.assert_array_equal(a, b)
     assert second[0].moves()[-1]["proposed"] == 90 * 60
 

@@ -1,4 +1,4 @@
-"""What keeps the compiled code within its memory: tables, copies, and states that come from a file."""
+"""Memory safety of the compiled code: tables, copies, and states that come from a file."""
 
 import copy
 import re
@@ -167,7 +167,7 @@ def chain_of(kind: str) -> Chain:
 
 
 def with_value(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
-    """A change of one part of a state."""
+    """Return a function that changes one part of a state."""
 
     def change(state: dict[str, Any]) -> None:
         place: Any = state
@@ -178,7 +178,7 @@ def with_value(*path: Any, value: Any) -> Callable[[dict[str, Any]], None]:
     return change
 
 
-def filled(number: float) -> Callable[[Any], Any]:
+def fill_with(number: float) -> Callable[[Any], Any]:
     """Parameters that are all this number."""
     return lambda given: np.full_like(given, number)
 
@@ -223,8 +223,8 @@ COMMON = {
 
 OF_KIND = {
     ("lines", "parameters: too few"): with_value("parameters", value=lambda given: given[:-1]),
-    ("lines", "parameters: NaN"): with_value("parameters", value=filled(np.nan)),
-    ("lines", "parameters: a variance of 0"): with_value("parameters", value=filled(0.0)),
+    ("lines", "parameters: NaN"): with_value("parameters", value=fill_with(np.nan)),
+    ("lines", "parameters: a variance of 0"): with_value("parameters", value=fill_with(0.0)),
     ("lines", "parameters: words"): with_value("parameters", value=lambda given: given.astype(str)),
     ("lines", "parameters: complex"): with_value("parameters", value=lambda given: given + 1j),
     ("lines", "parameters: null"): with_value("parameters", value=None),
@@ -234,9 +234,9 @@ OF_KIND = {
     ("lines", "concentration: NaN"): with_value("hyperparameters", "concentration", value=float("nan")),
     ("lines", "concentration: a word"): with_value("hyperparameters", "concentration", value="many"),
     ("hdp", "parameters: too many"): with_value("parameters", value=lambda given: np.append(given, 0.0)),
-    ("hdp", "parameters: NaN"): with_value("parameters", value=filled(np.nan)),
-    ("hdp", "parameters: of no weights"): with_value("parameters", value=filled(-np.inf)),
-    ("hdp", "parameters: all 1"): with_value("parameters", value=filled(1.0)),
+    ("hdp", "parameters: NaN"): with_value("parameters", value=fill_with(np.nan)),
+    ("hdp", "parameters: of no weights"): with_value("parameters", value=fill_with(-np.inf)),
+    ("hdp", "parameters: all 1"): with_value("parameters", value=fill_with(1.0)),
     ("hdp", "parameters: null"): with_value("parameters", value=None),
     ("bernoulli", "parameters: where there are none"): with_value("parameters", value=np.zeros((4, 2))),
     ("bernoulli", "concentration: where it is fixed"): with_value("hyperparameters", value={"concentration": 1.0}),
@@ -284,7 +284,7 @@ def history_of(made: int, freeze: int | None = None) -> History:
     return history
 
 
-BAD_PASTS: dict[str, tuple[Any, Any, Any]] = {
+BAD_HISTORIES: dict[str, tuple[Any, Any, Any]] = {
     "rows too short": (6, 2, states(4, 8)),
     "rows too long": (6, 2, states(4, 10)),
     "too few": (6, 2, states(3)),
@@ -306,12 +306,12 @@ BAD_PASTS: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD_PASTS)
+@pytest.mark.parametrize("name", BAD_HISTORIES)
 def test_a_past_that_never_was_is_refused(name: str) -> None:
     history = history_of(6)
     before = history.kept_states(1)
     with pytest.raises(ValueError, match=r"\w"):
-        history.restore(1, *BAD_PASTS[name])
+        history.restore(1, *BAD_HISTORIES[name])
     after = history.kept_states(1)
     assert before[:2] == after[:2]
     np.testing.assert_array_equal(before[2], after[2])

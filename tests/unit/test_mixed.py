@@ -25,7 +25,7 @@ from splitmerge_cli.verify.continuous import mixed_log_weight
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
 
 
-def mixed(x=TABLE, types=TYPES, **options):
+def make_model(x=TABLE, types=TYPES, **options):
     return Mixed(x, types, **options)
 
 
@@ -46,13 +46,13 @@ def check_alike(a, b, rtol=1e-10):
 
 def test_all_columns_binary_is_the_bernoulli_mixture():
     prior = {"beta1": 0.4, "beta0": 0.7, "concentration": 1.7}
-    check_alike(mixed(ROWS.astype(float), ["binary"] * 7, **prior), Bernoulli(ROWS, **prior))
+    check_alike(make_model(ROWS.astype(float), ["binary"] * 7, **prior), Bernoulli(ROWS, **prior))
 
 
 def test_all_columns_real_is_the_diagonal_gaussian():
     prior = {"m0": [0.2, 1.0, -3.0], "kappa0": 0.3, "a0": 1.5, "b0": [0.5, 1.0, 2.0]}
-    check_alike(mixed(CLOUD, ["real"] * 3, **prior), Gaussian(CLOUD, **prior))
-    check_alike(mixed(CLOUD, ["real"] * 3), Gaussian(CLOUD))
+    check_alike(make_model(CLOUD, ["real"] * 3, **prior), Gaussian(CLOUD, **prior))
+    check_alike(make_model(CLOUD, ["real"] * 3), Gaussian(CLOUD))
 
 
 def test_all_columns_binary_or_real_make_the_same_chain():
@@ -60,7 +60,7 @@ def test_all_columns_binary_or_real_make_the_same_chain():
     for types, x, other in (("binary", ROWS.astype(float), Bernoulli(ROWS)), ("real", CLOUD, Gaussian(CLOUD))):
         labels = []
         options = {"beta1": 0.1, "beta0": 0.1}
-        for model in (mixed(x, [types] * x.shape[1], **options), other):
+        for model in (make_model(x, [types] * x.shape[1], **options), other):
             rng = Rng(4)
             out = Chain(model, rng, [SDDS(model, rng), Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(
                 300
@@ -71,7 +71,8 @@ def test_all_columns_binary_or_real_make_the_same_chain():
 
 def test_one_categorical_column_is_the_entity_model():
     tokens = np.array([0, 1, 1, 0, 3, 1, 2], dtype=np.int32)
-    emm, model = EMM(tokens, n_tokens=4, alpha=0.35), mixed(tokens[:, None].astype(float), ["categorical"], alpha=0.35)
+    emm = EMM(tokens, n_tokens=4, alpha=0.35)
+    model = make_model(tokens[:, None].astype(float), ["categorical"], alpha=0.35)
     for labels in ([0] * 7, [0, 1, 0, 1, 2, 2, 0]):
         emm.set_labels(labels)
         model.set_labels(labels)
@@ -82,7 +83,7 @@ def test_two_levels_are_a_binary_column():
     both = {"alpha": 0.35, "beta1": 0.35, "beta0": 0.35}
     x = TABLE[:, [1]]
     column = ColumnType("categorical", ("no", "yes"))
-    check_alike(mixed(x, ["binary"], **both), mixed(x, [column], **both))
+    check_alike(make_model(x, ["binary"], **both), make_model(x, [column], **both))
 
 
 def test_a_missing_cell_is_an_item_that_the_column_does_not_have():
@@ -98,13 +99,13 @@ def test_a_missing_cell_is_an_item_that_the_column_does_not_have():
         part.set_labels(labels[there])
         assert whole.log_lik_total() == pytest.approx(part.log_lik_total(), abs=1e-10)
         total += whole.log_lik_total()
-    model = mixed(**prior)
+    model = make_model(**prior)
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(total, abs=1e-9)
 
 
 def test_an_item_without_cells_goes_by_the_prior_alone():
-    model = mixed()
+    model = make_model()
     model.set_labels(np.arange(60) % 3)
     w = pieces.scan(model, 7)
     np.testing.assert_allclose(w / w[0], [1.0, 19 / 20, 1.0, 1 / 20], rtol=1e-12)
@@ -114,22 +115,22 @@ def test_an_item_without_cells_goes_by_the_prior_alone():
 def test_a_column_without_cells_says_nothing():
     empty = np.full((60, 1), np.nan)
     labels = np.arange(60) % 4
-    model = mixed(COMPLETE)
+    model = make_model(COMPLETE)
     model.set_labels(labels)
     for kind in LEVELS:
-        more = mixed(np.hstack([COMPLETE, empty]), (*TYPES, ColumnType(kind)))
+        more = make_model(np.hstack([COMPLETE, empty]), (*TYPES, ColumnType(kind)))
         more.set_labels(labels)
         assert more.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-9)
         np.testing.assert_allclose(pieces.scan(more, 3), pieces.scan(model, 3), rtol=1e-12)
 
 
 def test_defaults_fit_the_columns():
-    """Of counts the mean of the rates' prior is the column's; of reals as in `gaussian`; in any order of columns."""
+    """Counts: the prior mean of the rate is the column's mean; reals: as in `gaussian`; in any order of columns."""
     means = np.nanmean(TABLE[:, [2, 7]], axis=0)
     m0, variance = np.nanmean(TABLE[:, [0, 4]], axis=0), np.nanvar(TABLE[:, [0, 4]], axis=0)
-    given = mixed(shape=1.5, rate=(1.5 / means).tolist(), m0=m0.tolist(), b0=(0.1 * variance).tolist())
-    check_alike(mixed(shape=1.5), given)
-    check_alike(mixed(), mixed(TABLE[:, ::-1], TYPES[::-1]))
+    given = make_model(shape=1.5, rate=(1.5 / means).tolist(), m0=m0.tolist(), b0=(0.1 * variance).tolist())
+    check_alike(make_model(shape=1.5), given)
+    check_alike(make_model(), make_model(TABLE[:, ::-1], TYPES[::-1]))
 
 
 # ------------------------------------------------------------------------------------------------ numerical integration
@@ -145,7 +146,7 @@ PRIOR |= {"b0": 0.8}
 
 
 def integral_of(kind, cells):
-    """log of the integral of the likelihood of these observed cells against the prior of the parameters."""
+    """Log likelihood of these observed cells, integrated against the parameters' prior."""
     if kind == "binary":
         f = lambda p: stats.beta.pdf(p, 0.6, 0.9) * np.prod(np.where(cells == 1, p, 1 - p))  # noqa: E731
         total = sum(integrate.quad(f, *ends, epsabs=0, epsrel=1e-9, limit=400)[0] for ends in ((0, 0.5), (0.5, 1)))
@@ -195,11 +196,11 @@ def test_marginal_likelihood_integrates_the_parameters(kind):
 
 @pytest.mark.parametrize("mean", [1e-3, 40.0, 3e3, 1e6, 1e9])
 def test_counts_of_every_size(mean):
-    """Past the end of the table of rising factorials, too, where a logarithm has few digits left."""
+    """Counts beyond the table of rising factorials, too, where a logarithm has few digits left."""
     rng = np.random.default_rng(int(mean))
     x = rng.poisson(mean * rng.choice([0.7, 1.0, 1.4], size=(60, 1)), size=(60, 2)).astype(float)
     x[rng.random(x.shape) < 0.1] = np.nan
-    model = mixed(x, ["count", "count"], shape=1.3, rate=0.7)
+    model = make_model(x, ["count", "count"], shape=1.3, rate=0.7)
     for clusters in (1, 9):
         model.set_labels(np.arange(60) % clusters)
         for i in range(0, 60, 7):
@@ -222,7 +223,7 @@ def test_counts_of_every_size(mean):
 def test_rising_factorials_past_the_table(a):
     """Against whole numbers of factors: log a (a + 1) ... (a + x - 1), in a sum of exactly rounded terms."""
     x = LONGEST_TABLE
-    model = mixed(np.array([[0.0], [float(x)]]), ["count"], shape=a if a <= 1e6 else 1e6, rate=1.0)
+    model = make_model(np.array([[0.0], [float(x)]]), ["count"], shape=a if a <= 1e6 else 1e6, rate=1.0)
     shape = model.shape
     expected = math.fsum(math.log(shape + j) for j in range(x)) - float(gammaln(x + 1.0))
     expected += shape * math.log(1 / 2) - x * math.log(2)
@@ -235,7 +236,7 @@ def test_rising_factorials_past_the_table(a):
 def test_scans_are_right_at_every_scale(scale):
     x = TABLE.copy()
     x[:, [0, 4]] *= scale
-    model = mixed(x)
+    model = make_model(x)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
         fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
@@ -249,7 +250,7 @@ def test_many_columns_stay_in_range():
     x = np.column_stack(
         [TABLE[rng.permutation(60), {"binary": 1, "categorical": 3, "count": 2}.get(t, 4)] for t in types]
     )
-    model = mixed(x, types, beta1=1e-3, alpha=1e-3)
+    model = make_model(x, types, beta1=1e-3, alpha=1e-3)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
         fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
@@ -258,7 +259,7 @@ def test_many_columns_stay_in_range():
 
 
 def test_ten_million_changes_leave_no_trace():
-    model = mixed()
+    model = make_model()
     model.set_labels(np.arange(60) % 4)
     before, joint = model.statistics(), model.log_joint()
     pieces.shake(model, 10_000_000, 3)
@@ -271,7 +272,7 @@ def test_a_state_goes_on_to_the_bit():
     """Labels are the whole state: a chain taken up elsewhere makes the same moves."""
 
     def chain():
-        model = mixed()
+        model = make_model()
         rng = Rng(5)
         return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
 
@@ -284,7 +285,7 @@ def test_a_state_goes_on_to_the_bit():
     got = second.advance(200)
     for key in ("log_joint", "log_lik", "K", "largest"):
         np.testing.assert_array_equal(got[key], expected[key])
-    other = mixed()
+    other = make_model()
     other.set_labels(second.model.labels)
     for name, values in second.model.statistics().items():
         np.testing.assert_array_equal(values, other.statistics()[name])
@@ -293,21 +294,21 @@ def test_a_state_goes_on_to_the_bit():
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: mixed(np.array([[2.0]]), ["binary"]), "column 1: 2 cannot be in a binary column"),
-        (lambda: mixed(np.array([[0.5]]), ["categorical"]), "column 1: 0.5 cannot be in a categorical column"),
-        (lambda: mixed(np.array([[3.0]]), [ColumnType("categorical", ("a",))]), "3 cannot be"),
-        (lambda: mixed(np.array([[-1.0]]), ["count"]), "-1 cannot be in a count column"),
-        (lambda: mixed(np.array([[2.0**31]]), ["count"]), "cannot be in a count column"),
-        (lambda: mixed(np.array([[np.inf]]), ["real"]), "inf cannot be in a real column"),
-        (lambda: mixed(np.array([[1.0]]), ["text"]), "types: text"),
-        (lambda: mixed(np.array([[1.0]]), ["real"] * 2), "one for each of 1 columns, got 2"),
-        (lambda: mixed(np.zeros((0, 3)), ["real"] * 3), "expected a table"),
-        (lambda: mixed(rate=[1.0, 2.0, 3.0]), "model.rate: expected a number, or one for each of 2 count columns"),
-        (lambda: mixed(m0=[1.0]), "model.m0: expected a number, or one for each of 2 real columns"),
-        (lambda: mixed(b0=[1.0, 0.0]), "model.b0"),
-        (lambda: mixed(shape=0.0), "model.shape"),
-        (lambda: mixed(rate=-1.0), "model.rate"),
-        (lambda: mixed(alpha=0.0), "model.alpha"),
+        (lambda: make_model(np.array([[2.0]]), ["binary"]), "column 1: 2 cannot be in a binary column"),
+        (lambda: make_model(np.array([[0.5]]), ["categorical"]), "column 1: 0.5 cannot be in a categorical column"),
+        (lambda: make_model(np.array([[3.0]]), [ColumnType("categorical", ("a",))]), "3 cannot be"),
+        (lambda: make_model(np.array([[-1.0]]), ["count"]), "-1 cannot be in a count column"),
+        (lambda: make_model(np.array([[2.0**31]]), ["count"]), "cannot be in a count column"),
+        (lambda: make_model(np.array([[np.inf]]), ["real"]), "inf cannot be in a real column"),
+        (lambda: make_model(np.array([[1.0]]), ["text"]), "types: text"),
+        (lambda: make_model(np.array([[1.0]]), ["real"] * 2), "one for each of 1 columns, got 2"),
+        (lambda: make_model(np.zeros((0, 3)), ["real"] * 3), "expected a table"),
+        (lambda: make_model(rate=[1.0, 2.0, 3.0]), "model.rate: expected a number, or one for each of 2 count columns"),
+        (lambda: make_model(m0=[1.0]), "model.m0: expected a number, or one for each of 2 real columns"),
+        (lambda: make_model(b0=[1.0, 0.0]), "model.b0"),
+        (lambda: make_model(shape=0.0), "model.shape"),
+        (lambda: make_model(rate=-1.0), "model.rate"),
+        (lambda: make_model(alpha=0.0), "model.alpha"),
         (lambda: Mixed.from_data(Dataset("x", "points", CLOUD)), "reads mixed, not points"),
     ],
 )

@@ -97,7 +97,7 @@ def test_scan_of_lone_items(bernoulli):
 
 @pytest.mark.parametrize("attributes", [1, 2, 3, 4, 5, 33, 120, 700])
 def test_many_attributes_leave_no_double(attributes):
-    """Products of hundreds of probabilities are taken in pieces; the result is the one by logarithms."""
+    """Hundreds of probabilities are multiplied in pieces; the result is the one by logarithms."""
     rng = np.random.default_rng(attributes)
     x = rng.integers(2, size=(40, attributes)).astype(np.uint8)
     model = Bernoulli(x, beta1=1e-3, beta0=2e-3)

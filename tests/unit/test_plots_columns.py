@@ -1,4 +1,4 @@
-"""What pictures of many columns compute: the columns they choose, directions, places of text."""
+"""Pictures of many columns: the columns they choose, directions, places of text."""
 
 import doctest
 
@@ -19,7 +19,7 @@ from splitmerge_cli.plots.labels import shorten_names, write_apart
 from splitmerge_cli.plots.points import COLOURS, MARKERS, style_of
 
 
-def found_of(x: np.ndarray, labels: np.ndarray) -> Found:
+def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:
     dataset = Dataset("own", "points", x, columns=[f"c{j}" for j in range(x.shape[1])])
     none = np.zeros(len(x), dtype=bool)
     ranks = {int(k): int(k) for k in np.unique(labels)}
@@ -31,14 +31,14 @@ def test_the_most_telling_columns_do_not_repeat_each_other() -> None:
     z = np.arange(300) % 3
     strong, weak = 6.0 * (z == 0) + rng.normal(size=300), 3.0 * (z == 1) + rng.normal(size=300)
     x = np.column_stack([rng.normal(size=300), weak, strong, strong + 0.01 * rng.normal(size=300), np.ones(300)])
-    chosen = most_telling(found_of(x, z), 2)
+    chosen = most_telling(find_clusters(x, z), 2)
     assert chosen[0] in (2, 3) and chosen[1] == 1
-    assert 4 not in most_telling(found_of(x, z), 5)
+    assert 4 not in most_telling(find_clusters(x, z), 5)
 
 
 def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     x, z = load_iris(return_X_y=True)
-    features, names = standardise(found_of(x, z))
+    features, names = standardise(find_clusters(x, z))
     assert names == ["c0", "c1", "c2", "c3"]
     pca = PCA(2).fit(features)
     mine = principal(features)

@@ -9,7 +9,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.stats import beta, gamma
 from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
-from small_priors import NAMES, PACKAGE, PLAIN, registered
+from small_priors import NAMES, PACKAGE, PLAIN, register_priors
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.options import read_options
@@ -52,7 +52,7 @@ MODELS = {
 
 @pytest.fixture(autouse=True, scope="module")
 def toys():
-    with registered():
+    with register_priors():
         yield
 
 
@@ -93,7 +93,7 @@ def test_a_file_dropped_into_a_folder(tmp_path):
     )
     with pytest.raises(ValueError, match="expected one of crp"):
         Bernoulli(ROWS, prior="squares")
-    with registered(tmp_path):
+    with register_priors(tmp_path):
         model = Bernoulli(ROWS, prior="squares", concentration=2.0)
         model.set_labels(np.arange(60) % 3)
         assert pieces.log_prob(model.prior, [2, 3]) == pytest.approx(np.log(4 * 9) + 2 * np.log(2.0))
@@ -104,7 +104,7 @@ def test_two_priors_of_one_name(tmp_path):
     (tmp_path / "twice.py").write_text(
         "from splitmerge_cli.core.prior import TablePrior\n\n\nclass Twice(TablePrior):\n    NAME = 'crp'\n"
     )
-    with registered(tmp_path), pytest.raises(ValueError, match="both called crp"):
+    with register_priors(tmp_path), pytest.raises(ValueError, match="both called crp"):
         priors()
 
 
@@ -306,7 +306,7 @@ def test_the_definition_is_the_conditional(name, prior):
 @pytest.mark.parametrize("prior", NAMES)
 @pytest.mark.parametrize("name", MODELS)
 def test_odds_hold_the_weights(name, prior):
-    """Of two live clusters, of a lone item's own and another, and of a new one."""
+    """Odds between two live clusters, between a lone item's own and another, and with a new one."""
     model = MODELS[name](prior=prior, concentration=1.3)
     labels = np.r_[np.zeros(model.N - 11, int), np.full(10, 1), 2]
     model.set_labels(labels)
@@ -361,7 +361,7 @@ def test_a_prior_without_a_formula_is_not_enumerated(tmp_path):
         "    NAME = 'bare'\n\n    def tables(self, concentration):\n"
         "        return np.zeros(self.N + 1), np.zeros(self.N + 1)\n"
     )
-    with registered(tmp_path), pytest.raises(TypeError, match="no log_probability"):
+    with register_priors(tmp_path), pytest.raises(TypeError, match="no log_probability"):
         small_case(Bernoulli, 3, 0, {"prior": "bare"})
 
 

@@ -33,7 +33,7 @@ def test_a_line_says_how_long_the_sweep_will_take(left: float, end: str) -> None
     assert line == f"259 of 1449 jobs (18%)  0:00:00 {end}"
 
 
-def stored(folder: Path, name: str, state: str, seconds: float, share: float) -> None:
+def store_status(folder: Path, name: str, state: str, seconds: float, share: float) -> None:
     """The status of a run."""
     begin = datetime(2026, 1, 1, tzinfo=UTC)
     status = {"state": state, "share": share, "config_sha256": "", "started": begin.isoformat()}
@@ -47,9 +47,9 @@ def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment
     first = dict(list(jobs.items())[:3])
     poll = _Poll([(first, 2), ({path: job for path, job in jobs.items() if path not in first}, 1)])
     assert poll() == SweepState(0, 0.0)
-    stored(tmp_path, "short/a", "done", 10, 1.0)
-    stored(tmp_path, "long/a", "done", 100, 1.0)
-    stored(tmp_path, "short/b", "interrupted", 5, 0.5)
+    store_status(tmp_path, "short/a", "done", 10, 1.0)
+    store_status(tmp_path, "long/a", "done", 100, 1.0)
+    store_status(tmp_path, "short/b", "interrupted", 5, 0.5)
     at = poll()
     assert (at.complete, at.share) == (2, 2.5)
     # two short ones at a time, of one of which a half is left; then a long one, and one like the mean of all
@@ -63,10 +63,10 @@ def test_time_left_knows_the_seconds_that_jobs_are_given(tmp_path: Path) -> None
         for seed in "ab"
     }
     poll = _Poll([(jobs, 1)])
-    stored(tmp_path, "fig/1a", "done", 3, 1.0)
+    store_status(tmp_path, "fig/1a", "done", 3, 1.0)
     # each takes two seconds more than it is given
     assert poll().left == pytest.approx(3 + 32 + 32)
-    stored(tmp_path, "fig/30a", "done", 31, 1.0)
+    store_status(tmp_path, "fig/30a", "done", 31, 1.0)
     assert poll().left == pytest.approx(3 + 31)
 
 

@@ -1,4 +1,4 @@
-"""What a race says: targets, times to them, who is first and when that is not decided."""
+"""Races: targets, times to them, who is first and when that is not decided."""
 
 import numpy as np
 import pytest
@@ -152,10 +152,10 @@ def test_losses_between_lists_of_partitions(loss: str) -> None:
     f = (lambda n: n * np.log(n)) if loss == "vi" else (lambda n: n * (n - 1) / 2)
     scale = 30 if loss == "vi" else 30 * 29 / 2
 
-    def of(*labels) -> float:
+    def total(*labels) -> float:
         return float(sum(f(n) for n in np.unique(np.stack(labels), axis=1, return_counts=True)[1]))
 
-    plain = [[(of(x) + of(y) - 2 * of(x, y)) / scale for y in others] for x in rows]
+    plain = [[(total(x) + total(y) - 2 * total(x, y)) / scale for y in others] for x in rows]
     assert all_distances(rows, others, loss) == pytest.approx(np.array(plain))
     with pytest.raises(ValueError, match="others: expected"):
         all_distances(rows, others[:, :7], loss)

@@ -1,4 +1,4 @@
-"""What is received: files that are none, links, JSON and zips that cost more than they hold, letters that steer."""
+"""Received files: files that are none, links, JSON and zips that cost more than they hold, control characters."""
 
 import io
 import os
@@ -23,7 +23,7 @@ from splitmerge_cli.results.read import Run
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _change_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("outside").write_text("secret")
     Path("folder").mkdir()
@@ -124,7 +124,7 @@ def test_a_text_that_refers_to_itself_is_rejected() -> None:
             received.check_nested(value, len(text))
 
 
-def zipped(names: int) -> io.BytesIO:
+def zip_of(names: int) -> io.BytesIO:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         for i in range(names):
@@ -133,13 +133,13 @@ def zipped(names: int) -> io.BytesIO:
 
 
 def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    with received.open_zip("a.zip", zipped(9), 9) as archive:
+    with received.open_zip("a.zip", zip_of(9), 9) as archive:
         assert len(archive.namelist()) == 9
-    lying = bytearray(zipped(1000).getvalue())
+    lying = bytearray(zip_of(1000).getvalue())
     # the number of files, twice: this disk and in all
     lying[-14:-10] = b"\1\0\1\0"
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: pytest.fail("its list was read"))
-    for file in (zipped(1000), io.BytesIO(lying)):
+    for file in (zip_of(1000), io.BytesIO(lying)):
         with pytest.raises(Refused, match="a zip of more than 9 files"), received.open_zip("a.zip", file, 9):
             pass
 

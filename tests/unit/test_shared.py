@@ -57,7 +57,7 @@ BUILD = {
 
 
 def own_bytes(model):
-    """What the prepared arrays of a model take that no other array of the data does."""
+    """Bytes of a model's prepared arrays, which no other array of the data has."""
     return sum(part.nbytes for part in set(model.shared))
 
 

@@ -1,4 +1,4 @@
-"""What ``until`` looks at, on chains made up for the purpose."""
+"""Quantities that ``until`` looks at, on chains made up for the purpose."""
 
 from types import SimpleNamespace
 

@@ -20,7 +20,7 @@ from splitmerge_cli.plots.style import use_style
 
 
 @pytest.fixture(autouse=True)
-def _styled():
+def _style():
     with use_style():
         yield
         plt.close("all")
@@ -80,7 +80,7 @@ def test_bands_are_the_shares_of_the_topics() -> None:
     assert drawn.iloc[2, -1] == pytest.approx(pictures.BANDS / 40)
 
 
-def shown(renderable: object) -> str:
+def render(renderable: object) -> str:
     console = Console(width=200, record=True, file=None, quiet=False)
     with console.capture() as capture:
         console.print(renderable)
@@ -94,7 +94,7 @@ def test_overview_names_the_rest() -> None:
     ]
     summary = {"topics": topics, "topics_of": {"chain": 3}}
     assert headline(summary) == "14 topics in the last state of chain 3, the one of highest log joint"
-    text = shown(overview(summary))
+    text = render(overview(summary))
     assert "[b] w0" in text
     assert "w12" not in text
     assert "14.3%" in text
@@ -113,19 +113,19 @@ def test_perplexity_line() -> None:
 
 def test_a_word_of_many_letters_is_shortened() -> None:
     topic = {"topic": 0, "share": 1.0, "coherence": None, "top_words": ["x" * 1_000_000, "a", "\x1b[31mred\n"]}
-    assert f"{'x' * (LETTERS - 1)}… a �[31mred�" in shown(overview({"topics": [topic]}))
+    assert f"{'x' * (LETTERS - 1)}… a �[31mred�" in render(overview({"topics": [topic]}))
 
 
 def test_runs_of_other_vocabularies_are_compared() -> None:
-    def of(name: str, words: list[str], counts: list[int]) -> RunTopics:
+    def run_topics(name: str, words: list[str], counts: list[int]) -> RunTopics:
         frame = pd.DataFrame({"topic": np.arange(len(words)), "word": words, "count": counts})
         tokens = pd.DataFrame(
             {"document": 0, "word": np.repeat(words, counts), "topic": np.repeat(frame["topic"], counts)}
         )
         return RunTopics(name, frame, tokens, eta=0.01, V=len(words))
 
-    a, b = of("first", ["x", "y"], [50, 50]), of("second", ["y", "x", "z"], [50, 25, 25])
-    text = shown(between_runs([a, a, b]))
+    a, b = run_topics("first", ["x", "y"], [50, 50]), run_topics("second", ["y", "x", "z"], [50, 25, 25])
+    text = render(between_runs([a, a, b]))
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
     assert rows[0] == ["first", "first", "1.000", "2", "2 and 2", "1.000"]
     # two of three topics find a partner, and they hold all of one run and 3/4 of the other; the tokens are others
