@@ -59,7 +59,7 @@ FOLLOWING = {
         "explain",
     ),
     *("explains", "goes", "has", "lists", "makes", "names", "of", "or", "packs", "prints", "printed", "reads", "runs"),
-    *("said", "says", "show", "shows", "stores", "verifies", "with", "writes", "wrote"),
+    *("reports", "returns", "said", "says", "show", "shows", "stores", "verifies", "with", "writes", "wrote"),
 }
 """Words after a command that are none of it."""
 OTHER = {
