@@ -26,7 +26,20 @@ PARTICIPLES = {
     "hidden", "fallen", "thrown", "written", "overwritten", "undone", "unseen", "unknown", "unwritten",
 }  # fmt: skip
 SPOKEN = {"said", "told", "asked", "meant"}
-NOT_PARTICIPLES = {"embed", "exceed", "expected", "feed", "need", "ohsumed", "proceed", "pubmed", "seed", "speed"}
+# `Posterior.converged` is the word of the field
+NOT_PARTICIPLES = {
+    "converged",
+    "embed",
+    "exceed",
+    "expected",
+    "feed",
+    "need",
+    "ohsumed",
+    "proceed",
+    "pubmed",
+    "seed",
+    "speed",
+}
 PARTICLES = {
     "about", "above", "absent", "again", "alike", "alone", "along", "apart", "as", "at", "because", "before",
     "behind", "below", "beside", "besides", "between", "by", "for", "from", "here", "how", "in", "instead", "into",
