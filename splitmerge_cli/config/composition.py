@@ -246,6 +246,9 @@ def _plain_values(body: DictConfig, experiment: str | None) -> dict[str, Any]:
     except OmegaConfBaseException as error:
         reason = str(error).splitlines()[0]
         raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
+    if experiment:
+        # a job of Hydra's launcher has what an experiment tells `smcmc reproduce`
+        values.pop("reproduce", None)
     return values | {"experiment": experiment}
 
 

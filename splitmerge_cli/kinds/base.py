@@ -1,16 +1,18 @@
 """The interface of a kind of data, and defaults for a kind whose items are rows of their own."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, vstack
 
-from splitmerge_cli.data.base import ColumnType, DataError, Dataset
+from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import ColumnType, Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -88,7 +90,7 @@ class Kind:
         """Convert an object of a program, with true labels, to a data set; raises a `DataError`."""
         raise NotImplementedError
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         """Convert the first N rows of a table to a data set; raises a `DataError`."""
         raise NotImplementedError
 
@@ -132,6 +134,8 @@ class Kind:
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The items of the data, then the new ones; without labels and names."""
+        from scipy.sparse import csr_array, vstack
+
         if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
             values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
         else:

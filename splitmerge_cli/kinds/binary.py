@@ -1,15 +1,17 @@
 """Rows of 0 and 1."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds.rows import Rows
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -37,7 +39,7 @@ class Binary(Rows):
 
         return generate(N, seed=seed)
 
-    def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:
+    def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[Any]:
         from splitmerge_cli.data.tables.truth_values import zeros_and_ones
 
         return zeros_and_ones(table, columns, wanted)

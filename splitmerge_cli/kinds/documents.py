@@ -1,9 +1,14 @@
 """Documents: the items are their tokens, the clusters topics."""
 
-from typing import Any
+from __future__ import annotations
 
-from splitmerge_cli.data.base import DataError, Dataset
+from typing import TYPE_CHECKING, Any
+
 from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
 
 
 class Documents(Kind):

@@ -1,14 +1,18 @@
 """Graphs: the items are the nodes of a simple undirected network."""
 
+from __future__ import annotations
+
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import block_array, csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, check_rows
 from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
 
 TELLING = 3
 """Nodes that are named of a cluster."""
@@ -25,6 +29,10 @@ class Graph(Kind):
     pictures = (*Kind.pictures, "network")
 
     def check(self, dataset: Dataset) -> None:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import check_rows
+
         x, name = dataset.values, dataset.name
         if not isinstance(x, csr_array) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
             found = f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
@@ -49,6 +57,7 @@ class Graph(Kind):
         return hasattr(data, "nodes") and hasattr(data, "edges")
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+        from splitmerge_cli.data.base import Dataset
         from splitmerge_cli.data.graphs.adjacency import adjacency, sizes
         from splitmerge_cli.data.objects import table_of
 
@@ -72,6 +81,10 @@ class Graph(Kind):
     # -- new items
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
+        from scipy.sparse import issparse
+
+        from splitmerge_cli.data.base import Dataset
+
         values = np.atleast_2d(new.toarray() if issparse(new) else np.asarray(new))
         if values.ndim != 2 or values.shape[1] != dataset.N:
             raise DataError(
@@ -82,6 +95,8 @@ class Graph(Kind):
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The graph with new nodes behind the old ones, to which alone they are tied."""
+        from scipy.sparse import block_array, csr_array
+
         ties = csr_array(new.values)
         matrix = csr_array(block_array([[dataset.values, ties.T], [ties, None]]), dtype=np.uint8)
         matrix.sort_indices()

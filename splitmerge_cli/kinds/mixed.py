@@ -1,23 +1,17 @@
 """Mixed tables: columns of several types."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import issparse
 
-from splitmerge_cli.data.base import (
-    COLUMN_TYPES,
-    FINITE,
-    LARGEST,
-    MAGNITUDE,
-    ColumnType,
-    DataError,
-    Dataset,
-)
 from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import ColumnType, Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -39,6 +33,8 @@ class Mixed(Kind):
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
     def check(self, dataset: Dataset) -> None:
+        from splitmerge_cli.data.base import COLUMN_TYPES, FINITE, LARGEST, MAGNITUDE
+
         x, name = dataset.values, dataset.name
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
             found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
@@ -81,6 +77,7 @@ class Mixed(Kind):
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd
         import pyarrow as pa
+        from scipy.sparse import issparse
 
         from splitmerge_cli.data.objects import frame_of, table_of
         from splitmerge_cli.data.tables.mixed import read_mixed
@@ -101,7 +98,7 @@ class Mixed(Kind):
         _, _, names = frame_of(data)
         return replace(found, truth=truth, names=found.names if names is None else names)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         from splitmerge_cli.data.tables.mixed import read_mixed
 
         return read_mixed(table, wanted, N, table.title)
@@ -110,6 +107,8 @@ class Mixed(Kind):
     def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
         """Code new cells as in the data; a level that the data do not have is missing, as nothing is known of it."""
         import pandas as pd
+
+        from splitmerge_cli.data.base import Dataset
 
         frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
         types, columns = dataset.types or (), dataset.columns or []

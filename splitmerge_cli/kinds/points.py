@@ -1,25 +1,19 @@
 """Points: rows of real numbers, dense or sparse."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import (
-    FINITE,
-    MAGNITUDE,
-    DataError,
-    Dataset,
-    check_rows,
-    first_entry,
-    place_not_finite,
-)
 from splitmerge_cli.kinds.base import Labels
 from splitmerge_cli.kinds.rows import Rows
+from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -30,15 +24,26 @@ class Points(Rows):
     name = "points"
     item = "point"
     model = "gaussian"
-    expected = FINITE
     column_types = ("real", "count")
     reads_matrices = True
     pictures = (*Rows.pictures, "points")
 
+    @property
+    def expected(self) -> str:  # type: ignore[override]
+        from splitmerge_cli.data.base import FINITE
+
+        return FINITE
+
     def fits(self, x: Any) -> Any:
+        from splitmerge_cli.data.base import MAGNITUDE
+
         return np.abs(x) <= MAGNITUDE
 
     def check(self, dataset: Dataset) -> None:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import FINITE, check_rows, first_entry, place_not_finite
+
         x, name = dataset.values, dataset.name
         sparse = isinstance(x, csr_array)
         if not sparse and not isinstance(x, np.ndarray):
@@ -60,9 +65,14 @@ class Points(Rows):
         return generate(N, seed=seed)
 
     def recognises(self, data: Any) -> bool:
+        from scipy.sparse import issparse
+
         return issparse(data)
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+        from scipy.sparse import csr_array, issparse
+
+        from splitmerge_cli.data.base import Dataset
         from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
@@ -82,7 +92,7 @@ class Points(Rows):
         # matrices of numbers are checked where they are read
         return x
 
-    def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> Any:
+    def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
         from splitmerge_cli.data.tables.matrices import Matrix
 
         if isinstance(table, Matrix):

@@ -1,24 +1,18 @@
 """Rows of a table whose columns are all alike: what points, 0 and 1, and other numbers have in common."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
 
-from splitmerge_cli.data.base import (
-    ColumnType,
-    DataError,
-    Dataset,
-    blocks,
-    has_nan,
-    notes_entry,
-    place_of,
-)
 from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import ColumnType, Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -43,6 +37,8 @@ class Rows(Kind):
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
     def check(self, dataset: Dataset) -> None:
+        from splitmerge_cli.data.base import blocks
+
         x = dataset.values
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype.kind not in "biuf":
             found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
@@ -56,10 +52,15 @@ class Rows(Kind):
                 )
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
+        from splitmerge_cli.data.base import ColumnType
+
         return (ColumnType(self.column_types[0], self.levels),) * dataset.values.shape[1]
 
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+        from scipy.sparse import issparse
+
+        from splitmerge_cli.data.base import Dataset, place_of
         from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
@@ -78,7 +79,10 @@ class Rows(Kind):
             raise fail(*(int(at) for at in np.argwhere(~good)[0]))
         return np.ascontiguousarray(x, dtype=np.float64 if absent.any() else self.dtype)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
+        from scipy.sparse import issparse
+
+        from splitmerge_cli.data.base import Dataset, has_nan, notes_entry
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
         from splitmerge_cli.data.tables.notes import note_classes, note_identifiers
@@ -100,7 +104,7 @@ class Rows(Kind):
             meta["nonzeros"] = int(x.nnz)
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
 
-    def read_columns(self, table: "Table", columns: Sequence[int], wanted: "Wanted") -> NDArray[Any]:
+    def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[Any]:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""
         from splitmerge_cli.data.tables.columns import matrix_of
 

@@ -1,15 +1,18 @@
 """Tokens: each item is one word of a vocabulary."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError, Dataset, notes_entry
 from splitmerge_cli.kinds.base import Kind, Labels
+from splitmerge_cli.received import DataError
 
 if TYPE_CHECKING:
+    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -37,6 +40,7 @@ class Tokens(Kind):
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd
 
+        from splitmerge_cli.data.base import Dataset
         from splitmerge_cli.data.objects import frame_of
 
         values, _, names = frame_of(data)
@@ -50,7 +54,8 @@ class Tokens(Kind):
         words = [str(word) for word in seen]
         return Dataset(name, self.name, codes.astype(np.int32), truth, vocabulary=words, names=names)
 
-    def from_table(self, table: "Table", wanted: "Wanted", N: int | None, header: str | bool) -> Dataset:
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
+        from splitmerge_cli.data.base import Dataset, notes_entry
         from splitmerge_cli.data.tables.columns import codes, true_labels
         from splitmerge_cli.data.tables.notes import note_distinct, note_name
 

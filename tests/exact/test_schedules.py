@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import yaml
 from every_sampler import SAMPLERS, case_of, pairs
-from test_transition_matrix import enumerated
+from test_transition_matrix import enumerate_kernel
 
 from splitmerge_cli import sample
 from splitmerge_cli.config import ConfigError, choice, compose, locate
@@ -57,7 +57,7 @@ def case_and_configuration(model: str, options: dict, schedule: str):
 def test_samplers_reach_every_state_where_they_have_no_invariant_in_common(case_name):
     case = case_of(case_name)
     named = [name for c, name in pairs() if c == case_name]
-    reach = {name: enumerated(case_name, name).matrix > 0 for name in named}
+    reach = {name: enumerate_kernel(case_name, name).matrix > 0 for name in named}
     left = {name: SAMPLERS[name].sampler.invariants(case.model, **SAMPLERS[name].options) for name in named}
     for together in [*((name,) for name in named), *combinations(named, 2)]:
         union = np.any([reach[name] for name in together], axis=0)
@@ -75,7 +75,7 @@ def test_an_invariant_stays(case_name):
     }
     for name in (name for c, name in pairs() if c == case_name):
         for invariant in SAMPLERS[name].sampler.invariants(case.model, **SAMPLERS[name].options):
-            start, end = np.nonzero(enumerated(case_name, name).matrix)
+            start, end = np.nonzero(enumerate_kernel(case_name, name).matrix)
             assert all(values[invariant][a] == values[invariant][b] for a, b in zip(start, end, strict=True)), name
 
 

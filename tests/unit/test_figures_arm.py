@@ -12,6 +12,7 @@ from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
+from splitmerge_cli.kinds import kinds
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.arm import (
     exact as arm_exact,
@@ -442,6 +443,5 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
         assert len(network.clusters(run).axes) == 1
 
 
-def test_other_runs_have_no_network(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    assert not network.can_draw(Run(make_run(compose(["N=20", "iterations=5", "progress=none"]))))
+def test_other_kinds_have_no_network():
+    assert [name for name, kind in kinds().items() if "network" in kind.pictures] == ["graph"]

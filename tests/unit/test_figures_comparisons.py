@@ -44,7 +44,11 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
     assert same == {key: value for key, value in choice("sampler", "rgsm").items() if key != "name"}
     jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs("matrix", "paper", tmp_path)]
     models = {name: compose([f"data={name}"]).model for name in {job["data"] for job in jobs}}
-    assert {str(model.name) for model in models.values()} == set(choices("model"))
+    # models of counts came after the runs of the matrix
+    assert {str(model.name) for model in models.values()} == set(choices("model")) - {
+        "dirichlet_multinomial",
+        "gamma_poisson",
+    }
     for data, model in models.items():
         own = [job for job in jobs if job["data"] == data]
         left_out = ("sampler", "init", "K0", "schedule.moves", "budget", "out", "experiment")

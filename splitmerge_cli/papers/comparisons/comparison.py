@@ -5,8 +5,8 @@ from splitmerge_cli.papers.declaration import Comparison, PaperFigure
 FIGURES = (
     PaperFigure(
         "matrix",
-        "Every sampler on every model that it supports, raced on data sets of 100 to 100,000 items with few and many "
-        "clusters, well and badly separated. 1 is the best; grey: not supported.",
+        "Every sampler on every model that it supports, those of counts left out, raced on data sets of 100 to 100,000 "
+        "items with few and many clusters, well and badly separated. 1 is the best; grey: not supported.",
         "matrix.draw",
     ),
     PaperFigure(

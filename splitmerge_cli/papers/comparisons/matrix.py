@@ -1,4 +1,4 @@
-"""Every sampler on every model: how long to the target, and how many effective draws a second."""
+"""Every sampler on every model but those of counts: how long to the target, and how many effective draws a second."""
 
 from collections.abc import Sequence
 
