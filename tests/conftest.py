@@ -92,7 +92,10 @@ def compose_once(request):
 THINNED = {
     # of the references in plain Python, which are proved by enumeration, too: they change seldom
     "tests/replay/test_reference": (2, 8),
-    "tests/replay/": (8, 3),
+    "tests/replay/": (6, 6),
+    # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
+    "tests/unit/test_gaussian_sparse": (8, 4),
+    "tests/unit/test_memory_safety": (8, 4),
     # one message each, of the same few checks; proofs of samplers (tests/exact) are all in the quick run
     "tests/cli/test_bad_input": (4, 6),
     "tests/cli/test_damage": (4, 6),

@@ -22,7 +22,7 @@ from splitmerge_cli.core.hyperpriors import (
     HYPERPRIORS,
     draw_by_slice,
     from_line,
-    log_density,
+    log_density as log_hyperprior,
     log_density_on_line,
     to_line,
 )
@@ -50,12 +50,12 @@ def _log_share(log_size):
 def _log_parts(log_size):
     """[K, n]: log of 1 / n! times the sum over partitions of n items into K clusters of prod g."""
     cdef Py_ssize_t K, N = len(log_size) - 2
-    parts, share = np.full((N + 1, N + 1), -np.inf), _log_share(log_size)
+    parts, log_shares = np.full((N + 1, N + 1), -np.inf), _log_share(log_size)
     parts[0, 0] = 0.0
     n, m = np.ogrid[1:N + 1, 1:N + 1]
     for K in range(1, N + 1):
         # the first item's cluster, of m
-        terms = np.where(m <= n, share + parts[K - 1][np.maximum(n - m, 0)], -np.inf)
+        terms = np.where(m <= n, log_shares + parts[K - 1][np.maximum(n - m, 0)], -np.inf)
         parts[K, 1:] = np.logaddexp.reduce(terms, axis=1) - np.log(n[:, 0])
     return parts
 
@@ -268,13 +268,13 @@ cdef class TablePrior(Prior):
         cdef Py_ssize_t N = self.N, n, m, k
         if N > MOST_COUNTED:
             return Prior.draw(self, generator)
-        parts, share = _log_parts(self.held.log_size), _log_share(self.held.log_size)
+        parts, log_shares = _log_parts(self.held.log_size), _log_share(self.held.log_size)
         labels, left = np.full(N, -1, dtype=np.int32), np.arange(N)
         K = 1 + _draw_by_logs(generator, self.held.log_number[1:] + parts[1:, N])
         for k in range(K):
             n = len(left)
             # sizes of the cluster of the first item left: n - m others fill K - k - 1 clusters
-            m = 1 + _draw_by_logs(generator, share[:n] + parts[K - k - 1, n - 1::-1])
+            m = 1 + _draw_by_logs(generator, log_shares[:n] + parts[K - k - 1, n - 1::-1])
             others = generator.permutation(n - 1)[:m - 1] + 1
             labels[left[np.r_[0, others]]] = k
             left = np.delete(left, np.r_[0, others])
@@ -288,7 +288,7 @@ cdef class TablePrior(Prior):
                 getattr(self.held, key)[:] = table
         self.value[self.hyperparameters.index(name)] = value
         self.concentration = self.options["concentration"]
-        self.log_hyper = sum(log_density(prior, self.options[key]) for key, prior in self.hyperpriors.items())
+        self.log_hyper = sum(log_hyperprior(prior, self.options[key]) for key, prior in self.hyperpriors.items())
         return 0
 
     def set_value(self, str name, double value):

@@ -1,4 +1,4 @@
-"""Loops over partitions: the search for a point estimate (items that pairs of partitions share, moves of single blocks),
+"""Loops over partitions: the search for a point estimate (items that pairs of partitions share, moves of blocks),
 and the best match of clusters.
 
 Design. A move is judged by counts alone: for each cluster of each sampled partition, how many of its items lie in each

@@ -5,7 +5,7 @@ A model of such vectors supplies ``score_clusters``, the log predictives of an i
 which most are absent cost nothing.
 """
 from libc.math cimport INFINITY, exp
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 import numpy as np
@@ -165,10 +165,10 @@ cdef class CountVectors(Model):
 
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Constant terms and log rising factorials of all columns, of the items in cluster a and, unless b is -1, b."""
-        cdef Py_ssize_t d
+        cdef Py_ssize_t _d
         cdef const int64_t *row = self.sums
         cdef double total = (self.constant_sum[a] + (self.constant_sum[b] if b >= 0 else 0)) * self.unit
-        for d in range(self.D):
+        for _d in range(self.D):
             total += log_rise(self.rise, self.length, self.pseudo_count, 0, row[a] + (row[b] if b >= 0 else 0))
             row += self.cap
         return total

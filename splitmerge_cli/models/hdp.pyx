@@ -869,14 +869,14 @@ cdef class HDP(Topics):
         cdef int32_t old = self.z[i], here = self.here[old] - 1
         cdef int32_t *of
         cdef double q, u, was_per = self.per[old], per = 1.0 / (self.mass + (self.size[old] - 1))
-        cdef double share = (self.mass_of[old] + here) * per
+        cdef double part = (self.mass_of[old] + here) * per
         cdef double of_document = self.of_document + (here * per - (here + 1) * was_per)
         cdef double of_all = self.of_all + self.mass_of[old] * (per - was_per)
         if i + 1 < self.N:
             e = self.word[i + 1]
             __builtin_prefetch(self.counts.pair + 2 * self.counts.first[e])
         of = self.counts.pair + 2 * self.counts.first[w]
-        q = topics_list(self.share, of, n, old, share, self.total)
+        q = topics_list(self.share, of, n, old, part, self.total)
         u = rng.next() * (q + self.eta * (of_document + of_all) + self.unseen / self.V)
         if u < q:
             k = of[2 * topics_place(self.total, n, u)]
@@ -886,7 +886,7 @@ cdef class HDP(Topics):
             return 0
         self.size[old] -= 1
         self.here[old] = here
-        self.per[old], self.share[old] = per, share
+        self.per[old], self.share[old] = per, part
         self.of_document, self.of_all = of_document, of_all
         self.counts.lose(w, old)
         if here == 0:
@@ -1026,20 +1026,20 @@ cdef class HDP(Topics):
         cdef Py_ssize_t w = self.word[i], k, t, blocks = (self.K + 7) // 8
         cdef int32_t old = self.z[i], here = self.here[old] - 1
         cdef int32_t *row = self.counts.rows + w * self.counts.stride
-        cdef double per = 1.0 / (self.mass + (self.size[old] - 1)), share = (self.mass_of[old] + here) * per, total, u
+        cdef double per = 1.0 / (self.mass + (self.size[old] - 1)), part = (self.mass_of[old] + here) * per, total, u
         cdef double[8] to
         if i + AHEAD < self.N:
             t = self.word[i + AHEAD] * self.counts.stride
             for k in range(0, self.K, 16):
                 __builtin_prefetch(self.counts.rows + t + k)
-        total = lanes_sums(self.share, row, blocks, self.eta, old, share * (self.eta + (row[old] - 1)), self.run, to)
+        total = lanes_sums(self.share, row, blocks, self.eta, old, part * (self.eta + (row[old] - 1)), self.run, to)
         u = rng.next() * (total + self.unseen / self.V)
         k = lanes_place(self.run, to, blocks, u) if u < total else self.K
         if k == old:
             return 0
         self.size[old] -= 1
         self.here[old] = here
-        self.per[old], self.share[old] = per, share
+        self.per[old], self.share[old] = per, part
         self.counts.lose(w, old)
         if k == self.K:
             # it may take the number of one that was emptied

@@ -212,7 +212,7 @@ def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
     cdef Py_ssize_t n
     cdef double[::1] inverse = np.zeros(N + 2), h0 = np.zeros(N + 2)
     cdef double[::1] log_c = np.zeros(N + 2), log_rise = np.zeros(N + 2)
-    cdef double[::1] share = np.empty(N + 2 if student and conjugate else 0)
+    cdef double[::1] own_share = np.empty(N + 2 if student and conjugate else 0)
     for n in range(N + 2):
         inverse[n] = 1.0 / n if n else 0.0
         h0[n] = 1.0 / (n + tau)
@@ -220,9 +220,9 @@ def _tables(Py_ssize_t N, double tau, double a0, bint student, bint conjugate):
             log_rise[n] = lgamma(a0 + 0.5 * n) - lgamma(a0)
             if conjugate:
                 log_c[n] = lgamma(a0 + 0.5 * n + 0.5) - lgamma(a0 + 0.5 * n)
-                share[n] = exp(log_c[n] - log_c[0])
+                own_share[n] = exp(log_c[n] - log_c[0])
     return {"inverse": np.asarray(inverse), "h0": np.asarray(h0), "log_c": np.asarray(log_c),
-            "log_rise": np.asarray(log_rise), "share": np.asarray(share)}
+            "log_rise": np.asarray(log_rise), "share": np.asarray(own_share)}
 
 
 @cython.final

@@ -88,7 +88,7 @@ cdef class Normal(Scaled):
     cdef int _constants(self) except -1:
         """Fill what depends on a cluster's size alone."""
         by_size = share(_tables, type(self), self.total, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
-                         self.log_units)
+                        self.log_units)
         self._hold(by_size)
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)

@@ -52,7 +52,7 @@ cdef class HashSums:
     cdef double sum_between(self, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
                             bint opposite) noexcept nogil
     cdef double sum_printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
-                        bint opposite) noexcept nogil
+                            bint opposite) noexcept nogil
 
 
 cdef class Collisions:

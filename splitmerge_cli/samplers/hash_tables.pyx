@@ -372,7 +372,7 @@ cdef class HashSums:
         return total
 
     cdef double sum_printed(self, Collisions chances, const int32_t *a, Py_ssize_t na, const int32_t *b, Py_ssize_t nb,
-                        bint opposite) noexcept nogil:
+                            bint opposite) noexcept nogil:
         """N times the sums of equation 3 (`opposite`; without its coins) or 5, of u in a and v in b; by the union
         reading."""
         cdef Py_ssize_t s, t, n, hits

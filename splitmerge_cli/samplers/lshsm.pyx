@@ -249,7 +249,7 @@ cdef class LSHSM(SplitMerge):
         cdef bint opposite = self.kind == UNLIKE
         if self.as_printed:
             return log_or_none(self.unions.sum_printed(self.chances, self.group, self.na, self.group + self.na,
-                                                   n - self.na, opposite) / self.model.N)
+                                                       n - self.na, opposite) / self.model.N)
         self.nX = self.sums.sum_between(self.group, self.na, self.group + self.na, n - self.na, opposite)
         return log_or_none(self.nX / self.model.N)
 

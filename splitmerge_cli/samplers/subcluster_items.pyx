@@ -318,7 +318,7 @@ cdef class Items:
                 if self.founder[k] >= farthest and not self.holds_any(w, k):
                     continue
                 self.parameters.score_tile(w.tile, self.theta + k * self.parameters.size, self.log_weight[k], w.least,
-                                      row)
+                                           row)
                 if row[0] == -INFINITY and self.all_far(row):
                     continue
                 self.allow(w, k)
@@ -482,7 +482,7 @@ cdef class Items:
             w.least[s] = -INFINITY
         for s in range(2):
             self.parameters.score_tile(w.tile, self.theta + (2 * b + s) * self.parameters.size,
-                                  self.log_weight[2 * b + s], w.least, w.weights + s * TILE_ITEMS)
+                                       self.log_weight[2 * b + s], w.least, w.weights + s * TILE_ITEMS)
 
     cdef void send(self, Worker w, Py_ssize_t task) noexcept nogil:
         cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n

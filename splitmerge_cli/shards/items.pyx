@@ -156,7 +156,7 @@ cdef class ShardItems(Items):
         return np.concatenate(packed)
 
     def send_items(self, const double[:, ::1] theta, const double[::1] log_weight, changed):
-        """Send every item to the likelier side; returns which blocks changed here, and sizes and statistics of the sides
+        """Send every item to the likelier side; returns which blocks changed here, and sizes and statistics of sides
         that `changed` marks."""
         self._sides(theta, log_weight, changed)
         with nogil:
@@ -184,7 +184,7 @@ cdef class ShardItems(Items):
         cdef Py_ssize_t nbytes = 2 * self.blocks * sizeof(whole)
         log_q = np.asarray(<unsigned char[:nbytes]> <unsigned char *> self.log_q).copy()
         return log_q, *self._pack_sides(np.array([s for b in range(self.blocks) if self.first[2 * b + 1] < 0
-                                              for s in (2 * b, 2 * b + 1)], dtype=np.intp))
+                                                  for s in (2 * b, 2 * b + 1)], dtype=np.intp))
 
     # -- neighbours
     def first_of_pairs(self, items):
@@ -200,7 +200,7 @@ cdef class ShardItems(Items):
         return np.array(clusters, dtype=np.int32), np.concatenate(packed)
 
     def nearest(self, const double[:, ::1] theta, lists):
-        """For each pair, the likeliest of its others: log density, place, cluster; `lists` has those of them that are here,
+        """For each pair, the likeliest of its others: log density, place, cluster; `lists` has those that are here,
         (places among the others, numbers among all). -inf and the first where none is likelier than nothing, and
         place -1 where none is here."""
         cdef Worker w = self.pool.workers[0]
@@ -380,7 +380,8 @@ cdef class RemoteItems(Items):
     cdef int send_to_sides(self) except -1 with gil:
         cdef Py_ssize_t s, n = 2 * self.blocks
         changed = np.array([self.changed[s] for s in range(n)], dtype=bool)
-        answers = self.shards.all("send_items", np.array(parameters_of(self, n)), np.array(<double[:n]> self.log_weight),
+        parameters = np.array(parameters_of(self, n))
+        answers = self.shards.all("send_items", parameters, np.array(<double[:n]> self.log_weight),
                                   changed)
         now = np.any([answer[0] for answer in answers], axis=0)
         self._set([self.column + s for s in np.flatnonzero(changed)], [answer[1:] for answer in answers])

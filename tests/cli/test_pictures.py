@@ -107,6 +107,7 @@ def test_a_table_of_several_types(smcmc, tmp_path: Path) -> None:
     assert means.shape == (3 + 1 + 3, run.summary["point_estimate"]["n_clusters"])
 
 
+@pytest.mark.slow  # the largest pictures
 def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     z = np.arange(200) % 40

@@ -164,6 +164,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.slow  # a run for each of a dozen damages; the quick run has those of finished shards
 def test_a_damaged_checkpoint_is_not_believed(points) -> None:
     """Labels that were changed; and states that no run writes, with a digest that fits."""
     run = run_of(2, 40)

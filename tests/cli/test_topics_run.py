@@ -161,6 +161,7 @@ def test_threads_and_batches_change_nothing(smcmc, monkeypatch: pytest.MonkeyPat
     assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
 
 
+@pytest.mark.slow  # tests/cli/test_run kills and resumes a run of clusters
 def test_killed_and_resumed(smcmc, spawn) -> None:
     long = [*SMALL, "iterations=6000", "perplexity.every=50", "timing=false"]
     whole = run_path(smcmc("run", *long, "out=whole"))

@@ -317,6 +317,7 @@ def test_plot_names_the_command_that_is_missing(tmp_path, capsys):
     assert not (tmp_path / report.FOLDER).exists()
 
 
+@pytest.mark.slow  # all pictures of several runs; tests/cli/test_pictures draws them by the command
 def test_a_run_is_plotted_into_its_folder(make, results):
     for run in (
         make("sampler=sdds", "N=50", "iterations=20"),

@@ -321,6 +321,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
     assert arm.reaches(level)[0] <= arm.sweeps[7] and np.isinf(arm.reaches(1.0)).all()
 
 
+@pytest.mark.slow  # ten runs for one small figure
 def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])

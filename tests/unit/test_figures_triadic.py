@@ -259,8 +259,8 @@ def own_run(table: Path, *overrides: str) -> Run:
 @pytest.mark.parametrize(
     "model",
     [
-        ["model=lines"],
         ["model=gaussian", "model.covariance=full"],
+        pytest.param(["model=lines"], marks=pytest.mark.slow),
         # ellipses of other shapes, by the same code
         *(pytest.param(["model=gaussian", f"model.covariance={c}"], marks=pytest.mark.slow) for c in ("diag", "iso")),
     ],
