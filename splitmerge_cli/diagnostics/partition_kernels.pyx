@@ -145,7 +145,7 @@ cdef void add_single(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, P
 
 cdef void add_any(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_ssize_t width, const double *weight,
                   const double *f, Py_ssize_t s, double *sums) noexcept nogil:
-    """The same for a block of s items."""
+    """Add the terms of `add_single` for a block of s items."""
     cdef Py_ssize_t m, k
     cdef double w
     cdef const count_t *row
@@ -158,7 +158,7 @@ cdef void add_any(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, Py_s
 
 cdef void add_some(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, const Py_ssize_t *columns, Py_ssize_t n,
                    const double *weight, const double *f, Py_ssize_t s, double *sums) noexcept nogil:
-    """The same for n columns of the table, in sums[:n]."""
+    """Add the terms of `add_any` for n columns of the table, to sums[:n]."""
     cdef Py_ssize_t m, k
     cdef double w
     cdef const count_t *row
