@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 # tests start hundreds of processes, which would each compile the package to bytecode, and tests with their assertions
 unexport PYTHONDONTWRITEBYTECODE
+# as `smcmc` sets it: threads of linear algebra would wait for the processors that the jobs use
+export OPENBLAS_NUM_THREADS ?= 1
 # what an editable installation has to be built again for
 SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
 

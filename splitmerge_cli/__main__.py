@@ -5,6 +5,10 @@ import sys
 
 from splitmerge_cli.runs import interrupts
 
+# chains are what runs at once: threads of linear algebra beside them wait for the same processors, and the last bits of
+# a product of matrices would depend on their number
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 def main() -> None:
     """Run the command line; what asks it to stop is answered from the first import on."""

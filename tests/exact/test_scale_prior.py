@@ -111,8 +111,15 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("name", MOVES)
-@pytest.mark.parametrize("covariance", JOINT)
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    [
+        # each sampler with one covariance, each covariance with two samplers or three: the others are slow
+        pytest.param(covariance, name, marks=() if (a + b) % len(JOINT) == 0 else pytest.mark.slow)
+        for a, covariance in enumerate(JOINT)
+        for b, name in enumerate(MOVES)
+    ],
+)
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
     scales held."""
