@@ -70,16 +70,10 @@ cdef class DirichletMultinomial(CountVectors):
                     urn[d] += 1
         return total
 
-    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef double all_alpha = self.D * self.alpha
-        CountVectors.score_clusters(self, i, first, m, out)
-        for k in range(m):
-            out[k] -= log_rise_far(all_alpha + self.total_sum[first + k], <double> self.total[i])
+    cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        cdef int64_t total = self.total_sum[k] - counted * self.total[i]
+        return -log_rise_far(self.D * self.alpha + total, <double> self.total[i])
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_column_terms(k, -1) - log_rise_far(self.D * self.alpha, <double> self.total_sum[k])
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef int64_t total = self.total_sum[a] + self.total_sum[b]
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef int64_t total = self.total_sum[a] + (self.total_sum[b] if b >= 0 else 0)
         return self.log_column_terms(a, b) - log_rise_far(self.D * self.alpha, <double> total)
