@@ -24,22 +24,25 @@ typedef struct {
     stream stream;
     int64_t *size, *sum, *all;   /* [cap], [D, cap], [cap] */
     int64_t *total;              /* [N] */
-    double *slope, *level;       /* [D, cap], [cap] */
+    double *slope;               /* [D, cap] */
+    double *level, *own_level;   /* [cap] with the cluster's size, and one item less */
     double *w, *e;
 } S;
 
-static inline double level_at(const S *s, I k, I n)
-{
-    double total = 0;
-    for (I d = 0; d < s->D; d++) total -= (s->shape + s->sum[d * s->cap + k]) * s->step[n * s->D + d];
-    return total;
-}
-
 static inline void settle(S *s, I k)
 {
+    const I D = s->D, cap = s->cap, n = s->size[k];
+    const double *now = s->step + n * D, *before = now - (n > 0) * D, *growth = s->growth + (n + 1) * D;
+    double level = 0, own_level = 0;
     if (!s->poisson) return;
-    for (I d = 0; d < s->D; d++) s->slope[d * s->cap + k] = s->growth[(s->size[k] + 1) * s->D + d];
-    s->level[k] = level_at(s, k, s->size[k]);
+    for (I d = 0; d < D; d++) {
+        const double a = s->shape + s->sum[d * cap + k];
+        level -= a * now[d];
+        own_level -= a * before[d];
+        s->slope[d * cap + k] = growth[d];
+    }
+    s->level[k] = level;
+    s->own_level[k] = own_level;
 }
 
 static inline void tell(S *s, I k, I i, I one)
@@ -50,10 +53,10 @@ static inline void tell(S *s, I k, I i, I one)
     settle(s, k);
 }
 
-/* log predictive of item i in cluster k, which counts it; `own`: what the level is without it */
-static inline double log_own(const S *s, I k, I i, double own)
+/* log predictive of item i in cluster k, which counts it */
+static inline double log_own(const S *s, I k, I i)
 {
-    double total = own;
+    double total = s->poisson ? s->own_level[k] : 0;
     for (I t = s->start[i]; t < s->start[i + 1]; t++) {
         const I sum = s->sum[s->column[t] * s->cap + k], x = s->value[t];
         total += s->rise[sum] - s->rise[sum - x];
@@ -79,7 +82,7 @@ static inline I weights_of(S *s, I i)
         else
             for (I k = 0; k < m; k++) e[k] += s->rise[sum[k] + x] - s->rise[sum[k]];
     }
-    e[own] = log_own(s, own, i, s->poisson ? level_at(s, own, s->size[own] - 1) : 0);
+    e[own] = log_own(s, own, i);
     for (I k = 0; k < m; k++) top = e[k] > top ? e[k] : top;
     for (I k = 0; k < m; k++) {
         const I n = s->size[k] - (k == own);
@@ -141,6 +144,7 @@ void prepare(S *s)
     s->total = calloc(s->N, 8);
     s->slope = calloc(s->cap * s->D, 8);
     s->level = calloc(s->cap, 8);
+    s->own_level = calloc(s->cap, 8);
     s->w = calloc(s->cap, 8);
     s->e = calloc(s->cap, 8);
     for (I i = 0; i < s->N; i++)

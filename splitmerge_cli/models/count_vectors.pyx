@@ -23,8 +23,8 @@ LONGEST_TABLE = 1 << 16
 
 cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
-    void add_log_rises(const double *rise, int64_t length, double a, const int64_t *sum, int64_t x, Py_ssize_t m,
-                       double *out) noexcept nogil
+    void add_log_rises(const double *rise, int64_t length, bint whole, double a, const int64_t *sum, int64_t x,
+                       Py_ssize_t m, double *out) noexcept nogil
 
 
 def _prepare(values, bint ordered, rates):
@@ -50,7 +50,7 @@ def _prepare(values, bint ordered, rates):
         # no pointer leads into an empty array
         "column": np.append(column, 0).astype(np.int32), "value": np.append(value, 0).astype(np.int32),
         "total": total, "constant": np.rint(constant / unit).astype(np.int64), "unit": unit,
-        "largest": int(by_column.max()), "all": int(total.sum()), "D": values.shape[1],
+        "largest": int(by_column.max() + value.max(initial=0)), "all": int(total.sum()), "D": values.shape[1],
     }
 
 
@@ -92,16 +92,22 @@ cdef class CountVectors(Model):
 
     kind = "counts"
 
+    cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL:
+        """Log rising factorials of a, of 0 to length - 1 factors, which are held."""
+        table = share(_rising, a, length)
+        self._hold(table)
+        return doubles_of(table.rise)
+
     cdef int take_counts(self, data, double pseudo_count) except -1:
         """Take what ``prepare_counts`` returned, and the table of rising factorials of `pseudo_count`."""
         self.D, self.unit, self.pseudo_count = data.D, data.unit, pseudo_count
         self._hold(data)
         self.start, self.column, self.value = longs_of(data.start), ints_of(data.column), ints_of(data.value)
         self.total, self.constant = longs_of(data.total), longs_of(data.constant)
+        # a scan adds an item's counts to the sums of its own cluster, too
         self.length = min(data.largest + 1, LONGEST_TABLE)
-        table = share(_rising, pseudo_count, self.length)
-        self._hold(table)
-        self.rise = doubles_of(table.rise)
+        self.is_whole = data.largest < self.length
+        self.rise = self.rising_table(pseudo_count, self.length)
         return 0
 
     def __dealloc__(self):
@@ -209,11 +215,13 @@ cdef class CountVectors(Model):
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
         cdef int64_t t
         cdef double top = -INFINITY
-        for k in range(m):
+        # whole blocks of eight columns; those past the options are not read
+        cdef Py_ssize_t columns = (m + 7) & ~7
+        for k in range(columns):
             self.w[k] = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
-            add_log_rises(self.rise, self.length, self.pseudo_count, self.sums + self.column[t] * self.cap,
-                          self.value[t], m, self.w)
+            add_log_rises(self.rise, self.length, self.is_whole, self.pseudo_count,
+                          self.sums + self.column[t] * self.cap, self.value[t], columns, self.w)
         for k in range(m):
             if k != own:
                 self.w[k] += self.log_rest(i, k, False)

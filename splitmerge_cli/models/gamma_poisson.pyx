@@ -88,7 +88,7 @@ cdef class GammaPoisson(CountVectors):
     Cost: an item against K clusters O(K) for each of its counts that is not 0, and O(D) for each cluster that has
     changed; a cluster's likelihood O(D). All are additions and look-ups while a cluster has less than 2^20 / D items,
     beyond that logarithms. Memory: 8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count
-    that is not 0, 24 an item and at most 16 MB of tables.
+    that is not 0, 24 an item and at most 17 MB of tables.
     """
 
     OPTIONS = (
