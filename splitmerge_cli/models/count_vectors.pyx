@@ -38,7 +38,8 @@ def _prepare(values, bint ordered, rates):
         value = values[row, column]
     N = values.shape[0]
     total = np.bincount(row, value, N).astype(np.int64)
-    constant = -np.bincount(row, gammaln(value + 1.0), N)
+    # of no counts at all bincount makes whole numbers
+    constant = -np.bincount(row, gammaln(value + 1.0), N).astype(np.float64)
     if ordered:
         constant += gammaln(total + 1.0)
     if rates:
@@ -61,17 +62,13 @@ def _rising(double a, Py_ssize_t length):
     return {"rise": np.asarray(rise)}
 
 
-def prepare_counts(x, ordered, rates=()):
-    """Return the `Prepared` of a table of counts, which all models of it share.
+def check_counts(x):
+    """Return a table of counts as an array or csr_array, not copied where it is one.
 
     Parameters
     ----------
     x : array_like of int, or csr_array of int, shape (N, D)
         Whole numbers from 0.
-    ordered : bool
-        Whether the constant term counts the orders of a multinomial.
-    rates : tuple of float
-        One a column: the constant term is divided by the rate of each count. Empty: none.
 
     Raises
     ------
@@ -84,6 +81,21 @@ def prepare_counts(x, ordered, rates=()):
     cells = values.data if issparse(values) else values
     if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
         raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
+    return values
+
+
+def prepare_counts(values, ordered, rates=()):
+    """Return the `Prepared` of a table of counts, which all models of it share.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array, shape (N, D)
+        As ``check_counts`` returns it.
+    ordered : bool
+        Whether an item's constant term counts the orders of a multinomial.
+    rates : tuple of float
+        One for each column: the constant term has that of every count in its denominator. Empty: none.
+    """
     return share(_prepare, values, ordered, rates)
 
 

@@ -15,7 +15,7 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.models.count_vectors import prepare_counts
+from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 
 cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
@@ -57,7 +57,7 @@ cdef class DirichletMultinomial(CountVectors):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        data = prepare_counts(x, True)
+        data = prepare_counts(check_counts(x), True)
         cdef Py_ssize_t N = len(data.total)
         self.alpha = given["alpha"]
         self.vectors = x

@@ -21,7 +21,7 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, Numbers, read_options
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.models.count_vectors import prepare_counts
+from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 
 
 LARGEST_TABLE = 1 << 20
@@ -110,9 +110,9 @@ cdef class GammaPoisson(CountVectors):
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
         self.shape = given["shape"]
-        self.vectors = x if hasattr(x, "mean") else np.asarray(x)
+        self.vectors = check_counts(x)
         rates = tuple(find_rates(self.vectors, self.shape, given["rate"]))
-        data = prepare_counts(x, False, rates)
+        data = prepare_counts(self.vectors, False, rates)
         cdef Py_ssize_t N = len(data.total)
         self.sizes = min(N + 2, max(1, LARGEST_TABLE // data.D))
         tables = share(_tables, rates, self.sizes)

@@ -95,3 +95,11 @@ def test_an_item_that_is_not_placed(name, tables):
     for i in range(10):
         fast, slow = pieces.scan_unplaced(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
+
+
+@pytest.mark.parametrize("kind", [DirichletMultinomial, GammaPoisson])
+def test_items_without_any_counts(kind):
+    model = kind(np.zeros((3, 2), dtype=np.int32))
+    w = pieces.scan(model, 0)
+    assert model.log_lik_total() == pytest.approx(0.0 if kind is DirichletMultinomial else -2 * np.log(4.0))
+    assert w.argmax() == 0
