@@ -183,7 +183,7 @@ cdef class CountVectors(Model):
 
     # -- to be implemented
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
-        """What ``log_pred_of`` counts beside the constant and the columns' rising factorials."""
+        """The terms of ``log_pred_of`` beside the constant and the columns' rising factorials."""
         return NAN
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:

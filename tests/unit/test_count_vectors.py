@@ -1,5 +1,5 @@
-"""Mixtures on vectors of counts: weights of an item against the likelihood by another route, with tables of logarithms and
-without, while chains change the clusters."""
+"""Mixtures on vectors of counts: weights of an item against the likelihood by another route, with tables of logarithms
+and without, while chains change the clusters."""
 
 import numpy as np
 import pytest
