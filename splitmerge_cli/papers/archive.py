@@ -46,19 +46,9 @@ SMALL = 1 << 27
 def write(
     ids: Sequence[str], scale: str, results: Path, file: Path, config_dir: str | Path | None = None
 ) -> tuple[list[str], str]:
-    """Write the archive of figures that were drawn from stored runs.
+    """Write the archive `file` of figures that were drawn from stored runs of the folder `results`.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        See `splitmerge_cli.papers.discovery.select`.
-    scale : {"quick", "paper"}
-    results : Path
-        The folder of the results.
-    file : Path
-        The zip.
-    config_dir : str or Path, optional
-        A folder of the user's own.
+    Other parameters as for `splitmerge_cli.papers.reproduce.plot`.
 
     Returns
     -------
@@ -170,15 +160,6 @@ class Checked:
 
 def check(path: Path) -> Checked:
     """Read an archive that comes from anywhere, and compare every file with its digest; nothing is unpacked to disk.
-
-    Parameters
-    ----------
-    path : Path
-        The zip.
-
-    Returns
-    -------
-    Checked
 
     Raises
     ------

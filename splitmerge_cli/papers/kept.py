@@ -33,8 +33,6 @@ INDEX = "index.json"
 FORMAT = 2
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
-KEPT = Path("docs/reproduction")
-"""Where the repository keeps its own."""
 DPI = 150
 """Dots per inch of a picture 183 or 89 mm wide."""
 NUMBERS_BYTES = 400_000
@@ -44,29 +42,15 @@ NUMBERS_BYTES = 400_000
 def keep(
     ids: Sequence[str], scale: str, out: Path, folder: Path, config_dir: str | Path | None = None
 ) -> tuple[list[str], list[str]]:
-    """Write the kept reproduction of figures from what is stored of them; other figures of the folder stay.
+    """Write the kept reproduction of figures from what is stored of them to `folder`, whose other figures stay.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        See `splitmerge_cli.papers.discovery.select`.
-    scale : {"quick", "paper"}
-    out : Path
-        The folder of the results.
-    folder : Path
-        Where to keep them.
-    config_dir : str or Path, optional
-        A folder of the user's own.
+    Parameters and errors as for `splitmerge_cli.papers.reproduce.plot`; a `ConfigError` also where the folder has an
+    index that is none.
 
     Returns
     -------
     tuple of list of str
         Ids of the figures that were kept, and of those whose results are missing.
-
-    Raises
-    ------
-    ConfigError, DataError, DamagedRun
-        See `splitmerge_cli.papers.reproduce.plot`; or the folder has an index that is none.
     """
     names = select(ids, config_dir)
     known, finished = figures(config_dir), Finished(config_dir)

@@ -54,19 +54,9 @@ CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTA
 
 
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
-    """Write one page with every figure that was drawn, its claims and verdicts, the errata and the settings chosen.
+    """Write ``OUT/report.html``: every figure that was drawn, its claims and verdicts, errata and open settings.
 
-    Parameters
-    ----------
-    out : str or Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        A folder of the user's own, whose paper is shown too if it holds one.
-
-    Returns
-    -------
-    Path
-        ``OUT/report.html``, which holds its pictures and opens without a server.
+    Pictures are within; a folder of the user's own, `config_dir`, adds its paper.
 
     Raises
     ------
@@ -85,24 +75,7 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
 
 
 def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
-    """The report.
-
-    Parameters
-    ----------
-    sets : sequence of FigureSet
-        Papers and comparisons.
-    titles : mapping of str to str
-        The title of each of their figures, by id, in the order in which they are shown.
-    out : Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        The folder of the user's own, for the commands.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
     folder, where = out / FOLDER, folders(out, config_dir)
     captions = {figure.id: figure.caption for each in sets for figure in each.figures}
     of = {each.key: {figure.id for figure in each.figures} for each in sets}
@@ -258,12 +231,8 @@ def _errata(paper: Paper) -> str:
         ]
         for r in rows.itertuples(index=False)
     ]
-    return _listing(
-        f"{paper.key}-errata",
-        f"Errata of {paper.name}",
-        ["where", "printed", "what holds, why", "effect, command"],
-        cells,
-    )
+    heads = ["where", "printed", "what holds, why", "effect, command"]
+    return _listing(f"{paper.key}-errata", f"Errata of {paper.name}", heads, cells)
 
 
 def _settings(paper: Paper) -> str:

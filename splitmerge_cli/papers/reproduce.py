@@ -178,12 +178,8 @@ def plot(
     targets : sequence of str
         Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.plots.run.PICTURES` draws of them goes
         into the folder).
-    scale : {"quick", "paper"}
-        Which runs of a figure.
-    out : str or Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        A folder of the user's own: its groups, for runs that name one of them, and its paper if it holds one.
+    scale, out, config_dir
+        As for `reproduce`; of a figure its runs of this scale.
     only : sequence of str, optional
         Which pictures of a run; by default all that it has.
 
