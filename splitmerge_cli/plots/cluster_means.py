@@ -69,13 +69,7 @@ def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROW
 
 
 def cluster_means(run: Run) -> Figure:
-    """Draw means of columns and shares of levels by cluster.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw means of columns and shares of levels by cluster."""
     dataset = dataset_of(run)
     labels = np.array(run.summary["point_estimate"]["labels"])
     known = statistics(dataset, labels)
@@ -105,8 +99,7 @@ def cluster_means(run: Run) -> Figure:
     ax.tick_params(length=0)
     ax.hlines(np.arange(R + 1) - 0.5, -0.5, K - 0.5, color="white", linewidth=0.6)
     ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
     _write(ax, known, rows, means, far, written)
     _sizes(top, np.bincount(labels)[clusters])
     top.set_xlim(ax.get_xlim())

@@ -106,6 +106,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
 class Picture:
     """A picture that a run may have.
 
+    `can_draw` and `draw` raise `ConfigError` or `DataError` where they need the data again, which cannot be loaded.
+
     Attributes
     ----------
     shows : str
@@ -140,24 +142,12 @@ PICTURES = {
 
 
 def available(run: Run) -> Iterator[str]:
-    """The names of the pictures that a run has.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After those that do not need it: its data set cannot be loaded again.
-    """
+    """The names of the pictures that a run has; errors as of `Picture`, after those that do not need its data."""
     return filter(partial(_has, run), PICTURES)
 
 
 def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name; `only` some of them, where they can be drawn.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After those that do not need it: its data set cannot be loaded again.
-    """
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn."""
     for name, picture in PICTURES.items():
         if (only is None or name in only) and _has(run, name):
             yield name, picture.draw(run)

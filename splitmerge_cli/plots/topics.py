@@ -41,11 +41,6 @@ def topics(run: Run) -> Figure:
 
     Of a small vocabulary a map of all words, with the true topics beside it where they are known, else the top words of
     the largest topics.
-
-    Raises
-    ------
-    ConfigError, DataError
-        A small vocabulary: the data set cannot be loaded again.
     """
     chain = run.summary["topics_of"]["chain"]
     table = run.topics()
@@ -174,8 +169,7 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
         ax.set_title(f"{_number(len(order), f'{name} topic')}")
         ax.grid(visible=False)
         ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        ax.spines[:].set_visible(False)
     axes[0][0].set_ylabel("share of the tokens")
     figure.colorbar(image, ax=list(axes[0]), shrink=0.9, pad=0.015, aspect=24, label="probability of the word")
     figure.suptitle(title, x=0.01, ha="left")

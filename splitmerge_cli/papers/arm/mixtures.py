@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -24,7 +23,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, title_of
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -222,7 +221,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 axis.set_major_formatter(lambda value, _: f"{value:g}")
                 axis.set_minor_locator(plt.NullLocator())
     shapes = [
-        Line2D([], [], color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
+        entry(color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
         for example, marker in markers.items()
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ from splitmerge_cli.papers.verdicts import (
     no_run,
 )
 from splitmerge_cli.plots.runs import option, pick, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -132,7 +131,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
     ax.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
     ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
-    handles = [Line2D([], [], color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
+    handles = [entry(color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
     legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
     footnote(figure, "Bars: two standard errors over restarts.")
     first = next(iter(found.values()))

@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -32,7 +31,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, entry, footnote, legend, log_ticks
 from splitmerge_cli.results.read import Run
 
 LEVEL = (
@@ -74,7 +73,7 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
 
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
     """The samplers and the triangles, in two rows."""
-    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median hitting time at the level")
+    mark = entry(color="#444444", marker="^", linestyle="", label="median hitting time at the level")
     key = [*handles(methods_of(runs)), mark]
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
@@ -95,18 +94,12 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
     ax.set_xscale("log")
     # from shortly before anything happens
     ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
-    low, high = ax.get_xlim()
+    low = ax.get_xlim()[0]
     place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
     for middle, colour, filled in marks:
         # one that was there from the start stands at the edge
         ax.plot(max(middle, low), 0.03, "^", color=colour, markerfacecolor=filled, **place)
-    short = high / low < 20
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
-    if short:
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-    else:
-        powers(ax.xaxis)
-    ax.xaxis.set_minor_locator(NullLocator())
+    log_ticks(ax.xaxis)
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
     return pd.concat([f.rename(columns={axis: "x"}) for f in frames], ignore_index=True)

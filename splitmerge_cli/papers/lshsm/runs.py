@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import colour_of
+from splitmerge_cli.plots.style import colour_of, entry
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -72,7 +72,7 @@ def methods_of(runs: Iterable[Run]) -> list[str]:
 
 def handles(methods: Iterable[str]) -> list[Line2D]:
     """Legend entries."""
-    return [Line2D([], [], label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
+    return [entry(label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
@@ -16,7 +15,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, powers, sampler_handles
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, powers, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -156,7 +155,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
-    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
+    mark = entry(color="#444444", marker="^", linestyle="", label="median time to the level")
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
@@ -21,7 +20,7 @@ from splitmerge_cli.papers.sdds.posterior import mean_K
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, legend, sampler_handles, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, entry, legend, sampler_handles, title_of
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -108,10 +107,10 @@ def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
     what = [
-        Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
-        Line2D([], [], color=grey, linewidth=THIN, label="thin: one chain"),
+        entry(color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
+        entry(color=grey, linewidth=THIN, label="thin: one chain"),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
-        Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
+        entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
     ]
     legend(figure, sampler_handles(samplers, dashed=True), what)
 
@@ -241,9 +240,9 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
-        Line2D([], [], label=STEPS["single_site"], markerfacecolor="white", **grey),
-        Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
+        entry(label=f"bottom row: {STEPS['full_scan']}", **grey),
+        entry(label=STEPS["single_site"], markerfacecolor="white", **grey),
+        entry(color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
     order = {claim: i for i, claim in enumerate(claims)}

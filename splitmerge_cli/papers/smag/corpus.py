@@ -99,8 +99,7 @@ def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], colum
     ax.set_yticks(range(len(rows)), rows, fontsize=6.5)
     ax.tick_params(length=0)
     ax.grid(visible=False)
-    for spine in ax.spines.values():
-        spine.set(visible=True, color="#CCCCCC")
+    ax.spines[:].set(visible=True, color="#CCCCCC")
     return image
 
 

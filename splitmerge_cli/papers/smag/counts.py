@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +34,7 @@ from splitmerge_cli.papers.smag.runs import (
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.plots.runs import data_sets, series
-from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 
 
@@ -173,13 +172,13 @@ def _draw_accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
 
 
 def _legend(figure: Figure) -> None:
-    lines = [Line2D([], [], label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
+    lines = [entry(label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
     grey: dict[str, Any] = {"color": "#444444", "linewidth": 1.2}
     others = [
-        Line2D([], [], label="(a), (b): from one topic", **grey),
-        Line2D([], [], label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
-        Line2D([], [], label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
-        Line2D([], [], label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
+        entry(label="(a), (b): from one topic", **grey),
+        entry(label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
+        entry(label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
+        entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
     ]
     legend(figure, lines[:3], [*lines[3:], others[3]], others[:3])
 

@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.intervals import share_interval
@@ -16,7 +15,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import describe_data, name_data, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Verdict, judge_interval
 from splitmerge_cli.plots import points
-from splitmerge_cli.plots.style import FULL
+from splitmerge_cli.plots.style import FULL, entry
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -116,10 +115,10 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
         plotted.append(_plotted_points(example))
     handles = [
-        Line2D([], [], color="#333333", linewidth=1.5, label="fitted to a cluster"),
-        Line2D([], [], color=TRUE, linewidth=0.7, label="true line"),
-        Line2D([], [], color=CONCERNED, linewidth=9, label="concerned by the error"),
-        Line2D([], [], color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
+        entry(color="#333333", linewidth=1.5, label="fitted to a cluster"),
+        entry(color=TRUE, linewidth=0.7, label="true line"),
+        entry(color=CONCERNED, linewidth=9, label="concerned by the error"),
+        entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     notes = (
