@@ -29,13 +29,7 @@ FOLDER = "experiment"
 
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
-    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``.
-
-    Raises
-    ------
-    ConfigError
-        There is none.
-    """
+    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``."""
     folders = [each.folder for each in discovery.figure_sets(config_dir)]
     folders += [] if config_dir is None else [Path(config_dir)]
     places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
@@ -150,13 +144,8 @@ def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
 
 
 def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) -> bool:
-    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent.
-
-    Raises
-    ------
-    ConfigError
-        They are absent at another scale.
-    """
+    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent; a
+    `ConfigError` where they are absent at another scale."""
     own = _plan(name, config_dir)
     sources = dict.fromkeys([*own["of"], name])
     absent = [

@@ -170,15 +170,8 @@ def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """The index of a kept reproduction.
-
-    Raises
-    ------
-    ConfigError
-        There is none, or it is of another format.
-    DamagedRun
-        It is not what was written.
-    """
+    """Read the index of a kept reproduction; a `ConfigError` where the folder has no index of this format, a
+    `DamagedRun` where it is not what was written."""
     file, remedy = folder / INDEX, "expected what smcmc keep wrote"
     if not os.path.lexists(file):
         raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
@@ -215,15 +208,8 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
 
 
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
-    """The kept claims of a figure, checked to be what was written, and their scale.
-
-    Raises
-    ------
-    ConfigError
-        The figure was not kept.
-    DamagedRun
-        Its claims are not what was written.
-    """
+    """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
+    claims are not what was written."""
     figure = read_index(folder)["figures"].get(name)
     if figure is None:
         raise ConfigError(

@@ -21,7 +21,8 @@ from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+from splitmerge_cli.runs.stored import open_run
+from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -221,13 +222,7 @@ def plot(
 
 
 class Finished:
-    """Looks up what figures are drawn from, each run once: figures may share runs.
-
-    Parameters
-    ----------
-    config_dir : str or Path, optional
-        A folder of the user's own.
-    """
+    """Looks up what figures are drawn from, each run once: figures may share runs."""
 
     def __init__(self, config_dir: str | Path | None = None) -> None:
         self._config_dir = config_dir

@@ -149,19 +149,13 @@ def by_majority(
 
     Parameters
     ----------
-    claim : Claim
     samples : array_like
-        Measured values, ``[n]``.
+        Measured values, ``[n]``; their centre and interval by `summary` are shown.
     agrees : array_like of bool
-        Which samples show what the paper shows. A unit shows it if more than half of its samples do. Most units do if
-        the Jeffreys interval of their share lies above one half, most do not if it lies below.
-    rule : str
-        What `agrees` means.
-    reading : str
+        Which samples show what the paper shows, as `rule` says. A unit shows it if more than half of its samples do.
+        Most units do if the Jeffreys interval of their share lies above one half, most do not if it lies below.
     short : tuple of str
         A verdict that a run of this length cannot give (the claim is then undecided), and why.
-    summary : callable
-        Centre and interval of the samples that are shown.
     unit : str
         What the units are.
     units : array_like, optional
@@ -314,15 +308,8 @@ def untestable(
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """Return the table of ``ID-claims.csv``: the counted verdict of each claim, and below it those of other readings.
-
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-    claims : sequence of Claim
-        All that the paper claims with the figure. One without a counted verdict is undecided: there is no run of it.
-    scale : str
-    """
+    """The table of ``ID-claims.csv``: of all that a paper claims with a figure the counted verdict, and below it those
+    of other readings. A claim without a counted verdict is undecided: there is no run of it."""
     rows: list[Verdict] = []
     for claim in claims:
         own = [v for v in verdicts if v.claim == claim]
@@ -365,19 +352,8 @@ WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "st
 
 
 def read_claims(path: Path, remedy: str) -> pd.DataFrame:
-    """Read ``ID-claims.csv`` as `frame` made it, digit for digit.
-
-    Parameters
-    ----------
-    path : Path
-    remedy : str
-        What to do where it is damaged.
-
-    Raises
-    ------
-    DamagedRun
-        It is no table of claims.
-    """
+    """Read ``ID-claims.csv`` as `frame` made it, digit for digit; a `DamagedRun` with the `remedy` where it is no such
+    table."""
     with report_damage(path, remedy):
         return parsed_claims(path)
 

@@ -33,21 +33,8 @@ _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBB
 
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """Features to draw: of the most telling columns, ordered by the cluster in which they are highest.
-
-    Parameters
-    ----------
-    known : Statistics
-    clusters : numpy.ndarray
-        int64 ``[C]``: those that are drawn, in their order.
-    most : int
-        Features at most.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 ``[rows]``. Levels of one column stand together, in their order.
-    """
+    """Features to draw, int64 ``[rows]``, `most` at most: of the most telling columns, ordered by the one of the
+    `clusters` in which they are highest. Levels of one column stand together, in their order."""
     groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
     chosen: list[int] = []
     room = most

@@ -86,23 +86,10 @@ def scatter(
     ranks: Mapping[int, int] | None = None,
     alone: ArrayLike | None = None,
 ) -> None:
-    """Points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
+    """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    points : numpy.ndarray
-        float64 ``[N, 2]``.
-    labels : array_like of int
-        ``[N]``.
-    size : float
-        Of a mark, in points squared.
-    unsure : array_like of bool, optional
-        ``[N]``: which marks are open.
-    ranks : mapping of int to int, optional
-        The rank of each cluster by size, where the points are some of all items.
-    alone : array_like of bool, optional
-        ``[N]``: which are alone in their cluster, where the points are some of all items.
+    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. Where the points are some
+    of all items, `ranks` has the rank of each cluster by size, and `alone`, ``[N]``, says which are alone in theirs.
     """
     labels = np.asarray(labels)
     single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)

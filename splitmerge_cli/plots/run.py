@@ -72,19 +72,8 @@ def traces(run: Run) -> Figure:
 def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
     """Draw the fractions of the items in the largest cluster, the two largest, ... of one chain.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    chain : pandas.DataFrame
-        Columns iteration and largest of its trace.
-    colour : str
-    most : int
-        Rows that are drawn at most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        What is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
+    `chain` has iteration and largest of its trace, of which `most` rows are drawn. Returns what is drawn: iteration,
+    largest_1 (the largest), largest_2 (the two largest), ...
     """
     at = thinned_rows(len(chain), most)
     iteration = chain["iteration"].to_numpy()[at]

@@ -81,12 +81,7 @@ def _short(word: str) -> str:
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     """Draw the top words of the largest topics, a panel each; panels of a row share a scale.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of ``topics.parquet`` of one chain, largest topic first.
-    title, note : str
-        Above and below the panels.
+    `table`: rows of ``topics.parquet`` of one chain, largest topic first; `title` and `note` stand above and below.
     """
     shown = list(table.head(SHOWN).itertuples())
     columns = min(_COLUMNS, len(shown))
@@ -139,16 +134,10 @@ def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
 
 
 def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], title: str, chain: int) -> Figure:
-    """Probabilities of all words, a row for each topic; the true topics beside them, in the order of their matches.
+    """Draw probabilities of all words, a row for each topic; the true topics beside them, in the order of their
+    matches.
 
-    Parameters
-    ----------
-    found, truth : Topics
-        Over the words of the vocabulary.
-    vocabulary : sequence of str
-    title : str
-    chain : int
-        Where they come from, for the note.
+    Topics are over the words of the vocabulary; the note says of which `chain` they are.
     """
     same = match(found, truth) if truth is not None else None
     panels = [("found", found, np.arange(len(found.shares)))]
@@ -204,20 +193,9 @@ def _name_words(ax: Axes, vocabulary: Sequence[str]) -> None:
 def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
     """Draw the shares of one chain's topics, largest at the bottom; those beyond `BANDS` as one band.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    frame : pandas.DataFrame
-        Columns iteration and sizes of ``topic_sizes.parquet``.
-    colour : str
-        Of the largest topic; the others are lighter.
-    most : int
-        Rows that are drawn at most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        What is drawn: iteration, topics_1 (share of the largest), topics_2 (of the two largest), ...
+    `frame` has iteration and sizes of ``topic_sizes.parquet``, of which `most` rows are drawn; the `colour` is that of
+    the largest topic, the others are lighter. Returns what is drawn: iteration, topics_1 (share of the largest),
+    topics_2 (of the two largest), ...
     """
     part = frame.iloc[thinned_rows(len(frame), most)]
     iteration, sizes = part["iteration"].to_numpy(), part["sizes"].tolist()
@@ -245,15 +223,8 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.Dat
 
 
 def draw_perplexity(ax: Axes, table: pd.DataFrame, colour: str) -> None:
-    """Draw held-out perplexity: of the states, and with probabilities averaged over the second half of them.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    table : pandas.DataFrame
-        Columns chain, iteration, perplexity, averaged of ``perplexity.parquet``.
-    colour : str
-    """
+    """Draw held-out perplexity, columns chain, iteration, perplexity, averaged of ``perplexity.parquet``: of the
+    states, and with probabilities averaged over the second half of them."""
     for k, (_, chain) in enumerate(table.groupby("chain", sort=True)):
         x = chain["iteration"].to_numpy()
         mark = "o" if len(x) < 40 else ""

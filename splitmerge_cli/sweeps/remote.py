@@ -55,13 +55,8 @@ class Engine(Protocol):
     waits: bool
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """Make all jobs; return how each ended, in their order.
-
-        Raises
-        ------
-        Exception
-            The engine cannot run jobs: nothing is known of any.
-        """
+        """Make all jobs; return how each ended, in their order. Raises where the engine cannot run jobs: nothing is
+        known of any."""
         ...
 
 
@@ -74,16 +69,7 @@ class Returned:
 
 @dataclass(frozen=True)
 class Remote:
-    """A launcher, as Hydra's are called, over an engine.
-
-    Attributes
-    ----------
-    engine : Engine
-    composed : callable
-    sweep : Sweep
-    paths : sequence of Path
-        Folders of the runs.
-    """
+    """A launcher, as Hydra's are called, over an engine; `paths` are the folders of the runs."""
 
     engine: Engine
     composed: Composed

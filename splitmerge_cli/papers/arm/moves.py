@@ -39,21 +39,10 @@ Labels = NDArray[np.int64]
 
 
 def follow(plates: Sequence[Labels], first: dict[int, int], places: int) -> list[dict[int, int]]:
-    """The place of every cluster on every plate: a cluster stays where the one is that shares most items with it.
+    """The place of every cluster by its label, on every plate: a cluster stays where the one is that shares most items
+    with it.
 
-    Parameters
-    ----------
-    plates : sequence of ndarray of int, shape (N,)
-        -1: not placed.
-    first : dict of int to int
-        Places of the clusters of the first plate.
-    places : int
-        How many there are.
-
-    Returns
-    -------
-    list of dict of int to int
-        Place by label, of each plate.
+    Plates are ``[N]``, -1: not placed; `first` has the places, of `places` in all, of the clusters of the first one.
     """
     found = [first]
     for before, labels in pairwise(plates):

@@ -49,15 +49,8 @@ from splitmerge_cli.verify.transitions import total_variation
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often a sampler visited every partition.
-
-    Attributes
-    ----------
-    restarts : ndarray of float, shape (restarts, partitions)
-        Frequencies of each restart, over all its chains.
-    chains, iterations : int
-        Of a restart.
-    """
+    """How often a sampler visited every partition: frequencies ``[restarts, partitions]`` of each restart, over all its
+    chains; and the chains and iterations of a restart."""
 
     restarts: NDArray[np.float64]
     chains: int
@@ -207,15 +200,8 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class Trace:
-    """Log joint of a run's chains, at a cost in Gibbs sweeps.
-
-    Attributes
-    ----------
-    sweeps : ndarray of float, shape (rows,)
-        Cost until each row.
-    iteration : ndarray of int, shape (rows,)
-    log_joint : ndarray of float, shape (chains, rows)
-    """
+    """Log joint of a run's chains, float64 ``[chains, rows]``, and of each row its iteration and its cost in Gibbs
+    sweeps."""
 
     sweeps: NDArray[np.float64]
     iteration: NDArray[np.int64]

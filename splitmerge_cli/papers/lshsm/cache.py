@@ -21,13 +21,8 @@ TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for Pu
 
 
 def shares(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the cache's counts in every run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns data (what claims call it), N, start, K0, iterations, looked_up, served, pairs, share; by iterations.
-    """
+    """The cache's counts in every run: columns data (what claims call it), N, start, K0, iterations, looked_up, served,
+    pairs, share; by iterations."""
     rows = []
     for run in runs:
         size = run.summary["N"]

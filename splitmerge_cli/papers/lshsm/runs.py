@@ -160,15 +160,8 @@ def _common(pair: tuple[Climb, Climb]) -> float:
 
 
 class Climbs:
-    """The ascents of all chains, by what they ran on, from where and how.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of one chain each.
-    by : callable, optional
-        What a run ran on; its data set by default.
-    """
+    """The ascents of all chains, one a run, by what they ran on (`by`; by default their data set), from where and
+    how."""
 
     def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
         self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
@@ -260,22 +253,8 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
 
 
 def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
-    """Return the log likelihood of a method's chains, less that of the best state, as far as all chains go.
-
-    Parameters
-    ----------
-    climbs : dict of int to Climb
-        By seed.
-    axis : {"iteration", "seconds"}
-    best : dict of int to float
-        Log likelihood of the best state, by seed.
-    points : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `axis`, median, low, high (over the seeds), chains.
-    """
+    """Log likelihood of a method's chains, by seed, less that of the `best` state of each seed, as far as all chains
+    go: columns `axis` (iteration or seconds), median, low, high (over the seeds), chains."""
     ends = [
         (float(c.axis_values(axis)[min(1, len(c.iteration) - 1)]), float(c.axis_values(axis)[-1]))
         for c in climbs.values()

@@ -52,14 +52,10 @@ def geometric_nmi(truth: Any, labels: Any) -> float:
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the scores of every run's best state by log joint, of one chain.
+    """Scores of every run's best state by log joint, of one chain: columns schedule, start, method, data (as run, not
+    what it stands for), seed, nmi, accuracy, clusters.
 
     Accuracy is the share of items in their true cluster under the best one-to-one match of clusters.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns schedule, start, method, data (as run, not what it stands for), seed, nmi, accuracy, clusters.
     """
     rows = []
     for run in runs:

@@ -67,16 +67,7 @@ class Found:
 
 
 def confuse(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
-    """One state against the truth.
-
-    Parameters
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, topic of every token, 0 to K - 1.
-    data : Dataset
-        A generated corpus.
-    eta : float
-    """
+    """One state, int32 ``[N]``, topic of every token from 0, against the truth of a generated corpus."""
     corpus, truth = data.values, data.truth
     assert truth is not None
     T, K = len(corpus.topics), int(labels.max()) + 1

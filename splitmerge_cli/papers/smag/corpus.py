@@ -24,11 +24,8 @@ MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA
 def groups(spec: RunSpecification) -> pd.DataFrame:
     """The topics, the groups and their mixtures.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row
-        (topic or group, from 1), column (word, or topic from 1), value.
+    Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row (topic or
+    group, from 1), column (word, or topic from 1), value.
     """
     dataset = spec.data.function(**spec.data.options)
     corpus, words = dataset.values, list(dataset.vocabulary)

@@ -118,13 +118,8 @@ def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the last and the likeliest state of every chain.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns setting, method, set, chain, SCORE_STATE for `METRICS` and `STATES`, seconds and iterations.
-    """
+    """Scores of the last and the likeliest state of every chain: columns setting, method, set, chain, SCORE_STATE for
+    `METRICS` and `STATES`, seconds and iterations."""
     names = {f"{score}/{state}": f"{score}_{state}" for score in METRICS for state in STATES}
     frames = []
     for run in runs:
