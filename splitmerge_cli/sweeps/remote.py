@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -61,13 +62,6 @@ class Engine(Protocol):
 
 
 @dataclass(frozen=True)
-class Returned:
-    """Value that a launcher of Hydra returns for a job."""
-
-    return_value: Ended
-
-
-@dataclass(frozen=True)
 class Remote:
     """A launcher, as Hydra's are called, over an engine; `paths` are the folders of the runs."""
 
@@ -76,7 +70,7 @@ class Remote:
     sweep: Sweep
     paths: Sequence[Path]
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[Returned]:
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[SimpleNamespace]:
         """Run jobs; what became of each, in their order."""
         tasks = []
         with shared_choices():
@@ -87,7 +81,7 @@ class Remote:
                 RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))
                 for task, path in zip(tasks, self.paths, strict=True)
             ]
-            return [Returned(end) for end in self.engine.run(sent)]
+            return [SimpleNamespace(return_value=end) for end in self.engine.run(sent)]
 
 
 @contextmanager
