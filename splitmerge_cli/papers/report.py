@@ -3,7 +3,7 @@
 import base64
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -147,15 +147,14 @@ def _contents(
         found = {} if frame is None else counts([frame]).to_dict()
         scale = "not drawn" if frame is None else _scale(frame)
         cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
-        rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
+        rows.append(f'<td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}')
     for paper in (each for each, _ in sets if isinstance(each, Paper)):
         number = len(errata(paper))
         if number:
             link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
-            rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
+            rows.append(f'<td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td>')
     head = "<th>contents</th><th>scale</th>" + "".join(f'<th class="n">{verdict}</th>' for verdict in CLASSES)
-    body = "".join(rows)
-    return f'<nav class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></nav>'
+    return f'<nav class="scroll">{_html_table(head, rows)}</nav>'
 
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
@@ -213,8 +212,13 @@ def _table(frame: pd.DataFrame) -> str:
         "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
         for cells in zip(*columns.values(), strict=True)
     ]
+    return _html_table(heads, rows)
+
+
+def _html_table(head: str, rows: Iterable[str], attributes: str = "") -> str:
+    """A table of rows whose cells are HTML."""
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _errata(paper: Paper) -> str:
@@ -256,11 +260,8 @@ def _settings(paper: Paper) -> str:
 def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts under a heading of its own; cells are HTML."""
     head = "".join(f"<th>{name}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<h3 id="{anchor}">{escape(title)}</h3>'
-        f'<div class="scroll"><table class="texts"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    table = _html_table(head, ("".join(f"<td>{cell}</td>" for cell in row) for row in rows), ' class="texts"')
+    return f'<h3 id="{anchor}">{escape(title)}</h3><div class="scroll">{table}</div>'
 
 
 def _soft(text: str) -> str:
