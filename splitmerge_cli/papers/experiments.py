@@ -10,7 +10,7 @@ of its own. ``reproduce.timed`` says that seconds count, of all its runs or of t
 no ``reproduce``: its table is computed and stored.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -92,7 +92,8 @@ def _jobs_of(
         for chosen in entry.get("each", plan["each"]):
             if only is None or chosen in only:
                 setting = plan["each"][chosen]
-                grid = _drop_keys(entry | plan["shared"], {"each", *setting}) | setting
+                own = {"each", *setting}
+                grid = {key: value for key, value in (entry | plan["shared"]).items() if key not in own} | setting
                 found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
     return [_replace_data(job, plan["stand_in"]) for job in found] if stand_in else found
 
@@ -130,10 +131,6 @@ def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     if isinstance(plan["stand_in"], Mapping):
         plan["stand_in"] = [plan["stand_in"]]
     return plan
-
-
-def _drop_keys(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
-    return {key: value for key, value in grid.items() if key not in keys}
 
 
 def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:

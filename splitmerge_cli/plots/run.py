@@ -69,11 +69,11 @@ def traces(run: Run) -> Figure:
     return figure
 
 
-def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
+def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int, edge: float = 0.0) -> pd.DataFrame:
     """Draw the fractions of the items in the largest cluster, the two largest, ... of one chain.
 
-    `chain` has iteration and largest of its trace, of which `most` rows are drawn. Returns what is drawn: iteration,
-    largest_1 (the largest), largest_2 (the two largest), ...
+    `chain` has iteration and largest of its trace, of which `most` rows are drawn; `edge` is the width of a line at
+    each fraction. Returns what is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
     """
     at = thinned_rows(len(chain), most)
     iteration = chain["iteration"].to_numpy()[at]
@@ -81,6 +81,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
     below = np.zeros(len(at))
     for k, top in enumerate(fractions.T):
         ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
+        if edge:
+            ax.plot(iteration, top, color=colour, linewidth=edge)
         below = top
     ax.set_ylim(0, 1)
     if len(iteration) > 1:

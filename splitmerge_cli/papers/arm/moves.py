@@ -135,6 +135,7 @@ def _plate(
     ax.set(xlim=(-8.8, 8.8), ylim=(-7.4, 9.4), aspect="equal")
     ax.axis("off")
     inside = (block >= 0).any()
+    at: dict[int, tuple[float, float]] = {}
     for label in sorted(set(labels.tolist())):
         items = np.flatnonzero(labels == label)
         # the items of a block side by side
@@ -147,6 +148,7 @@ def _plate(
             Circle(tuple(centre), _radius(len(items)), facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7)
         )
         for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
+            at[item] = x, y
             # outside items stand back while blocks are shown
             alpha = FADED if inside and block[item] < 0 else 1.0
             ring = "#111111" if item in pair else "white"
@@ -162,18 +164,10 @@ def _plate(
                 zorder=3 + (item in pair),
             )
     for item, name in zip(pair, "ij", strict=True):
-        x, y = _place_of(item, labels, place, places, block)
         halo = [withStroke(linewidth=1.6, foreground="white")]
         ax.annotate(
-            f"${name}$", (x, y), (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
+            f"${name}$", at[item], (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
         )
-
-
-def _place_of(item: int, labels: Labels, place: dict[int, int], places: int, block: Labels) -> NDArray[np.float64]:
-    items = np.flatnonzero(labels == labels[item])
-    items = items[np.argsort(block[items], kind="stable")]
-    angle = 2 * np.pi * place[int(labels[item])] / places + np.pi / 2
-    return RING * np.array([np.cos(angle), np.sin(angle)]) + _disc(len(items))[int(np.flatnonzero(items == item)[0])]
 
 
 def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:

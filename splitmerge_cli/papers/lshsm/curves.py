@@ -1,6 +1,6 @@
 """Figures 1 to 3: log likelihood against iteration and sampling time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -136,20 +136,23 @@ def _describe_forms(runs: Sequence[Run]) -> str:
     return said + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
 
 
+def _readings(claim: Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
+    """Starts from which there are chains, forms of LSHSM that a claim is about, and both in words."""
+    about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
+    for start, title in STARTS.items():
+        chains = climbs.chains_of(claim.data, start)
+        for form in (FORMS if about_lshsm else [""]) if chains else ():
+            if not form or form in chains:
+                yield start, form, ", ".join(filter(None, [title, f"LSHSM: {FORMS[form]}" if form else ""]))
+
+
 def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
     """Every claim of a figure, from each start and for each form of LSHSM."""
-    verdicts = []
-    for claim in published_claims(name):
-        for start, start_title in STARTS.items():
-            if not climbs.chains_of(claim.data, start):
-                continue
-            about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
-            for form in FORMS if about_lshsm else [""]:
-                if form and form not in climbs.chains_of(claim.data, start):
-                    continue
-                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
-                verdicts.append(_verdict(claim, climbs, start, form, axis, reading))
-    return verdicts
+    return [
+        _verdict(claim, climbs, start, form, axis, reading)
+        for claim in published_claims(name)
+        for start, form, reading in _readings(claim, climbs)
+    ]
 
 
 def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
@@ -241,24 +244,18 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
             verdicts.append(no_run(claim))
             continue
         stands = _standing(here, claim.data).partition(" for ")[0]
-        for start, start_title in STARTS.items():
-            chains = climbs.chains_of(claim.data, start)
-            forms = [form for form in FORMS if form in chains]
-            if not chains:
-                continue
-            for form in forms if claim.sampler == "lshsm" or claim.metric == "leads_lshsm" else [""]:
-                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
-                if claim.metric == "time_to_converge":
-                    method = form or claim.sampler
-                    times = climbs.hitting_times(claim.data, start, method, "seconds")
-                    reached = climbs.reached_text(claim.data, start, method)
-                    reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
-                    verdict = untestable(claim, times, reason, reading)
-                else:
-                    # what stands in is judged as Figure 2 is, though the claim itself has no rule
-                    ruled = replace(claim, tolerance=_tolerance_of(claim.metric))
-                    found = _verdict(ruled, climbs, start, form, "iteration", reading)
-                    reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
-                    verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
-                verdicts.append(replace(verdict, on=stands))
+        for start, form, reading in _readings(claim, climbs):
+            if claim.metric == "time_to_converge":
+                method = form or claim.sampler
+                times = climbs.hitting_times(claim.data, start, method, "seconds")
+                reached = climbs.reached_text(claim.data, start, method)
+                reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
+                verdict = untestable(claim, times, reason, reading)
+            else:
+                # what stands in is judged as Figure 2 is, though the claim itself has no rule
+                ruled = replace(claim, tolerance=_tolerance_of(claim.metric))
+                found = _verdict(ruled, climbs, start, form, "iteration", reading)
+                reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
+                verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
+            verdicts.append(replace(verdict, on=stands))
     return verdicts

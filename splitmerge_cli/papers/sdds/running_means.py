@@ -245,6 +245,4 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         entry(color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
-    order = {claim: i for i, claim in enumerate(claims)}
-    verdicts.sort(key=lambda v: order[v.claim])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, f"{_notes(runs)} {SETTLES}")

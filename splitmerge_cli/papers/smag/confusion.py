@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.smag.corpus import shares_map
+from splitmerge_cli.papers.smag.corpus import long_form, shares_map
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -195,18 +195,10 @@ def _long(
     setting: str, column: str, panel: str, of: Sequence[Found], table: Callable[[Found], NDArray[np.float64]]
 ) -> pd.DataFrame:
     values = np.mean([table(x) for x in of], axis=0)
-    rows, width = values.shape
-    return pd.DataFrame(
-        {
-            "setting": setting,
-            "method": column,
-            "panel": panel,
-            "row": np.repeat(np.arange(1, rows + 1), width),
-            "column": ([str(t + 1) for t in range(width - 1)] + [OTHER]) * rows,
-            "value": values.ravel(),
-            "chains": len(of),
-        }
-    )
+    frame = long_form(panel, values, [*(str(t + 1) for t in range(values.shape[1] - 1)), OTHER])
+    frame.insert(0, "method", column)
+    frame.insert(0, "setting", setting)
+    return frame.assign(chains=len(of))
 
 
 def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:

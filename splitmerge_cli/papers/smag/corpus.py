@@ -33,15 +33,16 @@ def groups(spec: RunSpecification) -> pd.DataFrame:
     names = [str(t + 1) for t in range(len(corpus.topics))]
     return pd.concat(
         [
-            _long("topics", corpus.topics, words),
-            _long("groups", of_groups, words),
-            _long("mixtures", corpus.mixtures, names),
+            long_form("topics", corpus.topics, words),
+            long_form("groups", of_groups, words),
+            long_form("mixtures", corpus.mixtures, names),
         ],
         ignore_index=True,
     )
 
 
-def _long(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
+def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
+    """A matrix as rows: panel, row (from 1), column, value."""
     rows, width = values.shape
     return pd.DataFrame(
         {

@@ -34,15 +34,6 @@ SETTINGS = {
     "unknown": Setting(noise="nig"),
 }
 """The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
-TITLES = {
-    "main": "σ₁ = 1, lines integrated out",
-    "main_scan": "σ₁ = 1, lines integrated out, full Gibbs scan after each move",
-    "main_timed": "σ₁ = 1, lines integrated out, equal time: {budget:g} s",
-    "kept": "σ₁ = 1, lines kept, as in the paper",
-    "kept_timed": "σ₁ = 1, lines kept, equal time: {budget:g} s",
-    "narrow": "σ₁ = 0.1, lines integrated out",
-    "unknown": "noise unknown (mean variance 1), lines integrated out",
-}
 WORDS = {
     "main": "sigma1 = 1, lines integrated out",
     "main_scan": "sigma1 = 1, lines integrated out, full Gibbs scan after each move",
@@ -53,6 +44,11 @@ WORDS = {
     "unknown": "noise unknown, lines integrated out",
 }
 """The settings in claims."""
+TITLES = {name: words.replace("sigma1", "σ₁") for name, words in WORDS.items()}
+TITLES |= {name: f"{TITLES[name]}: {{budget:g}} s" for name in ("main_timed", "kept_timed")}
+TITLES["kept"] += ", as in the paper"
+TITLES["unknown"] = TITLES["unknown"].replace("unknown", "unknown (mean variance 1)")
+"""The settings in tables."""
 METHODS = {
     "dyadic": "dyadic (SAMS)",
     "neal8": "auxiliary variables (m = 3)",
