@@ -122,7 +122,8 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
             continue
         found[covariance], seconds[covariance] = np.concatenate(density), time.perf_counter() - began
     if all(problems.values()):
-        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {_list_problems(problems)}")
+        said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
     mean = {covariance: float(density.mean()) for covariance, density in found.items()}
     order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
     behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
@@ -146,10 +147,6 @@ def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _list_problems(problems: Mapping[str, str]) -> str:
-    return "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items() if problem)
 
 
 def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
@@ -245,7 +242,8 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         warnings.simplefilter("ignore", NotConverged)
         table = covariances(options, dataset, _sampler(spec))
     say(format_covariances(table))
-    compared = [{key: _as_json(value) for key, value in row.items()} for row in table.to_dict("records")]
+    # JSON has no NaN
+    compared = table.astype(object).where(table.notna(), None).to_dict("records")
     chosen = {"model.covariance": compared, "by": by}
     return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
 
@@ -260,7 +258,7 @@ def settle_jobs(
     settled: dict[tuple[str, ...], list[str]] = {}
     found = []
     for job in jobs:
-        if is_asked(job):
+        if any(map(_is_auto, job)):
             of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
             if of_model not in settled:
                 decided = settle(job, config_dir, say).overrides
@@ -270,17 +268,8 @@ def settle_jobs(
     return found
 
 
-def is_asked(overrides: Sequence[str]) -> bool:
-    """Whether overrides leave the model or its covariance to the data."""
-    return any(map(_is_auto, overrides))
-
-
 def _is_auto(override: str) -> bool:
     return override in (f"model={AUTO}", f"model.covariance={AUTO}")
-
-
-def _as_json(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -346,18 +335,9 @@ def _sampler(spec: RunSpecification) -> Sample:
     from splitmerge_cli.api.sampling import sample
 
     given = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
-    every = {"trace.partitions": 5}
 
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
-        return sample(
-            model,
-            dataset,
-            given,
-            chains=CHAINS,
-            iterations=ITERATIONS,
-            seed=spec.seed,
-            options=every,
-            progress="none",
-        )
+        keys = {"chains": CHAINS, "iterations": ITERATIONS, "seed": spec.seed, "options": {"trace.partitions": 5}}
+        return sample(model, dataset, given, **keys, progress="none")
 
     return short

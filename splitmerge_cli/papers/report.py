@@ -244,13 +244,9 @@ def _settings(paper: Paper) -> str:
     rows = settings(paper)
     if rows.empty:
         return ""
+    code = _format_code
     cells = [
-        [
-            escape(r.setting),
-            _format_code(r.paper),
-            f"{_format_code(r.chosen)}<br>{_soft(r.why)}",
-            _format_code(r.sensitivity),
-        ]
+        [escape(r.setting), code(r.paper), f"{code(r.chosen)}<br>{_soft(r.why)}", code(r.sensitivity)]
         for r in rows.itertuples(index=False)
     ]
     heads = ["setting", "the paper", "chosen, why", "how much it matters"]

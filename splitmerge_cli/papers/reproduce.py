@@ -128,12 +128,15 @@ def _draw(
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
-    paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
+    claims = frame(drawing.verdicts, published_claims(entry.id), scale)
+    for name, table in ((entry.id, drawing.plotted), (f"{entry.id}-claims", claims)):
+        paths.append(out / FOLDER / f"{name}.csv")
+        _write_csv(table, paths[-1])
     paths.append(caption_of(out / FOLDER, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
-        console(200).print(VerdictTable(frame(drawing.verdicts, published_claims(entry.id), scale)))
+        console(200).print(VerdictTable(claims))
     for path in paths:
         print(path)
 
@@ -156,13 +159,6 @@ def draw_figure(
     else:
         drawing = draw([open_run(path, config_dir) for path in runs])
     return drawing
-
-
-def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
-    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
-    _write_csv(drawing.plotted, paths[0])
-    _write_csv(frame(drawing.verdicts, published_claims(name), scale), paths[1])
-    return paths
 
 
 def plot(

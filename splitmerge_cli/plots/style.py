@@ -96,6 +96,11 @@ def plain_text(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def count_of(n: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
 def superscript(number: int) -> str:
     """An exponent as text; that of a formula would be smaller than `SMALLEST`."""
     return str(number).translate(_RAISED)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
 from splitmerge_cli.plots.runs import option, thinned_rows
-from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
+from splitmerge_cli.plots.style import FULL, count_of, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -52,13 +52,9 @@ def topics(run: Run) -> Figure:
 
 def _title(run: Run, K: int) -> str:
     sampler, sizes = option(run, "sampler"), run.summary["documents"]
-    held = f"{_number(sizes['documents'], 'document')}, {_number(sizes['tokens'], 'token')}"
+    held = f"{count_of(sizes['documents'], 'document')}, {count_of(sizes['tokens'], 'token')}"
     where = f"{option(run, 'data')} ({held})"
-    return f"{_number(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
-
-
-def _number(n: int, of: str) -> str:
-    return f"{n:,} {of}{'s' * (n != 1)}"
+    return f"{count_of(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
 
 
 def _note(chain: int, K: int) -> str:
@@ -155,7 +151,7 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
         ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
         _name_words(ax, vocabulary)
         ax.set_ylim(rows - 0.5, -0.5)
-        ax.set_title(f"{_number(len(order), f'{name} topic')}")
+        ax.set_title(f"{count_of(len(order), f'{name} topic')}")
         ax.grid(visible=False)
         ax.tick_params(length=0)
         ax.spines[:].set_visible(False)

@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.stored import dataset_of
@@ -77,7 +77,7 @@ def co_clustering(run: Run) -> Figure:
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
-        f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest\n"
+        f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
         "first; numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure
@@ -105,7 +105,7 @@ def credible_ball(run: Run) -> Figure:
         else:
             assert sampled is not None
             drawn = _blocks(ax, sampled, labels)
-        ax.set_title(f"{name[0].upper()}{name[1:]}: {_count(partition['n_clusters'])}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
     figure.suptitle(f"How far the clusters may differ: {subject(run)}", x=0.01, ha="left")
@@ -220,7 +220,3 @@ def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
     ax.set_aspect("auto")
     ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
     ax.tick_params(axis="y", length=0, pad=2)
-
-
-def _count(clusters: int) -> str:
-    return f"{clusters:,} cluster{'s' * (clusters != 1)}"

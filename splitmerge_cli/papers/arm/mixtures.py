@@ -39,11 +39,6 @@ ITERATIONS, SETS = 2000, 20
 """Length of the paper's chains, and its data sets for each example."""
 
 
-def example_of(run: Run) -> str:
-    """The example of a run, as claims call it."""
-    return EXAMPLES[option(run, "data")]
-
-
 def times(runs: Sequence[Run]) -> pd.DataFrame:
     """Autocorrelation times of every data set and sampler, warm-up left out.
 
@@ -65,7 +60,7 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
         swept = standardised_iterations(run.moves(), run.config["iterations"])
         rows.append(
             {
-                "example": example_of(run),
+                "example": EXAMPLES[option(run, "data")],
                 "sampler": option(run, "sampler"),
                 "set": number,
                 "chains": run.config["chains"],
@@ -132,12 +127,11 @@ def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: s
     means = {s: rows_of(found, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
     ours = _number(*mean_and_spread(rows_of(found, example, sampler)[metric]), digits)
-    paper = "" if claim is None else _number(claim.value, _spread(claim), digits)
+    paper = ""
+    if claim is not None:
+        _, said, spread = claim.statement.rpartition("spread ")
+        paper = _number(claim.value, float(spread) if said else np.nan, digits)
     return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
-
-
-def _spread(claim: Claim) -> float:
-    return float(claim.statement.rpartition("spread ")[2]) if "spread" in claim.statement else np.nan
 
 
 def _number(mean: float, spread: float, digits: int) -> str:

@@ -68,10 +68,6 @@ def _disc(n: int) -> NDArray[np.float64]:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
 
 
-def _radius(n: int) -> float:
-    return SPREAD * np.sqrt(n) + 0.55 * RIM
-
-
 def fig1(table: pd.DataFrame) -> Drawing:
     """A move plate by plate, and the way back."""
     ways = {
@@ -100,7 +96,9 @@ def fig1(table: pd.DataFrame) -> Drawing:
         state, end = of["state"], of["singles"]
         kind = "split" if state[i] == state[j] else "merge"
         row[0].text(-0.02, 0.5, f"{way}: a {kind}", transform=row[0].transAxes, rotation=90, ha="right", va="center")
-        first = _same_places(placed["singles"], end, ways["back"]["state"])
+        # the way back numbers the same partition in another way
+        places_of_items = [placed["singles"][label] for label in end.tolist()]
+        first = dict(zip(ways["back"]["state"].tolist(), places_of_items, strict=True))
     footnote(
         figure,
         "Discs: clusters; colours: the cluster in (A); rings: i and j; other marks: blocks of c.",
@@ -115,11 +113,6 @@ def fig1(table: pd.DataFrame) -> Drawing:
         f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−")
     )
     return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
-
-
-def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
-    """Return the places by the labels of the same partition, numbered in another way."""
-    return {int(new): place[int(old)] for old, new in zip(labels, other, strict=True)}
 
 
 def _plate(
@@ -144,9 +137,8 @@ def _plate(
         centre = RING * np.array([np.cos(angle), np.sin(angle)]) if label >= 0 else np.zeros(2)
         dashes = "-" if label >= 0 else (0, (2, 2))
         face = "#f4f4f2" if label >= 0 else "white"
-        ax.add_patch(
-            Circle(tuple(centre), _radius(len(items)), facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7)
-        )
+        radius = SPREAD * np.sqrt(len(items)) + 0.55 * RIM
+        ax.add_patch(Circle(tuple(centre), radius, facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7))
         for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
             at[item] = x, y
             # outside items stand back while blocks are shown

@@ -53,11 +53,8 @@ def cache(runs: Sequence[Run]) -> Drawing:
         here = table[table["data"] == data]
         fewest = here.groupby("start")["K0"].min()
         for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
-            style = {
-                "color": COLOURS[start],
-                "linestyle": "--" if fewest[start] < K0 else "-",
-            }
-            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, **style)
+            dashes = "--" if fewest[start] < K0 else "-"
+            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, color=COLOURS[start], linestyle=dashes)
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
         generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
         sizes = [

@@ -67,7 +67,9 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
         ax.set_xlabel(AXES[axis])
     _legend(figure, runs)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
-    notes = f"{_describe_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
+    sets = len({run.config["seed"] for run in runs})
+    said = f"{sets} data sets of each size, a chain on each: medians and ranges."
+    notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 
 
@@ -115,11 +117,6 @@ def _rises(axis: str, frame: pd.DataFrame) -> float:
 def _thousands(y: float, _: int) -> str:
     text = f"{y:,.0f}" if abs(y) < 1e4 else f"{y / 1e3:,.4g}k" if abs(y) < 1e7 else f"{y / 1e6:,.4g}M"
     return text.replace("-", "−")
-
-
-def _describe_sets(runs: Sequence[Run]) -> str:
-    seeds = {run.config["seed"] for run in runs}
-    return f"{len(seeds)} data sets of each size, a chain on each: medians and ranges."
 
 
 def _describe_forms(runs: Sequence[Run]) -> str:
@@ -231,13 +228,9 @@ def _describe_data(runs: Sequence[Run]) -> str:
     return said
 
 
-def _tolerance_of(metric: str) -> float:
-    """Return the tolerance of a Figure 2 claim; NaN where it has none."""
-    return next((claim.tolerance for claim in published_claims("lshsm-fig2") if claim.metric == metric), np.nan)
-
-
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
+    tolerances = {claim.metric: claim.tolerance for claim in reversed(published_claims("lshsm-fig2"))}
     for claim in published_claims("lshsm-fig3"):
         here = [run for run in runs if data_of(run) == claim.data]
         if not here:
@@ -253,7 +246,7 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
                 verdict = untestable(claim, times, reason, reading)
             else:
                 # what stands in is judged as Figure 2 is, though the claim itself has no rule
-                ruled = replace(claim, tolerance=_tolerance_of(claim.metric))
+                ruled = replace(claim, tolerance=tolerances.get(claim.metric, np.nan))
                 found = _verdict(ruled, climbs, start, form, "iteration", reading)
                 reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
                 verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)

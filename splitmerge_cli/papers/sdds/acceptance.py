@@ -134,15 +134,8 @@ def _draw_acceptance(
                     note, sets = _note_short(here, N), data_sets(of_size[N])
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             for claim in about:
-                ax.plot(
-                    _size_of(claim),
-                    claim.value,
-                    "D",
-                    color=colour_of(sampler),
-                    markerfacecolor="white",
-                    zorder=4,
-                    clip_on=False,
-                )
+                look = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
+                ax.plot(_size_of(claim), claim.value, "D", **look)
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])

@@ -102,7 +102,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
-            at = np.stack([_log_lik_at(c, grid) - best[c.data].end() for c in chains])
+            rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
+            at = np.stack([c.log_lik[last] - best[c.data].end() for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             colour = colour_of(sampler)
@@ -172,8 +173,3 @@ def _milliseconds_text(*seconds: float) -> str:
 
 def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
     return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
-
-
-def _log_lik_at(climb: _Climb, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log likelihood at times: that of the last row before."""
-    return climb.log_lik[np.searchsorted(climb.seconds, seconds, side="right") - 1]

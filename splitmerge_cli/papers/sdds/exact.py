@@ -33,14 +33,8 @@ def allocation(spec: RunSpecification) -> pd.DataFrame:
     (1 ..), token, side (1 or 2), probability."""
     sides = [int(s) for s in SIDES]
     steps = allocation_steps(_model(spec, ALLOCATED), list(range(len(ALLOCATED))), sides)
-    return pd.DataFrame(
-        {
-            "step": range(1, len(steps) + 1),
-            "token": list(ALLOCATED),
-            "side": [s + 1 for s in sides],
-            "probability": steps,
-        }
-    )
+    columns = {"token": list(ALLOCATED), "side": [s + 1 for s in sides], "probability": steps}
+    return pd.DataFrame({"step": range(1, len(steps) + 1), **columns})
 
 
 def words(labels: Sequence[int]) -> str:

@@ -82,21 +82,10 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
 
 def _exact(run: Run) -> float:
     """Return the posterior mean of K under a run's target, in the limit of concentration 0."""
-    c = run.config
-    return mean_K(
-        c["N"],
-        c["data"]["entities"],
-        c["data"]["n_tokens"],
-        c["model"]["kmax"],
-        c["model"]["mu"],
-        c["model"]["sigma"],
-        c["model"]["label_prior"],
-    )
-
-
-def _describe_sum(run: Run) -> str:
-    """Describe the terms of the sum."""
-    return f"a sum over all states in the limit of concentration 0, K at most {run.config['model']['kmax']}"
+    config = run.config
+    data, model = config["data"], config["model"]
+    of_prior = [model[key] for key in ("kmax", "mu", "sigma", "label_prior")]
+    return mean_K(config["N"], data["entities"], data["n_tokens"], *of_prior)
 
 
 def _reference(ax: Axes, exact: float) -> None:
@@ -168,7 +157,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
                 if claim.data != f"emm N={N}":
                     continue
                 if claim.metric == "exact_posterior_mean_K":
-                    verdicts.append(exactly(claim, exact, _describe_sum(here[0]), TARGETS[target]))
+                    most = here[0].config["model"]["kmax"]
+                    said = f"a sum over all states in the limit of concentration 0, K at most {most}"
+                    verdicts.append(exactly(claim, exact, said, TARGETS[target]))
                 elif target == "as_printed":
                     verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
         axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")

@@ -118,12 +118,6 @@ class States:
             self._of[key] = {k: v for run in select(self.runs, *key) for k, v in _last_states(run).items()}
         return self._of[key]
 
-    def samples(
-        self, setting: str, start: str, method: str, value: Callable[[Found], float]
-    ) -> dict[tuple[int, int], float]:
-        """A number of every state."""
-        return {key: value(state) for key, state in self.states_of(setting, start, method).items()}
-
 
 def _last_states(run: Run) -> dict[tuple[int, int], Found]:
     partitions = run.partitions(["chain", "iteration", "labels"])

@@ -150,11 +150,6 @@ class Scores:
         first, second = (self._by_set[setting, m][column] for m in (method, other))
         return (first - second).dropna().to_numpy(float)
 
-    def count(self, setting: str, method: str) -> int:
-        """Number of chains."""
-        c = self.chains
-        return int(((c["setting"] == setting) & (c["method"] == method)).sum())
-
 
 def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
     """Adjusted Rand index at points of the trace's `column` (iteration or seconds), mean over seeds, ``[sets, grid]``.
