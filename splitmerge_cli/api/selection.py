@@ -58,32 +58,19 @@ Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Settled(NamedTuple):
-    """A command line without ``auto``.
-
-    Attributes
-    ----------
-    overrides : list of str
-    chosen : dict or None
-        How the covariance was chosen, for the summary of the run; None where nobody asked for that.
-    """
+    """A command line without ``auto``, and how the covariance was chosen, for the summary of the run; None where nobody
+    asked for that."""
 
     overrides: list[str]
     chosen: dict[str, Any] | None
 
 
 def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> pd.DataFrame:
-    """Held-out log predictive density of rows under each covariance of the Gaussian mixture.
+    """Held-out log predictive density of rows, two at least, of kind ``points`` under each covariance of the Gaussian
+    mixture.
 
-    Parameters
-    ----------
-    options : mapping
-        Name and options of the model.
-    dataset : Dataset
-        Kind ``points``, 2 rows at least.
-    sample : callable
-        Makes a `Posterior` of a model and a data set.
-    seed : int
-        Of the folds.
+    `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
+    is that of the folds.
 
     Returns
     -------
@@ -200,14 +187,8 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
 def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
     """Overrides of the command line with what ``model=auto`` and ``model.covariance=auto`` stand for.
 
-    What a finished run says of its covariance is not chosen again.
-
-    Parameters
-    ----------
-    overrides : sequence of str
-    config_dir : str or Path, optional
-    say : callable
-        Receives what was chosen, a line or a table at a time.
+    What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
+    a time.
     """
     settled = list(overrides)
     if f"model={AUTO}" in settled:
@@ -337,7 +318,7 @@ def _sampler(spec: RunSpecification) -> Sample:
     given = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
 
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
-        keys = {"chains": CHAINS, "iterations": ITERATIONS, "seed": spec.seed, "options": {"trace.partitions": 5}}
+        keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": spec.seed, "options": {"trace.partitions": 5}}
         return sample(model, dataset, given, **keys, progress="none")
 
     return short

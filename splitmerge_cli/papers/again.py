@@ -33,13 +33,8 @@ FAILED = (BEYOND, DIFFERS, ABSENT)
 class Comparison:
     """A figure made again beside what was kept of it.
 
-    Attributes
-    ----------
-    name : str
-        The id of the figure.
-    rows : pandas.DataFrame
-        A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and
-        that of now (`verdict_again`), and `outcome`.
+    A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and that
+    of now (`verdict_again`), and `outcome`.
     """
 
     name: str

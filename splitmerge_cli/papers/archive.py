@@ -138,19 +138,9 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 @dataclass(frozen=True)
 class Checked:
-    """Contents of an archive, after every digest was compared.
-
-    Attributes
-    ----------
-    files : int
-        Files whose digest is right.
-    damage : list of str
-        What is wrong, each with the name of its file.
-    figures : dict
-        ``figures.json``; empty where it is damaged.
-    claims : dict of str to bytes
-        Content of the claims of each figure that is whole, by id.
-    """
+    """Contents of an archive, after every digest was compared: the number of files whose digest is right; what is
+    wrong, each with the name of its file; ``figures.json``, empty where it is damaged; and the claims of each figure
+    that is whole, by id."""
 
     files: int
     damage: list[str]

@@ -143,10 +143,8 @@ def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
 
 
 def environments(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """With what runs were made, and how many with each: commit, versions, machine (without its name).
-
-    Of an exact figure: with what it is computed now.
-    """
+    """With what runs were made, and how many with each: commit, versions, machine (without its name). An exact figure:
+    with what it is computed now."""
     found: dict[str, dict[str, Any]] = {}
     said = [run.provenance for run in runs] or [
         {"commit": provenance.commit(), "versions": provenance.versions(), "machine": provenance.machine()}

@@ -235,17 +235,8 @@ def _keys(ax: Axes, found: Found) -> None:
 
 @dataclass(frozen=True)
 class Directions:
-    """Two directions in the space of standardised columns.
-
-    Attributes
-    ----------
-    places : numpy.ndarray
-        float64 ``[n, 2]``: items along them.
-    shares : numpy.ndarray
-        float64 ``[2]``: of the variance (of the means of the clusters) that lies along each.
-    loadings : numpy.ndarray
-        float64 ``[2, F]``: correlations of the columns with the places.
-    """
+    """Two directions in the space of standardised columns: items along them, ``[n, 2]``; the share of the variance (of
+    the means of the clusters) that lies along each; and correlations of the columns with the places, ``[2, F]``."""
 
     places: Points
     shares: Points

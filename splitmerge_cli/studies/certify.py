@@ -155,8 +155,9 @@ def certify(
     if new is not None:
         # a model that cannot, or other columns: before anything is written
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
-    key = [FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *([coupling] if coupling != COUPLING else [])]
-    key = json.dumps(key + ([] if new is None else [given.digest_of(new)]))
+    # the defaults are those of certificates that had no such options
+    more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [given.digest_of(new)])]
+    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
     check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N)

@@ -44,10 +44,8 @@ class Sweep:
 
     Attributes
     ----------
-    pid : int
-        Id of its process; a launcher may run jobs in that very process.
-    folder : str
-        Its working directory.
+    pid, folder
+        Id of its process, in which a launcher may run jobs, and its working directory.
     records : Path
         Folder of the records.
     parental : bool

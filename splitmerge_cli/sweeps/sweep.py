@@ -135,12 +135,8 @@ def check_jobs(
 ) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
-    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``.
-
-    Raises
-    ------
-    ConfigError
-        There is no such launcher, or it has no such options.
+    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``. A
+    `ConfigError` where there is no such launcher, or it has no such options.
     """
     outcomes = []
     with hydra_adapter.hydra_session(), shared_choices():

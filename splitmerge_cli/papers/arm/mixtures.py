@@ -43,13 +43,8 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
     """Autocorrelation times of every data set and sampler, warm-up left out.
 
     The indicators are those of 105 pairs of 15 items, three of every planted component, drawn once for each data set;
-    of every chain the largest time counts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns example, sampler, set, chains, `METRICS` (means over the chains that have one), undefined_trace and
-        undefined_indicator (series that never change), series_indicator.
+    of every chain the largest time counts. Columns example, sampler, set, chains, `METRICS` (means over the chains that
+    have one), undefined_trace and undefined_indicator (series that never change), series_indicator.
     """
     rows = []
     for run in runs:

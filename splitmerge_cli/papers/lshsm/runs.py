@@ -77,12 +77,8 @@ def handles(methods: Iterable[str]) -> list[Line2D]:
 
 @dataclass(frozen=True)
 class Climb:
-    """The ascent of one chain: what it has at each recorded row.
-
-    Attributes
-    ----------
-    iteration, seconds, log_lik, log_joint : ndarray of float, shape (rows,)
-    """
+    """The ascent of one chain: iteration, seconds, log likelihood and log joint of each recorded row, float64
+    ``[rows]``."""
 
     iteration: NDArray[np.float64]
     seconds: NDArray[np.float64]

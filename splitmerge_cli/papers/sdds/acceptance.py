@@ -134,7 +134,7 @@ def _draw_acceptance(
                     note, sets = _note_short(here, N), data_sets(of_size[N])
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             for claim in about:
-                look = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
+                look: Any = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
                 ax.plot(_size_of(claim), claim.value, "D", **look)
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)

@@ -15,14 +15,8 @@ def mean_K(
     the mentions into T pure clusters: a coefficient of the product over tokens of sum_j S(n_t, j) x^j, with Stirling
     numbers of the second kind. Counted in exact integers.
 
-    Parameters
-    ----------
-    N, entities, n_tokens : int
-        Mentions (spread evenly), entities, size L of the vocabulary.
-    kmax, mu, sigma
-        Prior of K.
-    label_prior : {"labelled", "partition", "as_printed"}
-        The target: the model's posterior pi, pi / K!, or pi 2^K / K!.
+    The N mentions are spread evenly, `n_tokens` is the size L of the vocabulary, and the target is the model's
+    posterior pi (labelled), pi / K! (partition), or pi 2^K / K! (as_printed).
     """
     pure = np.array([1], dtype=object)
     for e in range(entities):

@@ -45,10 +45,9 @@ class Found:
 
     Attributes
     ----------
-    confusion : numpy.ndarray
-        float64 ``[T, T + 1]``: share of the tokens of each true topic that has each name, none last.
-    mixtures : numpy.ndarray
-        float64 ``[J, T + 1]``: share of the tokens of each document.
+    confusion, mixtures : numpy.ndarray
+        float64 ``[T, T + 1]``, ``[J, T + 1]``: share of the tokens of each true topic, of each document, that has each
+        name, none last.
     overlap : float
         Mean over documents of the sum of the smaller of true and found weight.
     matched : int
