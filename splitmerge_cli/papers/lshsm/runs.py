@@ -248,7 +248,7 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
     return by_factor(claim, ratios, reading, note, geometric_interval, unit)
 
 
-def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
+def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float]) -> pd.DataFrame:
     """Log likelihood of a method's chains, by seed, less that of the `best` state of each seed, as far as all chains
     go: columns `axis` (iteration or seconds), median, low, high (over the seeds), chains."""
     ends = [
@@ -256,7 +256,7 @@ def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: 
         for c in climbs.values()
     ]
     first = max(min(start for start, _ in ends), 1e-6)
-    where = np.geomspace(first, max(min(end for _, end in ends), first), points)
+    where = np.geomspace(first, max(min(end for _, end in ends), first), 250)
     values = np.stack([c.column_at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
     return pd.DataFrame(
         {

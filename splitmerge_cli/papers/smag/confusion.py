@@ -179,8 +179,8 @@ def _numbers(of: Sequence[Found], column: str) -> str:
     return f"{said}\nfound {np.mean(matched):.1f} of {TRUE_K} ({min(matched)} to {max(matched)})"
 
 
-def _with_interval(of: tuple[float, float, float], digits: int = 2) -> str:
-    centre, low, high = (f"{x:.{digits}f}" for x in of)
+def _with_interval(of: tuple[float, float, float]) -> str:
+    centre, low, high = (f"{x:.2f}" for x in of)
     return centre if not np.isfinite(of[1]) else f"{centre} [{low}, {high}]"
 
 
