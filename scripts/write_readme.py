@@ -13,10 +13,13 @@ from pathlib import Path
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.papers import overview
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "docs" / "_ext"))
+
+import overview  # noqa: E402
+
 README = ROOT / "README.md"
 BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
 END = "<!-- end of samplers x models -->"

@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from findings import ClaimReference, claims_of
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.findings import ClaimReference, claims_of
 from splitmerge_cli.papers.kept import claims_of as claims_of_figure
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import VERDICTS, counts

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import articles
 import figure_pages
+import overview
 import pandas as pd
 import parts
 import word_pages
+from overview import Counts
 from parts import FOLDER, WIDE, cell
 
-from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.papers.discovery import comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import INDEX, read_index
-from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Settings that the papers leave out"}

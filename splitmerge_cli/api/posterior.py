@@ -401,9 +401,10 @@ class Posterior:
         """
         self._warn()
         if self._of_documents:
-            from splitmerge_cli.api.documents import summary
+            from splitmerge_cli.api.documents import eta_of
+            from splitmerge_cli.diagnostics.topic_summary import summary
 
-            return Table(summary(self.run, self.dataset, self._labels))
+            return Table(summary(self.dataset, self._labels, eta_of(self.run.config)))
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
         return Table(clusters(self.dataset, self._labels, self._membership()["certainty"]))

@@ -21,7 +21,8 @@ from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+from splitmerge_cli.runs.stored import open_run
+from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -127,12 +128,15 @@ def _draw(
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, out / FOLDER / entry.id)
-    paths += _write_tables(entry.id, drawing, scale, out / FOLDER)
+    claims = frame(drawing.verdicts, published_claims(entry.id), scale)
+    for name, table in ((entry.id, drawing.plotted), (f"{entry.id}-claims", claims)):
+        paths.append(out / FOLDER / f"{name}.csv")
+        _write_csv(table, paths[-1])
     paths.append(caption_of(out / FOLDER, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
-        console(200).print(VerdictTable(frame(drawing.verdicts, published_claims(entry.id), scale)))
+        console(200).print(VerdictTable(claims))
     for path in paths:
         print(path)
 
@@ -157,13 +161,6 @@ def draw_figure(
     return drawing
 
 
-def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
-    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
-    _write_csv(drawing.plotted, paths[0])
-    _write_csv(frame(drawing.verdicts, published_claims(name), scale), paths[1])
-    return paths
-
-
 def plot(
     targets: Sequence[str],
     scale: str = "quick",
@@ -178,12 +175,8 @@ def plot(
     targets : sequence of str
         Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.plots.run.PICTURES` draws of them goes
         into the folder).
-    scale : {"quick", "paper"}
-        Which runs of a figure.
-    out : str or Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        A folder of the user's own: its groups, for runs that name one of them, and its paper if it holds one.
+    scale, out, config_dir
+        As for `reproduce`; of a figure its runs of this scale.
     only : sequence of str, optional
         Which pictures of a run; by default all that it has.
 
@@ -225,13 +218,7 @@ def plot(
 
 
 class Finished:
-    """Looks up what figures are drawn from, each run once: figures may share runs.
-
-    Parameters
-    ----------
-    config_dir : str or Path, optional
-        A folder of the user's own.
-    """
+    """Looks up what figures are drawn from, each run once: figures may share runs."""
 
     def __init__(self, config_dir: str | Path | None = None) -> None:
         self._config_dir = config_dir

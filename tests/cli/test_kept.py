@@ -17,7 +17,7 @@ from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.results.manifest import write_sealed
 
 ROOT = Path(__file__).parents[2]
-OURS = ROOT / kept.KEPT
+OURS = ROOT / "docs" / "reproduction"
 EXACT = ["sdds-fig1", "sdds-table1"]
 
 

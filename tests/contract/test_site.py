@@ -17,11 +17,11 @@ import pytest
 import reproduction
 import sampler_pages
 import verify_samplers
+from findings import findings
 
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
-from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
 from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records

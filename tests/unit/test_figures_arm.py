@@ -33,7 +33,7 @@ from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat
-from splitmerge_cli.plots import network
+from splitmerge_cli.plots import network, points
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
@@ -403,14 +403,14 @@ def test_clusters_stay_in_their_places():
 # a run's network
 
 
-def test_matrix_is_sorted_by_cluster_then_degree():
-    order, ends = network.matrix_order([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
+def test_items_are_sorted_by_cluster_then_degree():
+    order, ends = points.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
     assert order.tolist() == [2, 3, 0, 1, 4] and ends.tolist() == [3, 4, 5]
 
 
 def test_density_counts_shares():
     graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
-    order, _ = network.matrix_order(graph.truth, np.zeros(60))
+    order, _ = points.order_items(graph.truth, np.zeros(60))
     share = network.density(graph.values, order, cells=2)
     # nobody is tied to oneself
     assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))

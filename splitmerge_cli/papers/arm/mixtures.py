@@ -6,7 +6,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -24,7 +23,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, title_of
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -40,22 +39,12 @@ ITERATIONS, SETS = 2000, 20
 """Length of the paper's chains, and its data sets for each example."""
 
 
-def example_of(run: Run) -> str:
-    """The example of a run, as claims call it."""
-    return EXAMPLES[option(run, "data")]
-
-
 def times(runs: Sequence[Run]) -> pd.DataFrame:
     """Autocorrelation times of every data set and sampler, warm-up left out.
 
     The indicators are those of 105 pairs of 15 items, three of every planted component, drawn once for each data set;
-    of every chain the largest time counts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns example, sampler, set, chains, `METRICS` (means over the chains that have one), undefined_trace and
-        undefined_indicator (series that never change), series_indicator.
+    of every chain the largest time counts. Columns example, sampler, set, chains, `METRICS` (means over the chains that
+    have one), undefined_trace and undefined_indicator (series that never change), series_indicator.
     """
     rows = []
     for run in runs:
@@ -66,7 +55,7 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
         swept = standardised_iterations(run.moves(), run.config["iterations"])
         rows.append(
             {
-                "example": example_of(run),
+                "example": EXAMPLES[option(run, "data")],
                 "sampler": option(run, "sampler"),
                 "set": number,
                 "chains": run.config["chains"],
@@ -133,12 +122,11 @@ def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: s
     means = {s: rows_of(found, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
     ours = _number(*mean_and_spread(rows_of(found, example, sampler)[metric]), digits)
-    paper = "" if claim is None else _number(claim.value, _spread(claim), digits)
+    paper = ""
+    if claim is not None:
+        _, said, spread = claim.statement.rpartition("spread ")
+        paper = _number(claim.value, float(spread) if said else np.nan, digits)
     return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
-
-
-def _spread(claim: Claim) -> float:
-    return float(claim.statement.rpartition("spread ")[2]) if "spread" in claim.statement else np.nan
 
 
 def _number(mean: float, spread: float, digits: int) -> str:
@@ -222,7 +210,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 axis.set_major_formatter(lambda value, _: f"{value:g}")
                 axis.set_minor_locator(plt.NullLocator())
     shapes = [
-        Line2D([], [], color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
+        entry(color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
         for example, marker in markers.items()
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")

@@ -8,7 +8,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -39,7 +38,7 @@ from splitmerge_cli.papers.verdicts import (
     no_run,
 )
 from splitmerge_cli.plots.runs import option, pick, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -50,15 +49,8 @@ from splitmerge_cli.verify.transitions import total_variation
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often a sampler visited every partition.
-
-    Attributes
-    ----------
-    restarts : ndarray of float, shape (restarts, partitions)
-        Frequencies of each restart, over all its chains.
-    chains, iterations : int
-        Of a restart.
-    """
+    """How often a sampler visited every partition: frequencies ``[restarts, partitions]`` of each restart, over all its
+    chains; and the chains and iterations of a restart."""
 
     restarts: NDArray[np.float64]
     chains: int
@@ -132,7 +124,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
     ax.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
     ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
-    handles = [Line2D([], [], color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
+    handles = [entry(color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
     legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
     footnote(figure, "Bars: two standard errors over restarts.")
     first = next(iter(found.values()))
@@ -208,15 +200,8 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class Trace:
-    """Log joint of a run's chains, at a cost in Gibbs sweeps.
-
-    Attributes
-    ----------
-    sweeps : ndarray of float, shape (rows,)
-        Cost until each row.
-    iteration : ndarray of int, shape (rows,)
-    log_joint : ndarray of float, shape (chains, rows)
-    """
+    """Log joint of a run's chains, float64 ``[chains, rows]``, and of each row its iteration and its cost in Gibbs
+    sweeps."""
 
     sweeps: NDArray[np.float64]
     iteration: NDArray[np.int64]

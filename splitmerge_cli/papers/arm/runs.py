@@ -68,16 +68,7 @@ def starts(runs: Iterable[Run]) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """The restarts of one sampler on one network from one start.
-
-    Attributes
-    ----------
-    runs : list of Run
-        One per restart, by seed.
-    level, start, sampler : str
-    chains : int
-        S.
-    """
+    """The restarts of one sampler on one network from one start: a run for each, by seed, of so many chains (S)."""
 
     runs: list[Run]
     level: str
@@ -183,21 +174,8 @@ class Rhat:
 
 
 def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
-    """R-hat of a sampler at the cost that ARM has for `length` iterations, in Gibbs sweeps.
-
-    Parameters
-    ----------
-    cell, arm : Cell
-        The sampler, and ARM from the same start on the same network.
-    length : int
-        Iterations of ARM.
-    restarts : int, optional
-        As many of them, where there are more.
-
-    Returns
-    -------
-    Rhat
-    """
+    """R-hat of a sampler at the cost that ARM, from the same start on the same network, has for `length` iterations, in
+    Gibbs sweeps; over at most so many `restarts`."""
     sweeps = length * arm.cost
     cut = float(length) if cell.sampler == "arm" else sweeps / cell.cost
     draws = late(cell.traces(cut)[:restarts])

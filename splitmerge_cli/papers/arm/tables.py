@@ -1,7 +1,7 @@
 """Tables 3 to 5: R-hat between restarts and acceptance, for every start, beside the published values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -50,8 +50,7 @@ class Entry(NamedTuple):
     best: bool = False
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """The rows of one start: entries by level and column."""
 
     title: str
@@ -103,11 +102,9 @@ def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str
 
 def _draw_entry(ax: Axes, x: float, y: float, entry: Entry, width: float) -> None:
     weight = "bold" if entry.best else "normal"
+    ax.text(x + 0.16 * width, y, entry.ours, ha="right", va="center", fontsize=6.5, fontweight=weight)
     if entry.paper:
-        ax.text(x + 0.16 * width, y, entry.ours, ha="right", va="center", fontsize=6.5, fontweight=weight)
         ax.text(x + 0.22 * width, y, entry.paper, ha="left", va="center", fontsize=6.2, color="#777777")
-    else:
-        ax.text(x + 0.16 * width, y, entry.ours, ha="right", va="center", fontsize=6.5, fontweight=weight)
 
 
 # R-hat

@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import colour_of
+from splitmerge_cli.plots.style import colour_of, entry
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -72,17 +72,13 @@ def methods_of(runs: Iterable[Run]) -> list[str]:
 
 def handles(methods: Iterable[str]) -> list[Line2D]:
     """Legend entries."""
-    return [Line2D([], [], label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
+    return [entry(label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
 
 
 @dataclass(frozen=True)
 class Climb:
-    """The ascent of one chain: what it has at each recorded row.
-
-    Attributes
-    ----------
-    iteration, seconds, log_lik, log_joint : ndarray of float, shape (rows,)
-    """
+    """The ascent of one chain: iteration, seconds, log likelihood and log joint of each recorded row, float64
+    ``[rows]``."""
 
     iteration: NDArray[np.float64]
     seconds: NDArray[np.float64]
@@ -160,15 +156,8 @@ def _common(pair: tuple[Climb, Climb]) -> float:
 
 
 class Climbs:
-    """The ascents of all chains, by what they ran on, from where and how.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of one chain each.
-    by : callable, optional
-        What a run ran on; its data set by default.
-    """
+    """The ascents of all chains, one a run, by what they ran on (`by`; by default their data set), from where and
+    how."""
 
     def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
         self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
@@ -259,29 +248,15 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
     return by_factor(claim, ratios, reading, note, geometric_interval, unit)
 
 
-def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
-    """Return the log likelihood of a method's chains, less that of the best state, as far as all chains go.
-
-    Parameters
-    ----------
-    climbs : dict of int to Climb
-        By seed.
-    axis : {"iteration", "seconds"}
-    best : dict of int to float
-        Log likelihood of the best state, by seed.
-    points : int
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `axis`, median, low, high (over the seeds), chains.
-    """
+def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float]) -> pd.DataFrame:
+    """Log likelihood of a method's chains, by seed, less that of the `best` state of each seed, as far as all chains
+    go: columns `axis` (iteration or seconds), median, low, high (over the seeds), chains."""
     ends = [
         (float(c.axis_values(axis)[min(1, len(c.iteration) - 1)]), float(c.axis_values(axis)[-1]))
         for c in climbs.values()
     ]
     first = max(min(start for start, _ in ends), 1e-6)
-    where = np.geomspace(first, max(min(end for _, end in ends), first), points)
+    where = np.geomspace(first, max(min(end for _, end in ends), first), 250)
     values = np.stack([c.column_at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
     return pd.DataFrame(
         {

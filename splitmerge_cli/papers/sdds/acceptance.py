@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -17,7 +16,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -97,13 +96,11 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         "(c, d) one Gibbs site": TIMED["move and one Gibbs site"][2],
         "(c, d) move alone": TIMED["move alone"][2],
     }
-    lines = [Line2D([], [], color="#444444", linestyle=style, label=what) for what, style in styles.items()]
-    diamond = Line2D([], [], color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
+    lines = [entry(color="#444444", linestyle=style, label=what) for what, style in styles.items()]
+    diamond = entry(color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
     legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
     footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
-    order = {claim: i for i, claim in enumerate(claims)}
-    verdicts = sorted(verdicts + times, key=lambda v: order[v.claim])
-    return Drawing(figure, pd.DataFrame(plotted + more), verdicts, NOTES)
+    return Drawing(figure, pd.DataFrame(plotted + more), verdicts + times, NOTES)
 
 
 def _rows(
@@ -137,15 +134,8 @@ def _draw_acceptance(
                     note, sets = _note_short(here, N), data_sets(of_size[N])
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             for claim in about:
-                ax.plot(
-                    _size_of(claim),
-                    claim.value,
-                    "D",
-                    color=colour_of(sampler),
-                    markerfacecolor="white",
-                    zorder=4,
-                    clip_on=False,
-                )
+                look: Any = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
+                ax.plot(_size_of(claim), claim.value, "D", **look)
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])

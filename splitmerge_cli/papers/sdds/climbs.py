@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
@@ -16,7 +15,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority, untestable
 from splitmerge_cli.plots.runs import pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, powers, sampler_handles
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, powers, sampler_handles
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -103,7 +102,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
-            at = np.stack([_log_lik_at(c, grid) - best[c.data].end() for c in chains])
+            rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
+            at = np.stack([c.log_lik[last] - best[c.data].end() for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             colour = colour_of(sampler)
@@ -156,7 +156,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
-    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median time to the level")
+    mark = entry(color="#444444", marker="^", linestyle="", label="median time to the level")
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,
@@ -173,8 +173,3 @@ def _milliseconds_text(*seconds: float) -> str:
 
 def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
     return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
-
-
-def _log_lik_at(climb: _Climb, seconds: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Log likelihood at times: that of the last row before."""
-    return climb.log_lik[np.searchsorted(climb.seconds, seconds, side="right") - 1]

@@ -29,28 +29,12 @@ def _model(spec: RunSpecification, mentions: str) -> Any:
 
 
 def allocation(spec: RunSpecification) -> pd.DataFrame:
-    """Return Table 1: each step's probability in the sequential allocation, under the code's own proposal.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the experiment, for its model.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns step (1 ..), token, side (1 or 2), probability.
-    """
+    """Table 1: the probability of each step in the sequential allocation, under the code's own proposal; columns step
+    (1 ..), token, side (1 or 2), probability."""
     sides = [int(s) for s in SIDES]
     steps = allocation_steps(_model(spec, ALLOCATED), list(range(len(ALLOCATED))), sides)
-    return pd.DataFrame(
-        {
-            "step": range(1, len(steps) + 1),
-            "token": list(ALLOCATED),
-            "side": [s + 1 for s in sides],
-            "probability": steps,
-        }
-    )
+    columns = {"token": list(ALLOCATED), "side": [s + 1 for s in sides], "probability": steps}
+    return pd.DataFrame({"step": range(1, len(steps) + 1), **columns})
 
 
 def words(labels: Sequence[int]) -> str:
@@ -62,18 +46,10 @@ def words(labels: Sequence[int]) -> str:
 
 
 def proposals(spec: RunSpecification) -> pd.DataFrame:
-    """Figures 1 and 2: what each move of a sampler proposes from the states of section 4.1.
+    """Figures 1 and 2: what each move of the experiment's sampler proposes from the states of section 4.1.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the experiment, for its model and its sampler.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
-        which mentions of a token they place, or in empty entities, only are summed.
+    Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in which
+    mentions of a token they place, or in empty entities, only are summed.
     """
     model = _model(spec, MENTIONS)
     tables = []

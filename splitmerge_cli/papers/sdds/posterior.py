@@ -2,6 +2,8 @@
 
 from math import exp, inf, lgamma, log, perm
 
+import numpy as np
+
 
 def mean_K(
     N: int, entities: int, n_tokens: int, kmax: int, mu: float, sigma: float, label_prior: str = "labelled"
@@ -13,25 +15,15 @@ def mean_K(
     the mentions into T pure clusters: a coefficient of the product over tokens of sum_j S(n_t, j) x^j, with Stirling
     numbers of the second kind. Counted in exact integers.
 
-    Parameters
-    ----------
-    N, entities, n_tokens : int
-        Mentions (spread evenly), entities, size L of the vocabulary.
-    kmax, mu, sigma
-        Prior of K.
-    label_prior : {"labelled", "partition", "as_printed"}
-        The target: the model's posterior pi, pi / K!, or pi 2^K / K!.
+    The N mentions are spread evenly, `n_tokens` is the size L of the vocabulary, and the target is the model's
+    posterior pi (labelled), pi / K! (partition), or pi 2^K / K! (as_printed).
     """
-    pure = [1]
+    pure = np.array([1], dtype=object)
     for e in range(entities):
         row = [1]
         for m in range(N // entities + (e < N % entities)):
             row = [row[j - 1] * (j > 0) + j * (row[j] if j <= m else 0) for j in range(m + 2)]
-        product = [0] * min(len(pure) + len(row) - 1, kmax + 1)
-        for i, a in enumerate(pure):
-            for j, b in enumerate(row[: len(product) - i]):
-                product[i + j] += a * b
-        pure = product
+        pure = np.convolve(pure, np.array(row, dtype=object))[: kmax + 1]
     log_weights = []
     for K in range(1, kmax + 1):
         top = min(K, len(pure) - 1)

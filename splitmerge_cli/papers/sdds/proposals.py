@@ -75,10 +75,6 @@ class _Proposals:
         return rows.set_index("target")["probability"]
 
 
-def _braces(clusters: Sequence[str]) -> str:
-    return " ".join("{" + tokens + "}" for tokens in clusters)
-
-
 WAYS = [("smart_split", SPLIT, "x₁"), ("smart_merge", MERGED, "x₂")]
 """Rows of Figures 1 and 2: the smart move, and where it takes x."""
 EQUAL = (
@@ -170,7 +166,8 @@ def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
     ]:
         target, p = q.favourite(move, start)
         same = sorted(target) == sorted(expected)
-        verdicts.append(holds(claims[metric], p, same, f"most probable: {_braces(target)}, {p:.3g}"))
+        shown = " ".join("{" + tokens + "}" for tokens in target)
+        verdicts.append(holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}"))
     for metric, move, start in [
         ("reverse_merge_unlikely", "smart_merge", SPLIT),
         ("reverse_split_unlikely", "smart_split", MERGED),

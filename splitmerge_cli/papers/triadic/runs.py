@@ -34,15 +34,6 @@ SETTINGS = {
     "unknown": Setting(noise="nig"),
 }
 """The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
-TITLES = {
-    "main": "σ₁ = 1, lines integrated out",
-    "main_scan": "σ₁ = 1, lines integrated out, full Gibbs scan after each move",
-    "main_timed": "σ₁ = 1, lines integrated out, equal time: {budget:g} s",
-    "kept": "σ₁ = 1, lines kept, as in the paper",
-    "kept_timed": "σ₁ = 1, lines kept, equal time: {budget:g} s",
-    "narrow": "σ₁ = 0.1, lines integrated out",
-    "unknown": "noise unknown (mean variance 1), lines integrated out",
-}
 WORDS = {
     "main": "sigma1 = 1, lines integrated out",
     "main_scan": "sigma1 = 1, lines integrated out, full Gibbs scan after each move",
@@ -53,6 +44,11 @@ WORDS = {
     "unknown": "noise unknown, lines integrated out",
 }
 """The settings in claims."""
+TITLES = {name: words.replace("sigma1", "σ₁") for name, words in WORDS.items()}
+TITLES |= {name: f"{TITLES[name]}: {{budget:g}} s" for name in ("main_timed", "kept_timed")}
+TITLES["kept"] += ", as in the paper"
+TITLES["unknown"] = TITLES["unknown"].replace("unknown", "unknown (mean variance 1)")
+"""The settings in tables."""
 METHODS = {
     "dyadic": "dyadic (SAMS)",
     "neal8": "auxiliary variables (m = 3)",
@@ -118,13 +114,8 @@ def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the last and the likeliest state of every chain.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns setting, method, set, chain, SCORE_STATE for `METRICS` and `STATES`, seconds and iterations.
-    """
+    """Scores of the last and the likeliest state of every chain: columns setting, method, set, chain, SCORE_STATE for
+    `METRICS` and `STATES`, seconds and iterations."""
     names = {f"{score}/{state}": f"{score}_{state}" for score in METRICS for state in STATES}
     frames = []
     for run in runs:
@@ -158,11 +149,6 @@ class Scores:
         """`method` minus `other`, paired by data set, ``[sets]``."""
         first, second = (self._by_set[setting, m][column] for m in (method, other))
         return (first - second).dropna().to_numpy(float)
-
-    def count(self, setting: str, method: str) -> int:
-        """Number of chains."""
-        c = self.chains
-        return int(((c["setting"] == setting) & (c["method"] == method)).sum())
 
 
 def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -153,7 +153,7 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
     plotted = []
     for ax, (setting, column) in zip(axes, CURVES, strict=True):
         of = {m: select_runs(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
-        ends = [t[column].max() for each in of.values() for r in each for _, t in _by_chain(r, column)]
+        ends = [r.trace(["chain", column]).groupby("chain")[column].max().min() for each in of.values() for r in each]
         first = 10.0 if column == "iteration" else 1e-3
         at = np.geomspace(first, min(ends), 60)
         for method, each in of.items():
@@ -173,10 +173,6 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
         ax.set_title("lines integrated out" if setting.startswith("main") else "lines kept", fontsize=7.5)
     axes[0].set_ylabel("mean ARI")
     return pd.concat(plotted, ignore_index=True)
-
-
-def _by_chain(run: Run, column: str) -> list[tuple[int, pd.DataFrame]]:
-    return list(run.trace(["chain", column]).groupby("chain", sort=True))
 
 
 def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:
