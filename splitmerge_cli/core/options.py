@@ -83,7 +83,6 @@ class Option:
 
         Parameters
         ----------
-        value : object
         group : str
             ``model`` or ``sampler``, for the message.
 
@@ -340,7 +339,6 @@ def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]
     ----------
     group : str
         ``model`` or ``sampler``, for messages.
-    options : iterable of Option
     given : mapping
         Values by name.
 

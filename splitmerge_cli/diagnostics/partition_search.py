@@ -39,7 +39,6 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
 
     Parameters
     ----------
-    loss : ExpectedLoss
     max_work : int
         Once so many cells were looked up no further start is tried; after four times as many nothing is moved any more.
     """
@@ -83,7 +82,6 @@ class Search:
 
     Parameters
     ----------
-    loss : ExpectedLoss
     labels : ndarray of int, shape (A,)
         The start; -1 for blocks that are yet to be placed.
     max_work : int

@@ -48,7 +48,6 @@ class ChainTopics:
 
     Parameters
     ----------
-    data : Documents
     labels : numpy.ndarray
         int32 ``[N]``, topic of every token, numbered by first appearance.
     weights : numpy.ndarray
@@ -221,7 +220,6 @@ def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | N
     ----------
     frame : pandas.DataFrame
         Columns topic, word, count.
-    eta : float
     vocabulary : pandas.Index
         Words to count; holds all of the frame.
     V : int, optional

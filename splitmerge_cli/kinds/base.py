@@ -170,7 +170,6 @@ class Kind:
 
         Parameters
         ----------
-        dataset : Dataset
         here : numpy.ndarray
             bool ``[N]``: the items of the cluster.
         first : int

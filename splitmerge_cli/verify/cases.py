@@ -399,12 +399,10 @@ def sampled_frequencies(
 
     Parameters
     ----------
-    case : Case
     samplers : list of Sampler
         Of an iteration; `refresh` among them where the model has anything to refresh.
     rng : Rng
         The samplers' generator.
-    iterations : int
     batches : int
         Batches of the noise estimate.
     weights : sequence of float, optional
@@ -444,14 +442,12 @@ def adaptive_frequencies(
 
     Parameters
     ----------
-    case : Case
     build : callable
         Makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
     iterations : int
         Counted iterations of all chains together.
     discard : int
         First iterations of each chain: scans alone, in no count.
-    chains, seed, batches : int
     weights : sequence of float, optional
         Of the first samplers, as `Chain` has them.
 

@@ -79,7 +79,6 @@ def reconfigurations(
 
     Parameters
     ----------
-    model : Model
     sampler : Component
         `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
     state, za, zb : array_like of int, shape (N,)
@@ -87,11 +86,6 @@ def reconfigurations(
         How many.
     pair : tuple of int
         i and j; (-1, -1): drawn by each move.
-    seed : int
-
-    Yields
-    ------
-    Move
     """
     rng = Rng(seed)
     built = build_sampler(sampler.with_options(relabel=False), model, rng)

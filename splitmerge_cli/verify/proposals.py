@@ -171,8 +171,6 @@ def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFra
 
     Parameters
     ----------
-    model : Model
-    sampler : Component
     state : State
         (labels numbered by first appearance, K).
 

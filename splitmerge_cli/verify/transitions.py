@@ -21,12 +21,7 @@ from splitmerge_cli.verify.paths import execution_paths
 
 
 class Ends:
-    """Numbers of the states that paths end in.
-
-    Parameters
-    ----------
-    states : sequence of State
-    """
+    """Numbers of the states that paths end in."""
 
     def __init__(self, states: Sequence[State]) -> None:
         self.index = {state: t for t, state in enumerate(states)}
@@ -61,7 +56,6 @@ def paths_from(
     ----------
     model, rng, sampler
         The sampler works on this model and generator.
-    state : State
     always_accept : bool
         Accept every proposal and count no acceptance: the paths are proposals.
     limit : int
@@ -128,11 +122,9 @@ def example_histories(states: Sequence[State], number: int, seed: int = 0) -> li
 
     Parameters
     ----------
-    states : sequence of State
     number : int
         Most pairs. The first is one cluster and singletons, which disagree on every pair of items; the second one
         cluster and item 0 apart, which agree on all others; the rest are drawn.
-    seed : int
     """
     partitions = list(dict.fromkeys(state[0] for state in states))
     if len(partitions) < 2:
@@ -168,7 +160,6 @@ def adaptive_matrices(
         As in `transition_matrix`; the limit is that of each matrix.
     sampler : Sampler
         One with `fix`.
-    histories : sequence of (labels, labels)
 
     Yields
     ------

@@ -91,7 +91,6 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
 
     Parameters
     ----------
-    cells : Cells
     key : str
         The column as it is typed.
     chosen : bool

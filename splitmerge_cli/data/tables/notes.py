@@ -54,7 +54,6 @@ def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr
 
     Parameters
     ----------
-    table : Table
     columns : sequence of int
         Positions of the columns that are read.
     x : numpy.ndarray or csr_array
@@ -78,7 +77,6 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
     Parameters
     ----------
-    table : Table
     columns : sequence of int
         Positions of the columns that are read.
     x : numpy.ndarray
