@@ -149,11 +149,9 @@ class Table:
             elif items and self.item_names is None and (names := _row_names(self.cells(j))):
                 self.item_names, why = names, "has no name and another word in every row, the names of the items"
             else:
-                i = _first_uncounted(self.cells(j))
-                raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no name "
-                    f"and does not count the rows; expected {ask.format(n=j + 1)}"
-                )
+                place = self.place(_first_uncounted(self.cells(j)), j)
+                unnamed_data = "the column has no name and does not count the rows"
+                raise DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -168,11 +166,8 @@ class Table:
             column = self.cells(j)
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
             if pc.any(held).as_py():
-                i = int(np.argmax(held.to_numpy()))
-                raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no "
-                    f"name; expected {ask.format(n=j + 1)}"
-                )
+                place = self.place(int(np.argmax(held.to_numpy())), j)
+                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
@@ -193,11 +188,16 @@ class Table:
         value = self.cells(j)[i].as_py()
         return quote("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
+    def place(self, i: int, j: int, found: str | None = None) -> str:
+        """Place and content of a cell, item `i` in column `j`, as messages begin."""
+        found = self.show_cell(i, j) if found is None else found
+        return f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}"
+
     def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
         """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
         found = self.show_cell(i, j) if found is None else found
         hint = f" ({self.hint})" if j in self.hinted and is_missing(found.strip("'")) else ""
-        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}{hint}")
+        return DataError(f"{self.place(i, j, found)}; expected {expected}{hint}")
 
 
 def list_names(names: Sequence[str]) -> str:
