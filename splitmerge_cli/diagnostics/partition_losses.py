@@ -45,13 +45,8 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
 
 
 def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
-    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance.
-
-    Raises
-    ------
-    ValueError
-        Another shape, or no partition, or no item.
-    """
+    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance; a ValueError for another
+    shape, no partition or no item."""
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
@@ -64,13 +59,7 @@ def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
 
 
 def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
-    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale.
-
-    Raises
-    ------
-    ValueError
-        `loss` is none of `LOSSES`.
-    """
+    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale; a ValueError for another than `LOSSES`."""
     n = np.arange(N + 1, dtype=np.float64)
     if loss == "vi":
         return n * np.log(np.maximum(n, 1)), float(N)
@@ -80,23 +69,8 @@ def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
 
 
 def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between a partition and each of others.
-
-    Parameters
-    ----------
-    labels : array_like of int, shape (N,)
-    partitions : array_like of int, shape (M, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[M]``: nats (vi) or shares of pairs (binder).
-
-    Raises
-    ------
-    ValueError
-        An unknown loss, or shapes that do not fit.
+    """The loss between a partition, labels ``[N]``, and each of others ``[M, N]``: float64 ``[M]``, otherwise as
+    `all_distances`.
 
     Examples
     --------
@@ -110,18 +84,8 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between each partition of a list and each of another.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (A, N)
-    others : array_like of int, shape (B, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[A, B]``: nats (vi) or shares of pairs (binder).
+    """The loss between each partition of a list ``[A, N]`` and each of another ``[B, N]``: float64 ``[A, B]``, nats (vi)
+    or shares of pairs (binder).
 
     Raises
     ------
