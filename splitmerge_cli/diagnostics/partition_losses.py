@@ -84,8 +84,8 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between each partition of a list ``[A, N]`` and each of another ``[B, N]``: float64 ``[A, B]``, nats (vi)
-    or shares of pairs (binder).
+    """The loss between each partition of a list and each of another: float64 ``[A, B]``, nats (vi) or shares of pairs
+    (binder).
 
     Raises
     ------

@@ -60,8 +60,23 @@ class BetweenRestarts:
 
 
 def between_restarts(draws: ArrayLike) -> BetweenRestarts:
-    """R-hat between restarts, of draws ``[restarts, S, draws]`` from which `late` dropped what is to be forgotten; chains
-    of one restart are never pooled."""
+    """R-hat between restarts; chains of one restart are never pooled.
+
+    Parameters
+    ----------
+    draws : array_like
+        ``[restarts, S, draws]``, what is to be forgotten dropped; see `late`.
+
+    Returns
+    -------
+    BetweenRestarts
+        A value for each of the S numbers of a chain.
+
+    Raises
+    ------
+    ValueError
+        Another number of dimensions.
+    """
     x = np.asarray(draws, dtype=np.float64)
     if x.ndim != 3:
         raise ValueError(f"draws: array of {x.ndim} dimensions; expected [restarts, S, draws]")
@@ -126,8 +141,20 @@ class Times:
 
 
 def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
-    """Autocorrelation times of the largest cluster's share of the items, one series per chain, after an iteration;
-    `trace`: columns chain, iteration, largest of ``trace.parquet``."""
+    """Autocorrelation times of the largest cluster's share of the items.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame
+        Columns chain, iteration, largest of ``trace.parquet``.
+    after : int
+        Iterations up to this one are dropped.
+
+    Returns
+    -------
+    Times
+        One series per chain.
+    """
     kept = trace[trace["iteration"] > after]
     first = [np.stack(chain["largest"].tolist())[:, 0] for _, chain in kept.groupby("chain", sort=True)]
     times = np.array([mixing.autocorrelation_times(x) for x in first])
@@ -135,8 +162,27 @@ def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
 
 
 def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> NDArray[np.int64]:
-    """All pairs, int64 ``[pairs, 2]``, of items of which `each` are drawn from every planted cluster of `truth` ``[N]``:
-    105 for 5 clusters. A ValueError where a cluster has fewer."""
+    """All pairs of items of which `each` are drawn from every planted cluster: 105 for 5 clusters.
+
+    Parameters
+    ----------
+    truth : array_like
+        ``[N]``, planted cluster of each item.
+    rng : numpy.random.Generator
+        Draws the items.
+    each : int
+        Items from every cluster.
+
+    Returns
+    -------
+    numpy.ndarray
+        int64 ``[pairs, 2]``.
+
+    Raises
+    ------
+    ValueError
+        A cluster has fewer items.
+    """
     truth = np.asarray(truth)
     members = [np.flatnonzero(truth == cluster) for cluster in np.unique(truth)]
     if (least := min(map(len, members))) < each:
@@ -148,9 +194,20 @@ def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> 
 def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) -> Times:
     """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster.
 
-    The maximum of each chain is over those of the `planted_pairs` that are not together, or apart, all the time after
-    an iteration; there is one series per chain and pair. `partitions`: columns chain, iteration, labels of
-    ``partitions.parquet``.
+    Parameters
+    ----------
+    partitions : pandas.DataFrame
+        Columns chain, iteration, labels of ``partitions.parquet``.
+    pairs : array_like
+        int ``[pairs, 2]``; see `planted_pairs`.
+    after : int
+        Iterations up to this one are dropped.
+
+    Returns
+    -------
+    Times
+        The maximum of each chain over those pairs that are not together, or apart, all the time; one series per chain
+        and pair.
     """
     i, j = np.asarray(pairs).T
     kept = partitions[partitions["iteration"] > after]
@@ -167,9 +224,19 @@ def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) 
 def standardised_iterations(moves: pd.DataFrame, iterations: int | Mapping[int, int]) -> pd.Series:
     """Iterations in units of a Gibbs sweep's cost: T times total seconds over seconds within the Gibbs sweeps.
 
-    By chain: NaN where no time was taken, or none within Gibbs sweeps. A full sweep per iteration is taken for granted
-    (``schedule=full_scan``). `moves`: columns chain, move, seconds of ``moves.parquet``; `iterations`: of every chain,
-    or by chain.
+    A full sweep per iteration is taken for granted (``schedule=full_scan``).
+
+    Parameters
+    ----------
+    moves : pandas.DataFrame
+        Columns chain, move, seconds of ``moves.parquet``.
+    iterations : int or mapping of int to int
+        T: iterations of every chain, or by chain.
+
+    Returns
+    -------
+    pandas.Series
+        float64 by chain; NaN where no time was taken, or none within Gibbs sweeps.
     """
     total = moves.groupby("chain")["seconds"].sum()
     swept = moves[moves["move"].isin(SWEEPS)].groupby("chain")["seconds"].sum().reindex(total.index, fill_value=0.0)

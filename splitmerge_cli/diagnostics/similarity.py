@@ -5,8 +5,8 @@ of their posterior probability of being together. The matrix as a whole is there
 number there are single rows, and means over the clusters of a partition.
 
 In all functions `partitions` are the sampled ones, int ``[M, N]``, of which one that came up twice stands there twice;
-`labels` are those of a partition, int ``[N]``, its K clusters numbered 0, 1, ... A ValueError reports shapes that do not
-fit, and labels that leave a number out.
+`labels` are those of a partition, int ``[N]``, its K clusters numbered 0, 1, ... A ValueError reports shapes that do
+not fit, and labels that leave a number out.
 
 Source: Binder 1978 (the matrix); Fritsch and Ickstadt 2009, section 2.
 """
@@ -73,8 +73,8 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
 
 
 def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-    """Rows of the co-clustering matrix, float64 ``[n, N]``, of the n items of these numbers, from 0; an IndexError where
-    there is no such item."""
+    """Rows of the co-clustering matrix, float64 ``[n, N]``, of the n items of these numbers, from 0; an IndexError for
+    one that is not there."""
     rows, wanted = check_partitions(partitions), np.asarray(items, dtype=np.int64)
     out = np.zeros((len(wanted), rows.shape[1]))
     for row in rows:
