@@ -124,8 +124,6 @@ class ExpectedLoss:
     loss : {"vi", "binder"}
     most_cells : int
         Cells that a table of intersections may have.
-    most_clusters : int, optional
-        Most clusters of a partition whose loss is computed.
 
     Attributes
     ----------
@@ -143,7 +141,7 @@ class ExpectedLoss:
         Weight of the partition to which each of the C clusters belongs.
     """
 
-    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int, most_clusters: int | None = None) -> None:
+    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
@@ -152,7 +150,7 @@ class ExpectedLoss:
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
-        self.most_clusters = min(len(self.size), fitting if most_clusters is None else most_clusters)
+        self.most_clusters = min(len(self.size), fitting)
         first = np.cumsum(self.widths) - self.widths
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
@@ -161,14 +159,10 @@ class ExpectedLoss:
         self._of_each = np.add.reduceat(self.f[self.members.sum(axis=1).ravel()], first)
         self.theirs = float(self._of_each @ self.weight)
 
-    def best_sampled(self) -> NDArray[np.int64] | None:
-        """Labels ``[A]`` of the sampled partition of least expected loss that has no more clusters than there may be;
-        None if all have more."""
-        fit = np.flatnonzero(self.widths <= self.most_clusters)
-        if not len(fit):
-            return None
+    def best_sampled(self) -> NDArray[np.int64]:
+        """Labels ``[A]`` of the sampled partition of least expected loss."""
         shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
-        return self._blocks[fit[(self._of_each - 2 * shared)[fit].argmin()]].astype(np.int64)
+        return self._blocks[(self._of_each - 2 * shared).argmin()].astype(np.int64)
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""
