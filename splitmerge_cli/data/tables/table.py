@@ -205,15 +205,25 @@ def list_names(names: Sequence[str]) -> str:
     return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
 
 
+def is_text(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds strings."""
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
+def is_of_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds numbers, or true and false."""
+    kind, types = column.type, pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+
+
 def _count_start(column: pa.ChunkedArray) -> int | None:
     """Start of the count in a column of one cell at least; None as for `Table.counts_from`."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     first, last = (str(column[i].as_py()).strip() for i in (0, -1))
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
     if start is None:
         return None
     expected = pa.array(np.arange(start, start + len(column)))
-    if text:
+    if is_text(column):
         same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))

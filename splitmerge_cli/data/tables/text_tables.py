@@ -46,7 +46,8 @@ def read_written(
     if not wanted.kind.one_column:
         if sep := _SEP_LINE.match(data):
             data, before = data[sep.end() :], 1
-            separator = separator if separator != "auto" else _name_of(sep[1].decode())
+            if separator == "auto":
+                separator = next(name for name, end in SEPARATORS.items() if end == sep[1].decode())
         blank = re.match(rb"([ \t]*\r?\n)+", data)
         if blank and data[blank.end() :].strip():
             lines = data.count(b"\n", 0, blank.end())
@@ -85,10 +86,6 @@ def _comments(data: bytes) -> int:
         top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
     )
     return 0 if named else start
-
-
-def _name_of(separator: str) -> str:
-    return next(name for name, end in SEPARATORS.items() if end == separator)
 
 
 def _layout_notes(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:
