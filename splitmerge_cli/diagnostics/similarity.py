@@ -83,20 +83,19 @@ def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.fl
 
 
 def mean_co_clustering(
-    partitions: ArrayLike, labels: ArrayLike, items: ArrayLike | None = None
+    partitions: ArrayLike, labels: ArrayLike
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Mean co-clustering of items with the other members of each cluster.
+    """Mean co-clustering of the items with the other members of each cluster.
 
     Yields
     ------
     items : numpy.ndarray
-        int64 ``[n]``: some of the items, by default of all, in their order.
+        int64 ``[n]``: some of the items, in their order.
     means : numpy.ndarray
         float64 ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the probability of
         being alone.
     """
     rows, own, sizes = _fitting(partitions, labels)
-    wanted = np.arange(len(own)) if items is None else np.asarray(items, dtype=np.int64)
     N, K = len(own), len(sizes)
     assignment = csr_array((np.ones(N), (np.arange(N), own)), shape=(N, K))
     members = _one_hot(rows)
@@ -106,8 +105,8 @@ def mean_co_clustering(
     for row in rows:
         alone += np.bincount(row)[row] == 1
     width = max(1, _CELLS // max(K, 1))
-    for begin in range(0, len(wanted), width):
-        some = wanted[begin : begin + width]
+    for begin in range(0, N, width):
+        some = np.arange(begin, min(begin + width, N))
         means = (members[some] @ shared).toarray() / len(rows)
         at, mine = np.arange(len(some)), own[some]
         # an item is no other member of its own cluster

@@ -37,11 +37,6 @@ class Documents:
         """Document of every token, ``[N]``."""
         return topics.document_of(self.starts)
 
-    @property
-    def word_type(self) -> pa.DictionaryArray:
-        """The word of every token, as Arrow writes words."""
-        return _encode_names(self.words, self.vocabulary)
-
 
 class ChainTopics:
     """The topics of one state, numbered by descending size.
@@ -174,7 +169,7 @@ def tokens_table(state: ChainTopics) -> pa.Table:
         {
             "document": data.document,
             "position": position.astype(np.int32),
-            "word": data.word_type,
+            "word": _encode_names(data.words, data.vocabulary),
             "topic": state.labels,
         }
     )
