@@ -155,36 +155,11 @@ def _autocovariance(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.fft.irfft(np.abs(spectrum) ** 2, padded)[..., :n] / n
 
 
-def autocorrelation_time(series: ArrayLike) -> float:
-    """Integrated autocorrelation time 1 + 2 sum r(lag), in draws.
+def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
+    """Integrated autocorrelation times 1 + 2 sum r(lag), in draws, of series ``[..., draws]``: float64 ``[...]``, NaN
+    for a constant series or fewer than 4 draws.
 
     The sum ends with Geyer's initial positive sequence: at the first pair r(2m) + r(2m + 1) that is not positive.
-
-    Parameters
-    ----------
-    series : array_like
-        One chain, ``[draws]``.
-
-    Returns
-    -------
-    float
-        NaN for a constant series or fewer than 4 draws.
-    """
-    return float(autocorrelation_times(series))
-
-
-def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
-    """Integrated autocorrelation times of many series at a time; see `autocorrelation_time`.
-
-    Parameters
-    ----------
-    series : array_like
-        ``[..., draws]``.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[...]``, NaN as in `autocorrelation_time`.
     """
     x = np.asarray(series, dtype=np.float64)
     times = np.full(x.shape[:-1], np.nan)

@@ -45,13 +45,8 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
 
 
 def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
-    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance.
-
-    Raises
-    ------
-    ValueError
-        Another shape, or no partition, or no item.
-    """
+    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance; a ValueError for another
+    shape, no partition or no item."""
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
@@ -64,13 +59,7 @@ def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
 
 
 def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
-    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale.
-
-    Raises
-    ------
-    ValueError
-        `loss` is none of `LOSSES`.
-    """
+    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale; a ValueError for another than `LOSSES`."""
     n = np.arange(N + 1, dtype=np.float64)
     if loss == "vi":
         return n * np.log(np.maximum(n, 1)), float(N)
@@ -80,23 +69,8 @@ def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
 
 
 def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between a partition and each of others.
-
-    Parameters
-    ----------
-    labels : array_like of int, shape (N,)
-    partitions : array_like of int, shape (M, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[M]``: nats (vi) or shares of pairs (binder).
-
-    Raises
-    ------
-    ValueError
-        An unknown loss, or shapes that do not fit.
+    """The loss between a partition, labels ``[N]``, and each of others ``[M, N]``: float64 ``[M]``, otherwise as
+    `all_distances`.
 
     Examples
     --------
@@ -110,18 +84,8 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between each partition of a list and each of another.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (A, N)
-    others : array_like of int, shape (B, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[A, B]``: nats (vi) or shares of pairs (binder).
+    """The loss between each partition of a list and each of another: float64 ``[A, B]``, nats (vi) or shares of pairs
+    (binder).
 
     Raises
     ------
@@ -160,8 +124,6 @@ class ExpectedLoss:
     loss : {"vi", "binder"}
     most_cells : int
         Cells that a table of intersections may have.
-    most_clusters : int, optional
-        Most clusters of a partition whose loss is computed.
 
     Attributes
     ----------
@@ -179,7 +141,7 @@ class ExpectedLoss:
         Weight of the partition to which each of the C clusters belongs.
     """
 
-    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int, most_clusters: int | None = None) -> None:
+    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
@@ -188,7 +150,7 @@ class ExpectedLoss:
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
-        self.most_clusters = min(len(self.size), fitting if most_clusters is None else most_clusters)
+        self.most_clusters = min(len(self.size), fitting)
         first = np.cumsum(self.widths) - self.widths
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
@@ -197,14 +159,10 @@ class ExpectedLoss:
         self._of_each = np.add.reduceat(self.f[self.members.sum(axis=1).ravel()], first)
         self.theirs = float(self._of_each @ self.weight)
 
-    def best_sampled(self) -> NDArray[np.int64] | None:
-        """Labels ``[A]`` of the sampled partition of least expected loss that has no more clusters than there may be;
-        None if all have more."""
-        fit = np.flatnonzero(self.widths <= self.most_clusters)
-        if not len(fit):
-            return None
+    def best_sampled(self) -> NDArray[np.int64]:
+        """Labels ``[A]`` of the sampled partition of least expected loss."""
         shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
-        return self._blocks[fit[(self._of_each - 2 * shared)[fit].argmin()]].astype(np.int64)
+        return self._blocks[(self._of_each - 2 * shared).argmin()].astype(np.int64)
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""

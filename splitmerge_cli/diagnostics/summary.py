@@ -107,7 +107,7 @@ def diagnose(
         rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
         rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
         rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
-        tau = every * np.array([mixing.autocorrelation_time(s) for s in x])
+        tau = every * mixing.autocorrelation_times(x)
         defined = tau[np.isfinite(tau)]
         note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
         rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))

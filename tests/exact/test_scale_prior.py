@@ -4,6 +4,7 @@ partition and scales against the posterior with the scales integrated out, and w
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy import stats
 
 from splitmerge_cli.core.chain import Chain
@@ -17,7 +18,6 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.transitions import total_variation

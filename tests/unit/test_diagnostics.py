@@ -39,7 +39,7 @@ def test_rhat_near_one_when_mixed_and_far_when_not():
 def test_autocorrelation_time_and_ess_of_an_autoregression(phi):
     x = ar1(phi, 50_000, 3)[0]
     tau = (1 + phi) / (1 - phi)
-    assert mixing.autocorrelation_time(x) == pytest.approx(tau, rel=0.15)
+    assert float(mixing.autocorrelation_times(x)) == pytest.approx(tau, rel=0.15)
     assert mixing.ess(x) == pytest.approx(len(x) / tau, rel=0.15)
 
 
@@ -127,7 +127,7 @@ def test_what_is_defined_and_what_is_not():
 
 def test_constant_series_and_single_chains_are_undefined():
     flat = np.ones((3, 50))
-    assert np.isnan(mixing.autocorrelation_time(flat[0]))
+    assert np.isnan(mixing.autocorrelation_times(flat[0]))
     assert np.isnan(mixing.ess(flat)) and "constant" in mixing.why_no_ess(flat)
     assert np.isnan(mixing.rhat(flat)) and "same value" in mixing.why_no_rhat(flat)
     stuck = flat * np.arange(3)[:, None]
@@ -255,7 +255,7 @@ def test_diagnosis_of_a_run():
         np.mean([row[0] for row in kept.loc[kept["chain"] == 1, "largest"]])
     )
     assert value(d, "tau/K", 0).value == pytest.approx(
-        mixing.autocorrelation_time(kept.loc[kept["chain"] == 0, "K"].to_numpy())
+        mixing.autocorrelation_times(kept.loc[kept["chain"] == 0, "K"].to_numpy())
     )
     assert value(d, "acceptance/split").value == pytest.approx(0.25)
     assert value(d, "acceptance/split", 0).value == pytest.approx(0.1)

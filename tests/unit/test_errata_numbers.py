@@ -25,7 +25,7 @@ from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
-from splitmerge_cli.verify.proposals import allocation_steps
+from splitmerge_cli.verify.pieces import allocation_steps
 from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 
 Matrix = NDArray[np.float64]

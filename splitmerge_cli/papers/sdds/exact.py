@@ -11,7 +11,8 @@ import pandas as pd
 
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.verify.proposals import allocation_steps, proposal_table
+from splitmerge_cli.verify.pieces import allocation_steps
+from splitmerge_cli.verify.proposals import proposal_table
 
 ALLOCATED = "AABBCC"
 """Table 1: the entity that is split, and each mention's side."""
