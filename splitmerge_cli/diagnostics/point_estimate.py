@@ -56,11 +56,7 @@ def most_partitions(N: int) -> int:
     return max(MIN_PARTITIONS, min(MAX_PARTITIONS, MAX_LABELS // N))
 
 
-def minimise_expected_loss(
-    partitions: ArrayLike,
-    loss: str = "vi",
-    max_partitions: int | None = None,
-) -> Estimate:
+def minimise_expected_loss(partitions: ArrayLike, loss: str = "vi") -> Estimate:
     """The partition of least expected loss, as far as a greedy search finds it.
 
     It is never worse than the best of the partitions that were averaged, has no more clusters than the table of
@@ -70,31 +66,26 @@ def minimise_expected_loss(
     Parameters
     ----------
     partitions : array_like of int, shape (M, N)
-        Sampled partitions, M and N at least 1; one that came up twice stands there twice.
+        Sampled partitions, M and N at least 1; one that came up twice stands there twice. Of many, `most_partitions`
+        are averaged, evenly spaced, and never more than fit a table of `MAX_CELLS` cells.
     loss : {"vi", "binder"}
         Variation of information, or Binder's loss at equal costs (`partition_losses`).
-    max_partitions : int, optional
-        Partitions that are averaged, evenly spaced; `most_partitions` by default, and never more than fit a table of
-        `MAX_CELLS` cells.
 
     Raises
     ------
     TooManyClusters
         Fewer than `MIN_PARTITIONS` of them would fit the table.
     ValueError
-        `partitions` has another shape, `loss` is unknown, or `max_partitions` is below 1.
+        `partitions` has another shape, or `loss` is unknown.
 
     Examples
     --------
     >>> minimise_expected_loss([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").labels.tolist()
     [0, 0, 1]
     """
-    if max_partitions is not None and max_partitions < 1:
-        raise ValueError(f"max_partitions={max_partitions}: expected at least 1")
     rows = np.asarray(partitions)
     if rows.ndim == 2 and rows.size:
-        most = most_partitions(rows.shape[1]) if max_partitions is None else max_partitions
-        rows = rows[evenly_spaced(len(rows), most)]
+        rows = rows[evenly_spaced(len(rows), most_partitions(rows.shape[1]))]
     rows = check_partitions(rows)
     widest = int(rows.max()) + 1
     fitting = MAX_CELLS // widest**2

@@ -3,6 +3,7 @@ and without, while chains change the clusters."""
 
 import numpy as np
 import pytest
+from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -12,7 +13,6 @@ from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.verify import pieces
 
 CONCENTRATION = 4.0
 MODELS = {

@@ -256,7 +256,6 @@ import os
 import numpy as np
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.gaussian import Gaussian
-from compiled import pieces
 
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:
