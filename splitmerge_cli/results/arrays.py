@@ -36,6 +36,9 @@ def numbers_of(column: pa.ChunkedArray) -> NDArray[Any]:
     """Return the numbers of a column without missing values, those of lists one after the other."""
     lists = pa.types.is_list(column.type)
     dtype = np.dtype((column.type.value_type if lists else column.type).to_pandas_dtype())
-    chunks = [chunk.flatten() if lists else chunk for chunk in column.chunks if len(chunk)]
+    chunks = [chunk for chunk in column.chunks if len(chunk)]
+    if lists:
+        ends = [(chunk.offsets[0].as_py(), chunk.offsets[-1].as_py()) for chunk in chunks]
+        chunks = [chunk.values[start:stop] for chunk, (start, stop) in zip(chunks, ends, strict=True)]
     each = [np.frombuffer(c.buffers()[1], dtype, len(c), c.offset * dtype.itemsize) for c in chunks if len(c)]
     return np.concatenate([np.empty(0, dtype), *each])
