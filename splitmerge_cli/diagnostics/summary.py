@@ -74,7 +74,7 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
 def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
     """The rows of each chain, the chains in ascending order."""
     of = np.asarray(chains)
-    return {int(c): np.flatnonzero(of == c) for c in np.unique(of)}
+    return {c: np.flatnonzero(of == c) for c in sorted(set(of.tolist()))}
 
 
 def diagnose(
