@@ -114,8 +114,8 @@ def diagnose(
     Of several runs of topics also how far their topics agree.
     """
     from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_rows
     from splitmerge_cli.diagnostics.summary import as_frame, short_lines, short_table, table
+    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_rows
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs import closing, open_run, summaries
     from splitmerge_cli.runs.stored import specification_of

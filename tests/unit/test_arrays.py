@@ -38,4 +38,4 @@ def test_numbers_of_parts_of_columns(begin):
     numbers = pa.chunked_array([pa.array([1, 2, 3, 4]), pa.array([], pa.int64()), pa.array([5])])[begin:]
     assert numbers_of(numbers).tolist() == numbers.to_pylist()
     lists = pa.chunked_array([pa.array([[1, 2], [3, 4], [5, 6]]), pa.array([[7, 8]])])[begin:]
-    assert numbers_of(lists).tolist() == sum(lists.to_pylist(), [])
+    assert numbers_of(lists).tolist() == [number for row in lists.to_pylist() for number in row]
