@@ -83,7 +83,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
 
 
 def _overall(diagnosis: Sequence[Row], kind: str) -> list[tuple[str, float, str | None]]:
-    """Quantity, value and note of the rows of one kind that are over all chains."""
+    """Quantity, value and note in the rows of one kind over all chains."""
     each = [(*quantity.partition("/"), value, note) for quantity, chain, value, note in diagnosis if chain is None]
     return [(name, value, note) for found, _, name, value, note in each if found == kind]
 

@@ -97,8 +97,9 @@ def diagnose(
     -------
     list of Row
         The note says why a value is NaN, or how it was taken. Quantities, of the second half of each chain:
-        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
-        every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
+        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded draws
+        (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in every column of
+        the trace but `NO_SERIES`. Of the whole chain:
         ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``.
     """
     chains = list(_rows_by_chain(trace["chain"]))
