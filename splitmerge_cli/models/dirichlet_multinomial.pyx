@@ -22,8 +22,8 @@ cdef extern from "log_rise.h":
     double log_rise_far(double a, double x) noexcept nogil
 
 LONGEST_TABLE = 1 << 18
-"""Entries of the table of rising factorials of totals, of which a difference is rounded by less than 1e-9 (for D alpha up
-to 1e13); larger totals are worth two logarithms."""
+"""Entries of the table of rising factorials of totals; a difference of two entries is rounded by less than 1e-9 (for
+D alpha up to 1e13). Larger totals take two logarithms."""
 
 
 cdef class DirichletMultinomial(CountVectors):
