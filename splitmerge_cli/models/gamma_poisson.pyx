@@ -4,8 +4,8 @@ x_id ~ Poisson(r_kd), r_kd ~ Gamma(shape, rate_d). With s_kd the sum of column d
 
     p(x | z) = prod_i prod_d 1 / x_id!  prod_k prod_d rate_d^shape (shape)_(s_kd) / (rate_d + n)^(shape + s_kd)
 
-and (rate_d + n)^(shape + s_kd) = rate_d^(shape + s_kd) (1 + n / rate_d)^(shape + s_kd). Of the first factor rate_d^shape
-cancels; the rest is a product over the counts, each by itself, whatever the partition.
+and (rate_d + n)^(shape + s_kd) = rate_d^(shape + s_kd) (1 + n / rate_d)^(shape + s_kd). Of the first factor
+rate_d^shape cancels; the rest is a product over the counts, each by itself, whatever the partition.
 """
 cimport cython
 from libc.math cimport log1p
