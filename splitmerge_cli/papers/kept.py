@@ -42,7 +42,12 @@ NUMBERS_BYTES = 400_000
 
 
 def keep(
-    ids: Sequence[str], scale: str, out: Path, folder: Path, config_dir: str | Path | None = None
+    ids: Sequence[str],
+    scale: str,
+    out: Path,
+    folder: Path,
+    config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> tuple[list[str], list[str]]:
     """Write the kept reproduction of figures from what is stored of them; other figures of the folder stay.
 
@@ -57,6 +62,8 @@ def keep(
         Where to keep them.
     config_dir : str or Path, optional
         A folder of the user's own.
+    edition : int
+        Of which edition the runs are.
 
     Returns
     -------
@@ -69,7 +76,7 @@ def keep(
         See `splitmerge_cli.papers.reproduce.plot`; or the folder has an index that is none.
     """
     names = select(ids, config_dir)
-    known, finished = figures(config_dir), Finished(config_dir)
+    known, finished = figures(config_dir), Finished(config_dir, edition)
     titles, papers = dict(list_figures(config_dir)), paper_names(config_dir)
     index: dict[str, Any] = {"format": FORMAT, "figures": {}}
     if (folder / INDEX).is_file():
@@ -81,7 +88,7 @@ def keep(
         if runs is None:
             missing.append(name)
             continue
-        said = figure_entry(name, scale, runs, titles, papers)
+        said = figure_entry(name, scale, runs, titles, papers, edition)
         index["figures"][name] = said | _keep_figure(known[name], runs, scale, out, folder, config_dir)
         index["figures"] = dict(sorted(index["figures"].items()))
         # after each: what is interrupted leaves what the index says
@@ -91,14 +98,19 @@ def keep(
 
 
 def figure_entry(
-    name: str, scale: str, runs: Sequence[Run], titles: Mapping[str, str], papers: Mapping[str, str]
+    name: str,
+    scale: str,
+    runs: Sequence[Run],
+    titles: Mapping[str, str],
+    papers: Mapping[str, str],
+    edition: int = 1,
 ) -> dict[str, Any]:
     """Return the entry of a figure that the indexes of a stored reproduction and of an archive share."""
     return {
         "title": titles[name],
         "paper": papers[name],
         "scale": scale,
-        "command": command([name], scale, Path("results")),
+        "command": command([name], scale, Path("results"), edition=edition),
         "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
     }
 
