@@ -2,7 +2,8 @@
 
 Edition 1 has the seeds that the experiments' files name. In edition N every one of them is larger by
 (N - 1) `SHIFT`: that of the chains and, where a data set is a seed, that of the data. Published data, generated data
-that stand in for them, a network or a state that was chosen for a figure, and the projections of LSHSM stay. A shifted
+that stand in for them, a data set whose seed no job names (a network that was chosen for a figure), and the projections
+of LSHSM stay. A shifted
 seed is a setting like any other, so runs of several editions lie in one folder of results; what is drawn or kept of an
 edition has a folder of its own.
 """

@@ -22,7 +22,7 @@ from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
-from splitmerge_cli.papers.verdicts import counts, frame, read_claims
+from splitmerge_cli.papers.verdicts import Verdict, counts, frame, read_claims, units_frame
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, replace_file, report_damage, write_text
@@ -128,7 +128,7 @@ def _keep_figure(
     claims = frame(drawing.verdicts, published_claims(name), scale)
     write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
-    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv"]
+    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv", _write_units(drawing.verdicts, folder, name)]
     return {
         "notes": drawing.notes,
         "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
@@ -155,6 +155,18 @@ def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[str,
     with replace_file(folder / f"{name}.csv.gz") as part:
         part.write_bytes(packed)
     return f"{name}.csv.gz", len(plotted.iloc[::every])
+
+
+def _write_units(verdicts: Sequence[Verdict], folder: Path, name: str) -> Path:
+    """Write what verdicts follow from, to the last digit, compressed where it is large."""
+    for ending in (".csv", ".csv.gz"):
+        (folder / f"{name}-units{ending}").unlink(missing_ok=True)
+    text = units_frame(verdicts).to_csv(index=False, lineterminator="\n").encode()
+    large = len(text) > NUMBERS_BYTES
+    path = folder / f"{name}-units.csv{'.gz' if large else ''}"
+    with replace_file(path) as part:
+        part.write_bytes(gzip.compress(text, mtime=0) if large else text)
+    return path
 
 
 def _text(table: pd.DataFrame) -> bytes:

@@ -17,7 +17,7 @@ from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.report import folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
-from splitmerge_cli.papers.verdicts import frame
+from splitmerge_cli.papers.verdicts import frame, units_frame
 from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
@@ -160,9 +160,10 @@ def draw_figure(
 
 
 def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
-    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv"]
+    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv", folder / f"{name}-units.csv"]
     _write_csv(drawing.plotted, paths[0])
     _write_csv(frame(drawing.verdicts, published_claims(name), scale), paths[1])
+    _write_csv(units_frame(drawing.verdicts), paths[2])
     return paths
 
 

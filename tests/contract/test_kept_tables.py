@@ -16,7 +16,7 @@ import write_readme
 from splitmerge_cli.diagnostics.intervals import geometric_interval, mean_interval, share_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_distance, by_factor, exactly, judge_interval
+from splitmerge_cli.papers.verdicts import Estimate, Verdict, by_bound, by_distance, by_factor, exactly, judge_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"
@@ -156,7 +156,7 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
             by_factor(claim(value, 1 + tolerance), samples, summary=summary),
             by_distance(claim(value, tolerance), samples),
             by_bound(claim(0, tolerance), samples),
-            judge_interval(claim(math.nan, tolerance / 2), share, n, tolerance / 2, 1.0, "", "at_least"),
+            judge_interval(claim(math.nan, tolerance / 2), Estimate(share, n, ""), tolerance / 2, 1.0, "", "at_least"),
             exactly(claim(value, tolerance), float(samples[0])),
         ]
         for verdict in verdicts:

@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
@@ -32,7 +31,7 @@ from splitmerge_cli.papers.arm import (
 from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat, estimate
 from splitmerge_cli.plots import network
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
@@ -215,7 +214,7 @@ CLAIM = claims.Claim(
     ],
 )
 def test_rhat_is_judged_by_mixing(value, samples, verdict):
-    assert by_rhat(replace(CLAIM, value=value), mean_interval(samples), len(samples)).verdict == verdict
+    assert by_rhat(replace(CLAIM, value=value), estimate(samples, unit="restarts")).verdict == verdict
 
 
 def test_ratio_of_acceptance_is_the_same_at_every_call():
@@ -232,10 +231,12 @@ def test_chains_that_share_their_past_are_one_unit(networks):
     arm, sm = (cells.find(level, "random", sampler) for sampler in ("arm", "sm"))
     of_arm, of_sm = arm_runs.rhat_at(arm, arm, arm.length), arm_runs.rhat_at(sm, arm, arm.length)
     assert of_arm.shared and not of_sm.shared
-    assert of_arm.units == of_arm.restarts == 2 and np.isnan(of_arm.interval[1])
-    assert of_sm.units == np.isfinite(of_sm.values).sum() and of_sm.interval == mean_interval(of_sm.values)
+    assert of_arm.estimate.n == of_arm.restarts == 2 and np.isnan(of_arm.estimate.interval[1])
+    assert of_sm.estimate.n == np.isfinite(of_sm.values).sum()
+    assert (of_arm.estimate.unit, of_sm.estimate.unit) == ("restarts", "chain numbers")
+    assert of_sm.estimate.interval[0] == pytest.approx(of_sm.mean)
     more = replace(of_arm, draws=np.concatenate([of_arm.draws, of_arm.draws + 0.1]), restarts=4)
-    centre, low, high = more.interval
+    centre, low, high = more.estimate.interval
     assert low < centre < high
 
 

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import jackknife_interval, median_interval
+from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
@@ -32,9 +32,11 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
     REPRODUCED,
+    Samples,
     Verdict,
     by_majority,
     exactly,
+    jackknife,
     judge_interval,
     no_run,
 )
@@ -199,7 +201,12 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
             )
             words = "adaptation: population" if method == "population" else ""
             verdict, n = REPRODUCED if same else NOT_REPRODUCED, len(frequency.restarts)
-            verdicts.append(Verdict(claim, words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts"))
+            kept = tuple(
+                Samples.of(f"frequency of partition {k + 1}", "noise", ["exact", *range(1, n + 1)], [exact[k], *each])
+                for k, each in enumerate(frequency.restarts.T)
+            )
+            found_here = (words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts")
+            verdicts.append(Verdict(claim, *found_here, samples=kept))
     return verdicts
 
 
@@ -458,5 +465,5 @@ def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
 
     said = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
     reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {said}"
-    interval = jackknife_interval(fall, restarts)
-    return judge_interval(claim, interval, restarts, 0.0, np.inf, reason, "positive", unit="restarts")
+    of = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    return judge_interval(claim, of, 0.0, np.inf, reason, "positive")

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import jackknife_interval, mean_interval
+from splitmerge_cli.diagnostics.intervals import excess_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.verdicts import Verdict
+from splitmerge_cli.papers.verdicts import Estimate, Verdict, jackknife
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.results.read import Run
 
@@ -157,19 +157,20 @@ class Rhat:
     shared: bool
 
     @property
-    def interval(self) -> tuple[float, float, float]:
-        """The mean and its interval: over chain numbers where chains are independent, else over restarts.
+    def estimate(self) -> Estimate:
+        """The mean over chains by leaving out one unit at a time: a chain number, or a restart where chains are shared.
 
-        Chains that share their history are one unit, and the interval is that of leaving out one restart at a time.
+        The interval is one of log(R-hat - 1), except where a mean is not above 1.
         """
-        if not self.shared:
-            return mean_interval(self.values)
-        return jackknife_interval(lambda kept: between_restarts(self.draws[kept]).mean, self.restarts)
-
-    @property
-    def units(self) -> int:
-        """Number of units that the interval is over."""
-        return self.restarts if self.shared else int(np.isfinite(self.values).sum())
+        if self.shared:
+            unit, n = "restarts", self.restarts
+            whole, without = leave_one_out(lambda kept: between_restarts(self.draws[kept]).mean, n)
+        else:
+            x = self.values[np.isfinite(self.values)]
+            unit, n = "chain numbers", len(x)
+            whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
+        above = whole > 1 and (without > 1).all()
+        return jackknife(whole, without.tolist(), excess_interval if above else mean_interval, unit)
 
     @property
     def mean(self) -> float:
@@ -204,6 +205,11 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
     short = cut > cell.length * 1.001
     shared = cell.sampler not in INDEPENDENT
     return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, short, draws, shared)
+
+
+def unit_of(runs: Iterable[Run]) -> str:
+    """What networks are as units: all published ones there are, or generated ones."""
+    return "networks" if is_stand_in(runs) else "published networks"
 
 
 def name_networks(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:

@@ -26,6 +26,7 @@ from splitmerge_cli.papers.arm.runs import (
     name_networks,
     rhat_at,
     starts,
+    unit_of,
     value_of,
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -198,12 +199,12 @@ class Table:
                     verdicts.append(replace(no_run(claim, reason, "mixing"), reading=words, ours=rhat.mean))
                     continue
                 note = "; the chains ended before the budget" if rhat.short else ""
-                verdicts.append(by_rhat(claim, rhat.interval, rhat.units, words, note))
+                verdicts.append(by_rhat(claim, rhat.estimate, words, note))
         return verdicts
 
     def compare(self, claim: Claim, sampler: str, over: str, slack: float = 0.0) -> list[Verdict]:
         """Verdicts on "`sampler` mixes better than `over`" (`slack`: or as well, up to this log R-hat), by start."""
-        verdicts = []
+        verdicts, unit = [], unit_of(self.runs)
         for start in self.starts:
             for length in self.lengths:
                 gains = self.gains(start, sampler, over, length)
@@ -216,7 +217,7 @@ class Table:
                 words = ", ".join(
                     [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
                 )
-                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit="networks", units=of))
+                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit=unit, units=of))
         return verdicts
 
     @property
@@ -252,7 +253,7 @@ def table3(runs: Sequence[Run]) -> Drawing:
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
     """Whether twice the iterations change R-hat of SM and ARM."""
-    verdicts = []
+    verdicts, unit = [], unit_of(table.runs)
     long, short = table.lengths
     for start in table.starts:
         changes = {
@@ -269,7 +270,7 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
         samples, of = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
         rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
         words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
-        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit="networks", units=of))
+        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit=unit, units=of))
     return verdicts
 
 

@@ -112,6 +112,11 @@ def is_stand_in(runs: Sequence[Run]) -> bool:
     return option(runs[0], "data") != "noparama_lines"
 
 
+def name_sets(runs: Sequence[Run]) -> str:
+    """What the independent units are: all published data sets there are, or generated ones."""
+    return "data sets" if is_stand_in(runs) else "published data sets"
+
+
 def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that name data which are not the published ones."""
     return [replace(v, on="generated data" if is_stand_in(runs) else "") for v in verdicts]

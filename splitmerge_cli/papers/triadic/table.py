@@ -25,6 +25,7 @@ from splitmerge_cli.papers.triadic.runs import (
     colour_key,
     describe_data,
     name_data,
+    name_sets,
     paths,
     select_runs,
 )
@@ -205,7 +206,7 @@ def _plainly(scores: Scores) -> str:
 
 
 def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
-    verdicts = []
+    verdicts, unit = [], name_sets(runs)
     stored = {claimed: score for score, claimed in CLAIMED.items()}
     for claim in published_claims("triadic-table1"):
         if claim.metric in stored:
@@ -219,14 +220,14 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
             for setting, state, method in cases:
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
-                verdicts.append(by_distance(claim, scores.by_set(setting, method, column), ", ".join(words)))
+                verdicts.append(by_distance(claim, scores.by_set(setting, method, column), ", ".join(words), unit))
         else:
             other = claim.metric.removeprefix("outperforms_")
             for setting, state in OUTPERFORMS:
                 if scores.has(setting, other):
                     difference = scores.difference(setting, "triadic", other, f"ari_{state}")
                     reading = ", ".join([WORDS[setting], STATES[state]])
-                    verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading))
+                    verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading, unit=unit))
     return name_data(runs, verdicts)
 
 
