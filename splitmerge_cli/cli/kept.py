@@ -79,6 +79,12 @@ def check_kept(
     index = read["figures"]
     names = [name for name in select(ids, config_dir) if name in ids or name in index]
     found = {name: kept.claims_of(folder, name) for name in names}
+    for name in found:
+        if "rules" not in index[name]:
+            complain(f"{name}: kept without its rules: whether they have changed cannot be told")
+    changed = kept.rule_changes(read, list(found), config_dir)
+    for line in changed:
+        complain(f"{folder}: rules: {line}")
     if not found:
         complain(f"{folder}: none of {', '.join(ids)} is kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
         return 2
@@ -86,7 +92,7 @@ def check_kept(
         if scale not in (None, at):
             complain(f"{name}: kept at {at} scale, made again at {scale}: runs differ, so intervals may not agree")
     figures = {name: (claims, scale or at) for name, (claims, at) in found.items()}
-    return _check_again(figures, out, workers, config_dir, edition)
+    return max(_check_again(figures, out, workers, config_dir, edition), int(bool(changed)))
 
 
 def _check_again(

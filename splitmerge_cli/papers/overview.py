@@ -1,4 +1,4 @@
-"""A stored reproduction in numbers, by paper: the source of the README's table and of the site."""
+"""A stored reproduction in numbers, by paper and by edition: the source of the README's table and of the site."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,9 @@ import pandas as pd
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
-from splitmerge_cli.papers.verdicts import VERDICTS, counts, expected_errors
+from splitmerge_cli.papers.verdicts import VERDICTS, count_once, counts, expected_errors
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,7 @@ class Counts:
     Attributes
     ----------
     claims : int
-        Published claims.
+        Published claims; of several figures those that share one number as one.
     figures : int
         Figures and tables.
     kept : int
@@ -68,13 +69,15 @@ def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
         See `kept_claims`.
     """
     frames = [kept[name] for name in ids if name in kept]
-    found = counts(frames)
+    whole = pd.concat(frames) if frames else pd.DataFrame()
+    once = count_once(whole) if len(ids) > 1 and frames else whole
+    found = counts([once] if frames else [], once=False)
     return Counts(
-        claims=sum(len(published_claims(name)) for name in ids),
+        claims=sum(len(published_claims(name)) for name in ids) - (len(whole) - len(once)),
         figures=len(ids),
         kept=len(frames),
         verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
-        wrong=expected_errors(pd.concat(frames)) if frames else 0.0,
+        wrong=expected_errors(once) if frames else 0.0,
     )
 
 
@@ -110,3 +113,102 @@ def table(kept: Mapping[str, pd.DataFrame]) -> list[list[str]]:
         ]
         for name, found in rows
     ]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A kept edition.
+
+    Attributes
+    ----------
+    number : int
+    kept : mapping of str to pandas.DataFrame
+        See `kept_claims`.
+    rules : list of dict
+        Of every set of rules that its figures were kept under: `digest`, `commit` and `committed`, the commit that
+        changed them last and its time. Empty where none were kept.
+    began : str or None
+        When the first of its runs began, where that was kept.
+    """
+
+    number: int
+    kept: Mapping[str, pd.DataFrame]
+    rules: Sequence[Mapping[str, str | None]] = ()
+    began: str | None = None
+
+
+def editions(folder: Path) -> list[Edition]:
+    """The editions that a folder keeps, by number; parameters and errors as for `kept_claims`."""
+    numbers = [1, *kept_editions(folder)] if folder.is_dir() else []
+    found = []
+    for number in numbers:
+        place = kept_folder(folder, number)
+        if (place / INDEX).is_file():
+            index = read_index(place)
+            rules = [
+                {"digest": digest, "commit": of["commit"], "committed": of["committed"]}
+                for digest, of in index.get("rules", {}).items()
+            ]
+            began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
+            found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
+    return found
+
+
+def editions_table(of: Sequence[Edition]) -> list[list[str]]:
+    """The table ``paper | edition | figures | reproduced | ...``: its head, and a row for each paper and edition.
+
+    Only figures that all editions have are counted, so that the numbers can be compared.
+    """
+    common = set.intersection(*(set(each.kept) for each in of))
+    rows = []
+    for paper in papers():
+        ids = [figure.id for figure in paper.figures]
+        both = [name for name in ids if name in common]
+        for each in of:
+            found = count(both, each.kept)
+            rows.append(
+                [paper.name, str(each.number), f"{len(both)} of {len(ids)}", *map(str, found.verdicts.values())]
+            )
+    return [["paper", "edition", "figures in all editions", *VERDICTS], *rows]
+
+
+def not_rerun(first: Edition, later: Edition) -> list[str]:
+    """Ids of the papers' figures that an edition has and a later one has not."""
+    of_papers = [figure.id for paper in papers() for figure in paper.figures]
+    return [name for name in of_papers if name in first.kept and name not in later.kept]
+
+
+READ = ("reading", "rule", "tolerance")
+"""Columns that say how a claim was judged."""
+
+
+def moved(first: Edition, later: Edition) -> pd.DataFrame:
+    """Claims whose counted verdict differs between two editions, of the figures that both have.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns id, data, sampler, metric, `before` and `after`, the verdicts, and `reread`: whether reading, rule or
+        tolerance were changed in between. Where they were not, other seeds (and intervals computed otherwise) moved it.
+    """
+    key = ["id", "data", "sampler", "metric"]
+    names = [name for name in first.kept if name in later.kept]
+    if not names:
+        return pd.DataFrame(columns=[*key, "before", "after", "reread"])
+    one, two = (pd.concat([each.kept[name] for name in names]) for each in (first, later))
+    pairs = one[one["counted"]].merge(two[two["counted"]], on=key, suffixes=("_before", "_after"))
+    pairs = pairs[pairs["verdict_before"] != pairs["verdict_after"]]
+    same = [
+        (pairs[f"{name}_before"] == pairs[f"{name}_after"])
+        | (pairs[f"{name}_before"].isna() & pairs[f"{name}_after"].isna())
+        for name in READ
+    ]
+    reread = ~pd.concat(same, axis=1).all(axis=1)
+    found = pairs[key].assign(before=pairs["verdict_before"], after=pairs["verdict_after"], reread=reread)
+    return found.reset_index(drop=True)
+
+
+def compared(first: Edition, later: Edition) -> int:
+    """How many claims have a counted verdict in both editions."""
+    names = [name for name in first.kept if name in later.kept]
+    return int(sum(first.kept[name]["counted"].sum() for name in names))

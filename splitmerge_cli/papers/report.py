@@ -171,7 +171,7 @@ def _contents(
     for each, name in [(each, name) for each, names in sets for name in names]:
         title = f"{each.name}, {titles[name]}"
         frame = verdicts[name]
-        found = {} if frame is None else counts([frame]).to_dict()
+        found = {} if frame is None else counts([frame], once=False).to_dict()
         scale = "not drawn" if frame is None else _scale(frame)
         cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
         rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')

@@ -31,7 +31,7 @@ from splitmerge_cli.diagnostics.intervals import (
     split_units,
     units_for_share,
 )
-from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.claims import Claim, shared_numbers
 from splitmerge_cli.results.files import report_damage
 
 REPRODUCED = "reproduced"
@@ -570,11 +570,30 @@ def expected_errors(claims: pd.DataFrame) -> float:
     return float(TAIL * decided.sum())
 
 
-def counts(claims: Iterable[pd.DataFrame]) -> pd.Series:
-    """Number of claims by verdict."""
+def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
+    """Number of claims by verdict; `once`: claims that share a number as one, see `count_once`."""
     frames = list(claims)
     if not frames:
         return pd.Series(0, index=list(VERDICTS))
-    whole = pd.concat(frames)
+    whole = count_once(pd.concat(frames)) if once else pd.concat(frames)
     found: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
     return found
+
+
+def count_once(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts of several figures without those that rest on the number of another one among them.
+
+    Parameters
+    ----------
+    claims : pandas.DataFrame
+        As `frame` makes them. Where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count.
+    """
+    of = {row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)}
+    pairs = shared_numbers(dict.fromkeys(claims["id"]))
+    again = {key for key, first in pairs.items() if key in of and of[key] == of.get(first)}
+    keys = zip(*(claims[name] for name in _NUMBER[:4]), strict=True)
+    return claims[[not (counted and key in again) for key, counted in zip(keys, claims["counted"], strict=True)]]
+
+
+_NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
+"""Columns that tell whether two claims share a number."""

@@ -273,7 +273,7 @@ def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
 def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
     before = {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")}
-    assert len(before) == 6
+    assert len(before) == 7
     assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)

@@ -343,7 +343,7 @@ def test_no_number_of_overlapping_splits_takes_their_overlap_away():
 
 
 def test_units_that_cannot_be_had_are_not_asked_for():
-    few = by_distance(SCORE, [0.95, 0.8, 0.95, 0.7], unit="data sets")
+    few = by_distance(SCORE, [0.95, 0.8, 0.93, 0.7], unit="data sets")
     all_there_are = by_distance(SCORE, [0.7, 0.99] * 50, unit="published data sets")
     assert few.verdict == all_there_are.verdict == UNDECIDED
     assert np.isfinite(few.needed) and all_there_are.needed == np.inf
