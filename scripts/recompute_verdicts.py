@@ -158,16 +158,14 @@ def recompute(folder: Path, papers: Path) -> tuple[pd.DataFrame, list[str]]:
         # units may be called "nan" or "None": these are names
         units = pd.read_csv(path, dtype=str, keep_default_na=False)
         units["value"] = units["value"].replace("", "nan").astype(float)
-        of = {key: part for key, part in units.groupby(KEY, sort=False)}
+        of = dict(list(units.groupby(KEY, sort=False)))
         for claim in claims.to_dict("records"):
             known = rules[tuple(claim[key] for key in CLAIM)]
             counted = claim["counted"] == "True"
             # a reading that is not counted may be judged by a rule of its own
-            rule = known["rule"] if counted and claim["verdict"] != "not testable" else claim["rule"]
+            rule = known["rule"] if counted or known["rule"] == "none" else claim["rule"]
             part = of.get(tuple(claim[key] for key in KEY), units.iloc[:0])
             again = judge(rule, known["value"], known["tolerance"], part)
-            if claim["verdict"] == "not testable" and known["rule"] == "none":
-                again = "not testable"
             row = {key: claim[key] for key in KEY}
             rows.append(row | {"counted": counted, "rule": rule, "kept": claim["verdict"], "again": again})
     columns = [*KEY, "counted", "rule", "kept", "again"]
@@ -188,9 +186,8 @@ def main() -> int:
         what = ", ".join(filter(None, (row.data, row.sampler, row.metric, row.reading, row.on)))
         print(f"{row.id}: {what}: kept {row.kept}, recomputed {row.again} ({row.rule})")
     rules = ", ".join(f"{rule} {n}" for rule, n in sorted(Counter(found["rule"]).items()))
-    print(
-        f"{len(found)} verdicts ({found['counted'].sum()} counted), {len(differs)} differ; by rule: {rules or 'none'}"
-    )
+    print(f"{len(found)} verdicts ({found['counted'].sum()} counted), {len(differs)} differ")
+    print(f"by rule: {rules or 'none'}")
     if without:
         print(f"kept without units: {', '.join(without)}")
     return int(len(differs) > 0)

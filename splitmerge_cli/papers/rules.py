@@ -1,8 +1,8 @@
 """The rules of a reproduction as files: one digest of all that was fixed before the runs.
 
-The rules are, of every paper, its claims, their readings, the settings chosen and the numbers that several claims share;
-the files of all experiments, which say what is run; and the modules that turn numbers into intervals and these into
-verdicts. Not among them: the modules that measure and draw a figure; their state is the commit of the runs.
+The rules are, of every paper, its claims, their readings, the settings chosen and the numbers that several claims
+share; the files of all experiments, which say what is run; and the modules that turn numbers into intervals and these
+into verdicts. Not among them: the modules that measure and draw a figure; their state is the commit of the runs.
 """
 
 import hashlib
@@ -42,9 +42,8 @@ def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
     """
     paths = rule_files(config_dir)
     # a checkout may have other ends of lines
-    files = {
-        name: hashlib.sha256(path.read_bytes().replace(b"\r\n", b"\n")).hexdigest() for name, path in paths.items()
-    }
+    contents = {name: path.read_bytes().replace(b"\r\n", b"\n") for name, path in paths.items()}
+    files = {name: hashlib.sha256(content).hexdigest() for name, content in contents.items()}
     lines = "".join(f"{digest}  {name}\n" for name, digest in files.items())
     commit, committed = _last_commit(list(paths.values()))
     return {
@@ -58,15 +57,15 @@ def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
 def _last_commit(paths: list[Path]) -> tuple[str | None, str | None]:
     git = ["git", "-C", str(Path(__file__).resolve().parent)]
     names = [str(path.resolve()) for path in paths]
+    said = []
     try:
-        edited = subprocess.run(
-            [*git, "status", "--porcelain", "--", *names], capture_output=True, text=True, check=True
-        )
-        log = [*git, "log", "-1", "--format=%H %cI", "--", *names]
-        said = subprocess.run(log, capture_output=True, text=True, check=True).stdout.split()
+        for command in (["status", "--porcelain"], ["log", "-1", "--format=%H %cI"]):
+            done = subprocess.run([*git, *command, "--", *names], capture_output=True, text=True, check=True)
+            said.append(done.stdout.split())
     except (OSError, subprocess.SubprocessError):
         return None, None
-    return (said[0], said[1]) if len(said) == 2 and not edited.stdout.strip() else (None, None)
+    edited, last = said
+    return (last[0], last[1]) if len(last) == 2 and not edited else (None, None)
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
