@@ -16,7 +16,7 @@ SHIFT = 1_000_000
 """What an edition adds to the seeds of the one before; every seed of a file is smaller, so none repeats."""
 SEEDS = ("seed", "data.seed")
 """Keys of a job that hold seeds."""
-_NAME = re.compile(r"edition-([1-9]\d*)")
+_NAME = re.compile(r"(figures-)?edition-([1-9]\d*)")
 
 
 def shift_seeds(job: Sequence[str], edition: int, default: int) -> list[str]:
@@ -55,8 +55,18 @@ def kept_folder(folder: Path, edition: int) -> Path:
 
 def kept_editions(folder: Path) -> list[int]:
     """Numbers of the later editions that have a folder within that of the first, in order."""
+    return _numbers(folder, None)
+
+
+def drawn_editions(out: Path) -> list[int]:
+    """Numbers of the later editions of which figures are drawn in a folder of results, in order."""
+    return _numbers(out, "figures-")
+
+
+def _numbers(folder: Path, before: str | None) -> list[int]:
     found = (_NAME.fullmatch(one.name) for one in folder.iterdir() if one.is_dir())
-    return sorted(int(match[1]) for match in found if match)
+    numbers = (int(match[2]) for match in found if match and match[1] == before)
+    return sorted(number for number in numbers if number > 1)
 
 
 def edition_option(edition: int) -> str:

@@ -1,5 +1,6 @@
 """Reproduce and plot: from the name of a figure to its runs, its picture and its verdicts."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
@@ -15,7 +16,6 @@ from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
-from splitmerge_cli.papers.report import folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
 from splitmerge_cli.papers.verdicts import frame, units_frame
 from splitmerge_cli.results.files import replace_file, write_text
@@ -31,6 +31,12 @@ TABLE = "table.csv"
 def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None, edition: int = 1) -> str:
     """The command that makes these figures from nothing."""
     return f"smcmc reproduce {' '.join(names)} --scale {scale}{edition_option(edition)}{folders(out, config_dir)}"
+
+
+def folders(out: str | Path, config_dir: str | Path | None) -> str:
+    """Return a command's options for the results folder and for the user's own configuration folder."""
+    named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
+    return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
 
 
 def reproduce(
