@@ -11,7 +11,7 @@ from splitmerge_cli.papers.overview import Edition
 
 TITLE = "Editions"
 DIGITS = 12
-"""Of a commit."""
+"""Shown of a commit."""
 
 
 def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
@@ -33,7 +33,7 @@ def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
         + _by_paper(editions)
     )
     for each in later:
-        text += _moved(first, each) + _not_rerun(first, each, titles)
+        text += _moved_section(first, each) + _absent_section(first, each, titles)
     return text
 
 
@@ -55,13 +55,13 @@ def _by_paper(editions: Sequence[Edition]) -> str:
     head, *rows = overview.editions_table(editions)
     counted = [[*row[:3], *map(int, row[3:])] for row in rows]
     return (
-        "\n## Verdicts\n\nOf the figures and tables that all editions have; claims that share a number count once.\n"
-        + parts.table(head, counted)
+        "\n## Verdicts\n\nOf the figures and tables that all editions have at the same scale;\n"
+        "claims that share a number count once.\n" + parts.table(head, counted)
     )
 
 
-def _moved(first: Edition, later: Edition) -> str:
-    found, compared = overview.moved(first, later), overview.compared(first, later)
+def _moved_section(first: Edition, later: Edition) -> str:
+    found, compared = overview.list_moved_section(first, later), overview.count_compared(first, later)
     reread = int(found["reread"].sum())
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
@@ -82,8 +82,8 @@ def _moved(first: Edition, later: Edition) -> str:
     return text + (parts.table(head, rows, raw=range(5)) if rows else "")
 
 
-def _not_rerun(first: Edition, later: Edition, titles: Mapping[str, str]) -> str:
-    names = overview.not_rerun(first, later)
+def _absent_section(first: Edition, later: Edition, titles: Mapping[str, str]) -> str:
+    names = overview.list_absent(first, later)
     if not names:
         return f"\nEdition {later.number} has every figure of edition {first.number}.\n"
     listed = "".join(f"- [{cell(titles[name])}]({name}.md) ({cell(name)})\n" for name in names)

@@ -100,7 +100,7 @@ def _check_again(
     out: Path,
     workers: int | None,
     config_dir: str | None,
-    edition: int,
+    edition: int = 1,
 ) -> int:
     """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
     from splitmerge_cli.papers.again import compare, reproduce_again

@@ -42,7 +42,7 @@ def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:
     return split_units(samples, units)[1]
 
 
-def _same(x: ArrayLike) -> Any:
+def _keep(x: ArrayLike) -> Any:
     return x
 
 
@@ -71,8 +71,8 @@ class TInterval:
     """
 
     name: str
-    to_scale: Callable[[ArrayLike], Any] = _same
-    from_scale: Callable[[ArrayLike], Any] = _same
+    to_scale: Callable[[ArrayLike], Any] = _keep
+    from_scale: Callable[[ArrayLike], Any] = _keep
     floor: float = 0.0
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
@@ -87,7 +87,7 @@ class TInterval:
         centre, low, high = self.from_scale(np.array([y.mean(), y.mean() - half, y.mean() + half]))
         return float(centre), float(low), float(high)
 
-    def needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
         """Units with which an interval of this spread and centre lies within a range or outside.
 
         Parameters
@@ -166,8 +166,8 @@ class MedianInterval:
         low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
         return float(np.median(x)), float(low), float(high)
 
-    def needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
-        """Units that would do, see `TInterval.needed`: the side towards the nearer end shrinks as 1 / sqrt(n)."""
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
+        """Units that would do, see `TInterval.units_needed`: the side towards the nearer end shrinks as 1 / sqrt(n)."""
         centre, low, high = interval
         if centre < least:
             sides = [(high - centre, least - centre)]

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 SHIFT = 1_000_000
-"""What an edition adds to the seeds of the one before; every seed of a file is smaller, so none repeats."""
+"""Added to every seed from one edition to the next; the seeds of the files are all smaller, so none repeats."""
 SEEDS = ("seed", "data.seed")
 """Keys of a job that hold seeds."""
 _NAME = re.compile(r"(figures-)?edition-([1-9]\d*)")

@@ -154,12 +154,19 @@ def editions(folder: Path) -> list[Edition]:
     return found
 
 
+def names_in_common(of: Sequence[Edition]) -> list[str]:
+    """Ids of the figures that all editions have at the same scale."""
+    first, *others = of
+    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in (first, *others)]
+    return [name for name in first.kept if all(each.get(name) == scales[0][name] for each in scales)]
+
+
 def editions_table(of: Sequence[Edition]) -> list[list[str]]:
     """The table ``paper | edition | figures | reproduced | ...``: its head, and a row for each paper and edition.
 
-    Only figures that all editions have are counted, so that the numbers can be compared.
+    Only figures that all editions have at the same scale are counted, so that the numbers can be compared.
     """
-    common = set.intersection(*(set(each.kept) for each in of))
+    common = names_in_common(of)
     rows = []
     for paper in papers():
         ids = [figure.id for figure in paper.figures]
@@ -172,18 +179,19 @@ def editions_table(of: Sequence[Edition]) -> list[list[str]]:
     return [["paper", "edition", "figures in all editions", *VERDICTS], *rows]
 
 
-def not_rerun(first: Edition, later: Edition) -> list[str]:
-    """Ids of the papers' figures that an edition has and a later one has not."""
+def list_absent(first: Edition, later: Edition) -> list[str]:
+    """Ids of the papers' figures that an edition has and a later one has not, or at another scale."""
+    common = names_in_common([first, later])
     of_papers = [figure.id for paper in papers() for figure in paper.figures]
-    return [name for name in of_papers if name in first.kept and name not in later.kept]
+    return [name for name in of_papers if name in first.kept and name not in common]
 
 
 READ = ("reading", "rule", "tolerance")
 """Columns that say how a claim was judged."""
 
 
-def moved(first: Edition, later: Edition) -> pd.DataFrame:
-    """Claims whose counted verdict differs between two editions, of the figures that both have.
+def list_moved(first: Edition, later: Edition) -> pd.DataFrame:
+    """Claims whose counted verdict differs between two editions, of the figures that both have at the same scale.
 
     Returns
     -------
@@ -192,7 +200,7 @@ def moved(first: Edition, later: Edition) -> pd.DataFrame:
         tolerance were changed in between. Where they were not, other seeds (and intervals computed otherwise) moved it.
     """
     key = ["id", "data", "sampler", "metric"]
-    names = [name for name in first.kept if name in later.kept]
+    names = names_in_common([first, later])
     if not names:
         return pd.DataFrame(columns=[*key, "before", "after", "reread"])
     one, two = (pd.concat([each.kept[name] for name in names]) for each in (first, later))
@@ -208,7 +216,7 @@ def moved(first: Edition, later: Edition) -> pd.DataFrame:
     return found.reset_index(drop=True)
 
 
-def compared(first: Edition, later: Edition) -> int:
+def count_compared(first: Edition, later: Edition) -> int:
     """How many claims have a counted verdict in both editions."""
-    names = [name for name in first.kept if name in later.kept]
+    names = names_in_common([first, later])
     return int(sum(first.kept[name]["counted"].sum() for name in names))

@@ -172,7 +172,7 @@ def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.Da
     head, *rows = overview.editions_table(found)
     parts = [_listing("editions", "Editions: the same figures from other seeds", head, rows)]
     for each in later:
-        moved, compared = overview.moved(first, each), overview.compared(first, each)
+        moved, compared = overview.list_moved(first, each), overview.count_compared(first, each)
         listed = [
             f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
             + (" (reading, rule or tolerance changed)" if r.reread else "")
@@ -180,7 +180,7 @@ def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.Da
         ]
         items = "".join(f"<li>{escape(line)}</li>" for line in listed)
         said = f"Edition {each.number}: {len(moved)} of {compared} verdicts moved."
-        absent = overview.not_rerun(first, each)
+        absent = overview.list_absent(first, each)
         said += f" Not made again: {', '.join(absent)}." if absent else ""
         parts.append(f"<p>{escape(said)}</p><ul>{items}</ul>")
     now = rules()

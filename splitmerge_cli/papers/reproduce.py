@@ -255,10 +255,9 @@ class Finished:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None
-        own = {"config_dir": self._config_dir, "edition": self._edition}
-        found = self._all(jobs(entry.id, scale, out, **own))
+        found = self._all(jobs(entry.id, scale, out, False, self._config_dir, self._edition))
         if found is None and scale == "quick":
-            found = self._all(jobs(entry.id, scale, out, stand_in=True, **own))
+            found = self._all(jobs(entry.id, scale, out, True, self._config_dir, self._edition))
         return found
 
     def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:

@@ -49,7 +49,7 @@ FINITE = {"published data sets": 100, "published networks": 4}
 
 @dataclass(frozen=True)
 class Samples:
-    """What a verdict rests on: a number of each independent unit.
+    """Numbers of independent units that a verdict rests on.
 
     Attributes
     ----------
@@ -69,7 +69,7 @@ class Samples:
     values: tuple[float, ...]
 
     @classmethod
-    def of(cls, quantity: str, interval: str, units: Iterable[object], values: Iterable[float]) -> "Samples":
+    def build(cls, quantity: str, interval: str, units: Iterable[object], values: Iterable[float]) -> "Samples":
         """Samples from any sequences."""
         return cls(quantity, interval, tuple(map(str, units)), tuple(float(value) for value in values))
 
@@ -107,15 +107,15 @@ def estimate(
 ) -> Estimate:
     """Return the estimate of samples, one of each unit or more; see `splitmerge_cli.diagnostics.intervals`."""
     names, values = split_units(samples, units)
-    kept = Samples.of(quantity, summary.name, names, values)
+    kept = Samples.build(quantity, summary.name, names, values)
     return Estimate(summary(values), len(values), unit, summary, (kept,))
 
 
-def jackknife(whole: float, without: Sequence[float], scale: TInterval, unit: str) -> Estimate:
+def jackknife(whole: float, without: ArrayLike, scale: TInterval, unit: str) -> Estimate:
     """Return the estimate of a statistic by leaving out one unit at a time."""
     each = np.asarray(without, dtype=float)
     names = ["all", *range(1, len(each) + 1)]
-    kept = Samples.of("without the unit", f"jackknife, {scale.name}", names, [whole, *each])
+    kept = Samples.build("without the unit", f"jackknife, {scale.name}", names, [whole, *each])
     return Estimate(jackknife_interval(whole, each, scale), len(each), unit, scale, (kept,))
 
 
@@ -187,7 +187,8 @@ def judge_interval(
 ) -> Verdict:
     """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided."""
     centre, low, high = of.interval
-    n, unit, needed = of.n, of.unit, None
+    n, unit = of.n, of.unit
+    needed: float | None = None
     if not np.isfinite([low, high]).all():
         verdict, reason = UNDECIDED, f"{reason}; no interval of {n} {unit if n != 1 else unit.removesuffix('s')}"
         needed = 2 if n == 1 else None
@@ -197,7 +198,7 @@ def judge_interval(
         verdict = NOT_REPRODUCED
     else:
         verdict = UNDECIDED
-        needed = _at_most_all(None if of.scale is None else of.scale.needed(of.interval, n, least, most), n, unit)
+        needed = _at_most_all(None if of.scale is None else of.scale.units_needed(of.interval, n, least, most), n, unit)
     return Verdict(claim, reading, centre, low, high, n, verdict, reason, rule, unit, needed, samples=of.samples)
 
 
@@ -259,14 +260,14 @@ def by_majority(
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED
     reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
     needed = _at_most_all(units_for_share(k, n), n, unit) if verdict == UNDECIDED else None
-    kept = [Samples.of("shows it", "share", names, yes)]
+    kept = [Samples.build("shows it", "share", names, yes)]
     if short[0]:
-        kept.append(Samples.of(f"cannot be {short[0]}", "", [short[1]], [1]))
+        kept.append(Samples.build(f"cannot be {short[0]}", "", [short[1]], [1]))
     if verdict == short[0]:
         verdict, reason = UNDECIDED, f"{reason}; {short[1]}"
     shown = np.ravel(samples) if units is None else by_unit(samples, units)
     called = range(1, len(shown) + 1) if units is None else split_units(samples, units)[0]
-    kept.append(Samples.of("value", getattr(summary, "name", ""), called, shown))
+    kept.append(Samples.build("value", getattr(summary, "name", ""), called, shown))
     return Verdict(claim, reading, *summary(shown), n, verdict, reason, "most", unit, needed, samples=tuple(kept))
 
 
@@ -410,14 +411,14 @@ def exactly(claim: Claim, value: float, reason: str = "", reading: str = "") -> 
     if not same and claim.statement:
         text = f"{text}; {claim.statement}" if reason else claim.statement
     verdict = REPRODUCED if same else NOT_REPRODUCED
-    kept = (Samples.of("exact", "", [""], [value]),)
+    kept = (Samples.build("exact", "", [""], [value]),)
     return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, text, "exact", "", samples=kept)
 
 
 def holds(claim: Claim, value: float, true: bool, reason: str, reading: str = "") -> Verdict:
     """Judge a claim in words from exact numbers, given in the reason."""
     verdict = REPRODUCED if true else NOT_REPRODUCED
-    kept = (Samples.of("holds", "", [""], [true]), Samples.of("exact", "", [""], [value]))
+    kept = (Samples.build("holds", "", [""], [true]), Samples.build("exact", "", [""], [value]))
     return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, reason, "holds", "", samples=kept)
 
 

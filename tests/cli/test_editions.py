@@ -136,8 +136,8 @@ def test_an_index_without_rules_can_be_read_and_checked(smcmc: Callable[..., Any
 
 def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> None:
     first, later = overview.editions(original / "kept")
-    assert (first.number, later.number) == (1, 2) and overview.not_rerun(first, later) == ["sdds-table1"]
-    assert overview.compared(first, later) == 6 and overview.moved(first, later).empty
+    assert (first.number, later.number) == (1, 2) and overview.list_absent(first, later) == ["sdds-table1"]
+    assert overview.count_compared(first, later) == 6 and overview.list_moved(first, later).empty
     head, *rows = overview.editions_table([first, later])
     assert head[:3] == ["paper", "edition", "figures in all editions"]
     sdds = [row for row in rows if row[0] == "Wang & Russell 2015"]
@@ -146,7 +146,7 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
     frame = later.kept["sdds-fig1"].copy()
     frame.loc[0, "verdict"] = UNDECIDED
     frame.loc[1, ["verdict", "reading"]] = UNDECIDED, "another"
-    moved = overview.moved(first, replace(later, kept={"sdds-fig1": frame}))
+    moved = overview.list_moved(first, replace(later, kept={"sdds-fig1": frame}))
     assert moved["after"].tolist() == [UNDECIDED] * 2 and moved["reread"].tolist() == [False, True]
     page = edition_pages.page([first, later], dict(experiments.list_figures()))
     assert "0 of 6 verdicts" in page and "(sdds-table1)" in page and rules.rules()["digest"] in page
@@ -177,7 +177,7 @@ def draw_verdicts(draw: np.random.Generator) -> list[verdicts.Verdict]:
     without = intervals.leave_one_out(lambda kept: float(x[kept].mean()), size)[1]
     yes = x > draw.choice([0.1, value, 100])
     shares = intervals.share_interval(int(yes.sum()), size)
-    shown = verdicts.Samples.of("it", "share", range(size), yes)
+    shown = verdicts.Samples.build("it", "share", range(size), yes)
     withheld = (draw.choice(["", *VERDICTS[:2]]), "short")
     return [
         verdicts.by_factor(claim("factor", value, tolerance), x, summary=summary, units=units),
@@ -229,7 +229,7 @@ def test_every_rule_gives_the_same_verdict_from_the_units_alone(tmp_path: Path) 
         for row in found.itertuples():
             seen.setdefault(row.rule, set()).add(row.kept)
     ruled_by_intervals = ("factor", "distance", "at_most", "at_least", "positive", "most", "mixing")
-    assert {rule: seen[rule] for rule in ruled_by_intervals} == dict.fromkeys(ruled_by_intervals, set(VERDICTS[:3]))
+    assert {rule: seen[rule] for rule in ruled_by_intervals} == {key: set(VERDICTS[:3]) for key in ruled_by_intervals}
 
 
 def test_a_claim_without_a_run_is_undecided_and_a_changed_unit_is_seen(tmp_path: Path) -> None:

@@ -327,7 +327,7 @@ def test_means_of_units_are_over_what_is_finite():
 def test_needed_is_the_smallest_number_that_decides(of, samples, least, most):
     """With the same centre and spread on the scale: m units decide, m - 1 do not."""
     n = len(samples)
-    m = of.needed(of(samples), n, least, most)
+    m = of.units_needed(of(samples), n, least, most)
     assert m > n
     y = of.to_scale(np.array(samples))
     centre, gap = y.mean(), min(abs(y.mean() - of.to_scale(end)) for end in (least, most) if np.isfinite(end))
@@ -338,8 +338,8 @@ def test_needed_is_the_smallest_number_that_decides(of, samples, least, most):
 
 def test_no_number_of_overlapping_splits_takes_their_overlap_away():
     of, samples = intervals.overlapping_interval(0.2), [-1.0, 2.0, 0.5, 3.0, -0.5, 1.0]
-    assert of.needed(of(samples), 6, 0.0, np.inf) == np.inf
-    assert mean_interval.needed(mean_interval(samples), 6, 0.0, np.inf) < 30
+    assert of.units_needed(of(samples), 6, 0.0, np.inf) == np.inf
+    assert mean_interval.units_needed(mean_interval(samples), 6, 0.0, np.inf) < 30
 
 
 def test_units_that_cannot_be_had_are_not_asked_for():

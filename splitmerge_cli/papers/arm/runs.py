@@ -208,7 +208,7 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
 
 
 def unit_of(runs: Iterable[Run]) -> str:
-    """What networks are as units: all published ones there are, or generated ones."""
+    """Name networks as units: all published ones there are, or generated ones."""
     return "networks" if is_stand_in(runs) else "published networks"
 
 

@@ -170,7 +170,7 @@ def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdi
     """Whether an error is typical: the interval of its share in the data sets lies at or above the tolerance."""
     k, n = sum(shows), len(shows)
     low, high = share_interval(k, n)
-    kept = Samples.of(what, "share", range(1, n + 1), shows)
+    kept = Samples.build(what, "share", range(1, n + 1), shows)
     of = Estimate((k / n, low, high), n, unit, None, (kept,))
     verdict = judge_interval(claim, of, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least")
     return replace(verdict, reason=f"{verdict.reason}; rule: at least {claim.tolerance:g}")

@@ -113,7 +113,7 @@ def is_stand_in(runs: Sequence[Run]) -> bool:
 
 
 def name_sets(runs: Sequence[Run]) -> str:
-    """What the independent units are: all published data sets there are, or generated ones."""
+    """Name the independent units: all published data sets there are, or generated ones."""
     return "data sets" if is_stand_in(runs) else "published data sets"
 
 
