@@ -61,7 +61,7 @@ def _by_paper(editions: Sequence[Edition]) -> str:
 
 
 def _moved_section(first: Edition, later: Edition) -> str:
-    found, compared = overview.list_moved_section(first, later), overview.count_compared(first, later)
+    found, compared = overview.list_moved(first, later), overview.count_compared(first, later)
     reread = int(found["reread"].sum())
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"

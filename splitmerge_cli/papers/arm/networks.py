@@ -201,10 +201,9 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
             )
             words = "adaptation: population" if method == "population" else ""
             verdict, n = REPRODUCED if same else NOT_REPRODUCED, len(frequency.restarts)
+            names = ["exact", *range(1, n + 1)]
             kept = tuple(
-                Samples.build(
-                    f"frequency of partition {k + 1}", "noise", ["exact", *range(1, n + 1)], [exact[k], *each]
-                )
+                Samples.build(f"frequency of partition {k + 1}", "noise", names, [exact[k], *each])
                 for k, each in enumerate(frequency.restarts.T)
             )
             found_here = (words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts")
