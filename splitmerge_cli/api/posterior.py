@@ -235,7 +235,7 @@ class Posterior:
 
         judged = self.run.summary.get("convergence") if self.complete else None
         if judged is None:  # a run that was made before they were judged, or is not finished
-            return convergence(diagnose(self.run.trace(), self.run.moves()))
+            return convergence(diagnose(self.run.trace(), self.run.moves().to_dict("records")))
         return Convergence(*(judged.get(field.name) for field in fields(Convergence)))
 
     @cached_property

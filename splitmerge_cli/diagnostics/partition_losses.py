@@ -18,7 +18,6 @@ Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.partition_kernels import cross_terms, shared_terms
 
@@ -154,9 +153,8 @@ class ExpectedLoss:
         first = np.cumsum(self.widths) - self.widths
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
-        items, members = np.repeat(self.size, len(times)), np.repeat(np.arange(len(self.size)), len(times))
-        self.members = csr_array((items, (self.cluster.ravel(), members)))
-        self._of_each = np.add.reduceat(self.f[self.members.sum(axis=1).ravel()], first)
+        one = self.intersections(np.zeros(len(self.size), dtype=np.int64))
+        self._of_each = np.add.reduceat(self.f[one.ravel()], first)
         self.theirs = float(self._of_each @ self.weight)
 
     def best_sampled(self) -> NDArray[np.int64]:
@@ -168,21 +166,25 @@ class ExpectedLoss:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""
         return np.bincount(labels, weights=self.size).astype(np.int64)
 
-    def intersections(self, labels: NDArray[np.int64]) -> csr_array:
+    def intersections(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items that the C clusters share with the clusters of `labels` ``[A]``: ``[C, K]``."""
-        starts = np.arange(len(labels) + 1)
-        return self.members @ csr_array((np.ones_like(labels), labels, starts), shape=(len(labels), labels.max() + 1))
+        C, K = len(self.cluster_weight), int(labels.max()) + 1
+        cells = (self.cluster * np.int64(K) + labels[:, None]).ravel()
+        items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
+        return np.bincount(cells, weights=items, minlength=C * K).astype(np.int64).reshape(C, K)
 
     def __call__(self, labels: NDArray[np.int64]) -> float:
         """Expected loss of a partition, given the labels of the blocks ``[A]``."""
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
         most = 4 * max(self.cluster.size, 2**16)
         if most >= C * K:
-            cells = (self.cluster * np.int64(K) + labels[:, None]).ravel()
-            items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
-            counts = np.bincount(cells, weights=items, minlength=C * K).astype(np.int64)
-            each = float(self.cluster_weight @ self.f[counts].reshape(C, K).sum(axis=1))
+            each = float(self.cluster_weight @ self.f[self.intersections(labels)].sum(axis=1))
         else:
-            shared = self.intersections(labels)
+            from scipy.sparse import csr_array  # takes long to import: a short run has no table as large
+
+            A, M = self.cluster.shape
+            items, members = np.repeat(self.size, M), np.repeat(np.arange(A), M)
+            own = csr_array((np.ones_like(labels), labels, np.arange(A + 1)), shape=(A, K))
+            shared = csr_array((items, (self.cluster.ravel(), members))) @ own
             each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
         return max(0.0, (float(self.f[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)

@@ -92,7 +92,7 @@ class Search:
         self.table = np.empty((len(loss.cluster_weight), 0), dtype=counts)
         if labels.max() >= 0:
             self.sizes = loss.sizes(labels)
-            self.table = loss.intersections(labels).toarray().astype(counts)
+            self.table = loss.intersections(labels).astype(counts)
         # see `place_blocks`
         self.changes = np.ones(len(self.sizes), dtype=np.int64)
         self.kept = np.zeros((len(labels), len(self.sizes)))

@@ -195,7 +195,7 @@ def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(runs.RunError):
         runs.run(compose([*POINTS, "chains=1", "iterations=5000"]), Breaks())
     run = open_run(next(Path("results").glob("*/*")))
-    assert len(diagnose(run.trace(), run.moves()))
+    assert len(diagnose(run.trace(), run.moves().to_dict("records")))
     file = run.path / "work/chain-0.npz"
     saved = state.load(file)
     saved["outcome"][key] = value
