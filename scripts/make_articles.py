@@ -28,19 +28,20 @@ PAGES = range(2, 11)
 """How long an article may be."""
 LOOK = {"papersize": "a4", "fontsize": "9.5pt", "margin": {"x": "2.1cm", "top": "2cm", "bottom": "2.2cm"}}
 HEADER = """
+#let sect = sym.inter
 #set math.equation(numbering: "(1)")
 #show figure.where(kind: table): set block(breakable: true)
 #show figure.where(kind: table): set figure.caption(position: top)
 #show figure.caption: set text(size: 8.5pt)
 #show figure.caption: set align(left)
-#set table(inset: (x: 4pt, y: 2.6pt))
+#set table(inset: (x: 4pt, y: 3.2pt))
 #set table.cell(breakable: false)
 #show table: set par(justify: false)
 #show table: set text(size: 7.5pt, hyphenate: false)
 #show table.cell: set align(start)
 #show raw: set text(size: 0.95em)
 """
-"""Numbered equations, tables in small type over as many pages as they need, captions above them."""
+"""The name that pandoc gives an intersection; numbered equations, tables in small type over as many pages as they need, captions above them."""
 
 
 def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
@@ -65,9 +66,9 @@ def make(paper: Paper, out: Path) -> int:
     import pypandoc
     import typst
 
-    def figure(_number: int, name: str, caption: str) -> str:
+    def figure(_number: int, name: str, width: str, caption: str) -> str:
         shutil.copyfile(STORED / f"{name}.png", out / f"{name}.png")
-        return f"![{caption}]({name}.png){{width=100%}}\n"
+        return f"![{caption}]({name}.png){{width={width}}}\n"
 
     layout = Layout(
         figure=figure,

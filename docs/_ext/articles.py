@@ -9,7 +9,7 @@ names for numbers of docs/reproduction. In the text:
 * ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
-* blocks are filled by `BLOCKS`::
+* blocks are filled by `BLOCKS`; that of a figure has its id and, where it should be narrower in print, a width::
 
     ```{claims} acceptance
     caption: Acceptance rates.
@@ -68,14 +68,14 @@ class Layout:
     Attributes
     ----------
     figure : callable
-        Markdown of a picture, from number, id and caption.
+        Markdown of a picture, from number, id, width and caption.
     table : callable
         Of a table, from number, caption and the Markdown of its rows.
     equation : callable
         Of an equation, from number and LaTeX.
     """
 
-    figure: Callable[[int, str, str], str]
+    figure: Callable[[int, str, str, str], str]
     table: Callable[[int, str, str], str]
     equation: Callable[[int, str], str]
 
@@ -185,7 +185,7 @@ class Article:
         """Numbers of figures, tables and equations, in their order."""
         kinds = {"figure": "fig", "claims": "table", "counts": "table", "errata": "table", "settings": "table"}
         names = [
-            f"{kinds[one['kind']]}:{one['argument'].strip() or one['kind']}"
+            f"{kinds[one['kind']]}:{one['argument'].partition(' ')[0] or one['kind']}"
             for one in BLOCK.finditer(self._source)
             if one["kind"] in kinds
         ]
@@ -265,9 +265,11 @@ class Article:
             raise self._fail(f"block {kind}: expected one of {', '.join(BLOCKS)}")
         return BLOCKS[kind](self, argument, body)
 
-    def _figure(self, name: str, body: str) -> str:
+    def _figure(self, argument: str, body: str) -> str:
+        name, _, width = argument.partition(" ")
         claims_of_figure(self.stored, name)
-        return self.layout.figure(self._numbers[f"fig:{name}"], name, self._fill_line(" ".join(body.split())))
+        caption = self._fill_line(" ".join(body.split()))
+        return self.layout.figure(self._numbers[f"fig:{name}"], name, width or "100%", caption)
 
     def _table(self, name: str, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], *widths: int) -> str:
         number = self._numbers[f"table:{name}"]
@@ -286,7 +288,7 @@ class Article:
                 raise self._fail(f"claims: {one}: expected a reference to a claim")
             rows += [self._claim(row, asked.words) for _, row in found.iterrows()]
         head = ["claim", "paper", "here, with 95 % interval", "of", "verdict"]
-        return self._table(name or "claims", about["caption"], head, rows, 40, 12, 26, 14, 16)
+        return self._table(name or "claims", about["caption"], head, rows, 52, 11, 27, 13, 15)
 
     def _claim(self, row: Any, words: str | None) -> list[str]:
         metric, scale = self._metric(row)
@@ -296,7 +298,7 @@ class Article:
             "metric": metric,
         }
         said = words or "{sampler}, {data}: {metric}"
-        units = f"{row['n']} {row['of']}" if row["n"] else "exact" if row["rule"] in ("exact", "holds") else "–"
+        units = _units(row, "") if row["n"] else "exact" if row["rule"] in ("exact", "holds") else "–"
         return [
             said.format(**known),
             FIELDS["published"](row, scale),
@@ -425,7 +427,7 @@ def _published(row: Any, scale: str) -> str:
 
 def _unit(row: Any, scale: str) -> str:
     unit = "%" if scale == "percent" else row["unit"] if row["unit"] in ("%", "s", "ms") else ""
-    return f" {unit}" if unit else ""
+    return f"\N{NO-BREAK SPACE}{unit}" if unit else ""
 
 
 def _value(row: Any, scale: str) -> str:
@@ -444,17 +446,33 @@ def _share(row: Any, _scale: str) -> str:
     return found[1] if found else "–"
 
 
+def _said(pattern: str) -> Callable[[Any, str], str]:
+    """What the reason of a verdict says: the groups of a pattern."""
+
+    def found(row: Any, _scale: str) -> str:
+        match = re.search(pattern, row["reason"])
+        return match[1] if match else "–"
+
+    return found
+
+
+def _units(row: Any, _scale: str) -> str:
+    return f"{row['n']} {row['of'] if row['n'] != 1 else row['of'].removesuffix('s')}"
+
+
 FIELDS: Mapping[str, Callable[[Any, str], str]] = {
     "value": _value,
     "interval": _interval,
     "both": lambda row, scale: " ".join(part for part in (_value(row, scale), _interval(row, scale)) if part),
     "published": _published,
     "share": _share,
-    "units": lambda row, _scale: f"{row['n']} {row['of']}",
+    "units": _units,
+    "medians": _said(r"median ([\d,]+ against [\d,]+)"),
+    "ratio": _said(r"ratio ([\d.]+ \[[^\]]+\])"),
     "verdict": lambda row, _scale: str(row["verdict"]),
 }
 """What can be asked of a number: its value, interval, both, what the paper printed, the share of the units that shows
-what the paper says, how many units there are, and the verdict."""
+what the paper says, how many units there are, the verdict; and medians and ratios that its reason gives."""
 
 
 def _pipe_table(head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:

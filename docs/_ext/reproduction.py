@@ -129,7 +129,7 @@ def _wrong(counts: Counts) -> str:
 def _article(paper: Paper, source: Path) -> str:
     titles = dict(list_figures())
 
-    def figure(number: int, name: str, caption: str) -> str:
+    def figure(number: int, name: str, _width: str, caption: str) -> str:
         head = f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
         return f"{head}**Figure {number}.** {caption}\n```\n"
 
