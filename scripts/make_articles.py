@@ -34,6 +34,8 @@ HEADER = """
 #show figure.where(kind: table): set figure.caption(position: top)
 #show figure.caption: set text(size: 8.5pt)
 #show figure.caption: set align(left)
+#show figure.caption.where(kind: table): it => block(sticky: true, it)
+#show figure.where(kind: image): set figure(placement: auto)
 #set table(inset: (x: 4pt, y: 3.2pt))
 #set table.cell(breakable: false)
 #show table: set par(justify: false)
