@@ -43,7 +43,8 @@ HEADER = """
 #show table.cell: set align(start)
 #show raw: set text(size: 0.95em)
 """
-"""The name that pandoc gives an intersection; numbered equations, tables in small type over as many pages as they need, captions above them."""
+"""The name that pandoc gives an intersection; numbered equations; tables in small type over as many pages as they need,
+captions above them; pictures at the top or bottom of a page."""
 
 
 def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +80,7 @@ def make(paper: Paper, out: Path) -> int:
     )
     article = Article(FOLDER / f"{paper.key}.md", paper, STORED, layout)
     out.mkdir(parents=True, exist_ok=True)
-    told = metadata(paper, article.about)
+    told = metadata(paper, article.front_matter)
     filled = f"*A replication of* {paper.citation}.\n\n{article.text}"
     (out / "article.md").write_text(filled, encoding="utf-8")
     (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")

@@ -1,11 +1,10 @@
 """The articles of docs/articles: Markdown whose numbers, tables and references are filled in from what is kept.
 
-``KEY.md`` is about the paper KEY; its front matter has `keywords`, `abstract` and, where its text needs them, `values`:
-names for numbers of docs/reproduction. In the text:
+``KEY.md`` is about the paper KEY; its front matter has `keywords` and `abstract`. In the text:
 
-* ``{{name}}`` is such a number, ``{{name.both}}`` with its interval; `FIELDS` has the others. ``{{claims}}`` and
-  ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``, ``{{not_testable}}`` count the claims of the paper,
-  ``{{edition}}`` says which commits made the kept runs;
+* ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
+  `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
+  ``{{not_testable}}`` count the claims of the paper, ``{{edition}}`` says which commits made the kept runs;
 * ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
@@ -22,7 +21,7 @@ names for numbers of docs/reproduction. In the text:
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -45,7 +44,7 @@ from splitmerge_cli.papers.verdicts import VERDICTS, counts
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
 KEYS = ("keywords", "abstract")
-"""Fields that the front matter of an article must have; `values` may stand beside them."""
+"""Fields in the front matter of an article."""
 BLOCK = re.compile(r"^```\{(?P<kind>\w+)\} *(?P<argument>[^\n]*)\n(?P<body>.*?)^```\n", re.M | re.S)
 EQUATION = re.compile(r"^\$\$\n(?P<latex>.*?)\n\$\$ \(eq:(?P<name>\w+)\)$", re.M | re.S)
 NUMBER = re.compile(r"\{\{(\w+)(?:\.(\w+))?\}\}")
@@ -123,7 +122,7 @@ def read(file: Path) -> tuple[dict[str, Any], str]:
     text = file.read_text(encoding="utf-8")
     front = FRONT.match(text)
     about = yaml.safe_load(front[1]) if front else None
-    if front is None or not isinstance(about, dict) or set(about) - {"values"} != set(KEYS):
+    if front is None or not isinstance(about, dict) or set(about) != set(KEYS):
         raise ConfigError(f"{file}: expected a front matter with {' and '.join(KEYS)}")
     return about, text[front.end() :]
 
@@ -145,12 +144,12 @@ class Article:
     paper: Paper
     stored: Path
     layout: Layout
+    _frames: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @cached_property
-    def about(self) -> dict[str, Any]:
-        """The front matter, its abstract filled in."""
-        about = read(self.file)[0]
-        return about | {"abstract": self._fill_line(" ".join(about["abstract"].split()))}
+    def front_matter(self) -> dict[str, Any]:
+        """Front matter with its abstract filled in."""
+        return self._front | {"abstract": self._fill_line(" ".join(self._front["abstract"].split()))}
 
     @cached_property
     def text(self) -> str:
@@ -169,12 +168,24 @@ class Article:
         return "".join([*parts, self._fill_line(source[end:])])
 
     @cached_property
+    def _read(self) -> tuple[dict[str, Any], str]:
+        return read(self.file)
+
+    @property
+    def _front(self) -> dict[str, Any]:
+        return self._read[0]
+
+    @property
     def _source(self) -> str:
-        return read(self.file)[1]
+        return self._read[1]
 
     @cached_property
     def _words(self) -> dict[str, Any]:
         return _load(self.file.parent / "words.yaml")
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        return dict(_load(self.file.parent / "values.yaml").get(self.paper.key, {}))
 
     @cached_property
     def _references(self) -> dict[str, Any]:
@@ -226,9 +237,9 @@ class Article:
         name, field = found.groups()
         if (general := self._general.get(name)) is not None:
             return general
-        values = read(self.file)[0].get("values", {})
+        values = self._values
         if name not in values or (field or "value") not in FIELDS:
-            raise self._fail(f"{found[0]}: expected a name of values, with one of the fields {', '.join(FIELDS)}")
+            raise self._fail(f"{found[0]}: expected a name of values.yaml, with one of the fields {', '.join(FIELDS)}")
         try:
             asked = Number.model_validate(values[name])
         except ValidationError as error:
@@ -244,7 +255,7 @@ class Article:
     @cached_property
     def _general(self) -> dict[str, str]:
         """Counts of verdicts, and what made the runs."""
-        frames = [claims_of_figure(self.stored, figure.id)[0] for figure in self.paper.figures]
+        frames = [self._claims_of(figure.id) for figure in self.paper.figures]
         found = counts(frames)
         kept = read_index(self.stored)["figures"]
         ids = [figure.id for figure in self.paper.figures]
@@ -267,7 +278,7 @@ class Article:
 
     def _figure(self, argument: str, body: str) -> str:
         name, _, width = argument.partition(" ")
-        claims_of_figure(self.stored, name)
+        self._claims_of(name)
         caption = self._fill_line(" ".join(body.split()))
         return self.layout.figure(self._numbers[f"fig:{name}"], name, width or "100%", caption)
 
@@ -310,7 +321,7 @@ class Article:
     def _counts(self, name: str, body: str) -> str:
         """Claims by figure and verdict."""
         titles = dict(list_figures())
-        frames = {figure.id: claims_of_figure(self.stored, figure.id)[0] for figure in self.paper.figures}
+        frames = {figure.id: self._claims_of(figure.id) for figure in self.paper.figures}
         rows = [
             [_plain(titles[figure]), str(len(frame[frame["counted"]])), *map(str, counts([frame]))]
             for figure, frame in frames.items()
@@ -332,16 +343,22 @@ class Article:
         return self._table(name or "settings", body, head, rows, 15, 24, 36, 32)
 
     def _list_references(self, _name: str, _body: str) -> str:
-        """What the text cites, by author."""
-        text = read(self.file)[0]["abstract"] + self._source
+        """The cited entries, by author."""
+        text = self._front["abstract"] + self._source
         keys = dict.fromkeys(key for found in CITED.finditer(text) for key in re.findall(r"\w+", found[1] or found[2]))
         cited = sorted((self._references[key] for key in keys), key=lambda one: (one["name"], one["year"]))
         return "\n".join(f"- {_entry(one)}" for one in cited) + "\n"
 
     # kept rows
 
+    def _claims_of(self, name: str) -> pd.DataFrame:
+        """The kept claims of a figure."""
+        if name not in self._frames:
+            self._frames[name] = claims_of_figure(self.stored, name)[0]
+        return self._frames[name]
+
     def _rows(self, asked: ClaimReference) -> pd.DataFrame:
-        frame, _ = claims_of_figure(self.stored, asked.figure)
+        frame = self._claims_of(asked.figure)
         fits = np.ones(len(frame), dtype=bool)
         for key in ("data", "sampler", "metric"):
             if (pattern := getattr(asked, key)) is not None:
@@ -349,7 +366,7 @@ class Article:
         return frame[fits]
 
     def _metric(self, row: Any) -> tuple[str, str]:
-        """What a metric is in words, and its scale."""
+        """A metric in words, and its scale."""
         known = self._words.get("metrics", {}).get(row["metric"], {})
         known = {"words": known} if isinstance(known, str) else known
         return known.get("words", row["metric"].replace("_", " ")), known.get("show", "")
@@ -363,7 +380,7 @@ BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
     "settings": Article._settings,
     "references": Article._list_references,
 }
-"""What fills a block, by its kind."""
+"""Functions that fill a block, by its kind."""
 
 
 def _load(file: Path) -> dict[str, Any]:
@@ -393,7 +410,7 @@ def _entry(one: Mapping[str, Any]) -> str:
 
 
 def _plain(text: object) -> str:
-    """Text of a table of the package: code stays code, all else is shown as it is; decimals get their zero."""
+    """Text of a CSV file as Markdown: code stays code, other signs lose their meaning, decimals get their zero."""
     parts = re.split(r"(`[^`]*`)", " ".join(str(text).split()))
     return "".join(part if part.startswith("`") else _escape(part) for part in parts)
 
@@ -419,7 +436,7 @@ def _digits(value: float) -> str:
     return shown.replace("-", SIGN) if "$" not in shown else shown
 
 
-def _published(row: Any, scale: str) -> str:
+def _print_number(row: Any, scale: str) -> str:
     """The published number, as it is printed."""
     value = SCALES[scale](row["published"])
     return "–" if np.isnan(value) else f"{value:,.6g}".replace("-", SIGN) + _unit(row, scale)
@@ -446,14 +463,14 @@ def _share(row: Any, _scale: str) -> str:
     return found[1] if found else "–"
 
 
-def _said(pattern: str) -> Callable[[Any, str], str]:
-    """What the reason of a verdict says: the groups of a pattern."""
+def _reason_part(pattern: str) -> Callable[[Any, str], str]:
+    """A function for the first group of a pattern in the reason of a verdict."""
 
-    def found(row: Any, _scale: str) -> str:
+    def find(row: Any, _scale: str) -> str:
         match = re.search(pattern, row["reason"])
         return match[1] if match else "–"
 
-    return found
+    return find
 
 
 def _units(row: Any, _scale: str) -> str:
@@ -464,15 +481,15 @@ FIELDS: Mapping[str, Callable[[Any, str], str]] = {
     "value": _value,
     "interval": _interval,
     "both": lambda row, scale: " ".join(part for part in (_value(row, scale), _interval(row, scale)) if part),
-    "published": _published,
+    "published": _print_number,
     "share": _share,
     "units": _units,
-    "medians": _said(r"median ([\d,]+ against [\d,]+)"),
-    "ratio": _said(r"ratio ([\d.]+ \[[^\]]+\])"),
+    "medians": _reason_part(r"median ([\d,]+ against [\d,]+)"),
+    "ratio": _reason_part(r"ratio ([\d.]+ \[[^\]]+\])"),
     "verdict": lambda row, _scale: str(row["verdict"]),
 }
-"""What can be asked of a number: its value, interval, both, what the paper printed, the share of the units that shows
-what the paper says, how many units there are, the verdict; and medians and ratios that its reason gives."""
+"""Fields of a number: its value, interval, both, what the paper printed, the share of the units that shows what the
+paper says, how many units there are, the verdict; and medians and ratios that its reason gives."""
 
 
 def _pipe_table(head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:

@@ -141,7 +141,7 @@ def _article(paper: Paper, source: Path) -> str:
     written = articles.Article(source / ARTICLES / f"{paper.key}.md", paper, source / FOLDER, layout)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
-        f"**Abstract.** {written.about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
+        f"**Abstract.** {written.front_matter['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
     )
 
 
