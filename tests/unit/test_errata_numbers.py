@@ -3,7 +3,6 @@
 ``python -m pytest -s -q tests/unit/test_errata_numbers.py -k NAME`` shows the numbers of one.
 """
 
-from collections.abc import Sequence
 from itertools import combinations, product
 from math import exp, log, pi
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from enumerations import Enumeration
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli

@@ -263,7 +263,8 @@ def test_fig6_and_traces(make):
 
 def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
-        return climbs._Climb(0, np.arange(len(times), dtype=float), np.array(times, float), np.array(heights, float), np.array(heights, float))
+        rows = np.arange(len(times), dtype=float)
+        return climbs._Climb(0, rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]

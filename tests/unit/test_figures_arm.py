@@ -32,7 +32,7 @@ from splitmerge_cli.papers.arm import (
 from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_rhat
 from splitmerge_cli.plots import network
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run

@@ -474,7 +474,7 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
 
 
 def _judge_times(claim: Claim, own: Any, against: Any, reading: str) -> Verdict:
-    """How many times the acceptance of another variant: at least so many, or within a factor of what is said."""
+    """Judge how many times the acceptance of another variant a rate is: at least so many, or about as many."""
     ratio, low, high = ratio_interval(own, against)
     least, most = claim.tolerance, np.inf
     said = f"at least {claim.tolerance:g}"

@@ -89,7 +89,7 @@ EQUAL = (
 )
 """Why the smart merge undoes the smart split as often as the dumb one does."""
 SMART = {EQUATION_3: "smart moves by equation 3", "": "smart moves by Algorithms 2 and 3"}
-"""Ends of the names of smart moves, and the readings that they are."""
+"""How names of smart moves end, and under which reading they are."""
 NOTES = (
     "Numbers: exact probabilities that the move proposes this state, given its kind. Arrows are as wide as they are "
     "probable; dashed: not the most probable move from there."

@@ -18,11 +18,11 @@ DRAWN = ("sdds", "ss", "rgsm", "rm", "gibbs")
 STEPS = {"full_scan": "full Gibbs scan", "single_site": "one Gibbs site"}
 SINGLE_SITE = f"{TARGETS['as_printed']}, {STEPS['single_site']}"
 LOCATIONS = {log(10): "model as defined", 0.5: "model as defined, location 0.5"}
-"""Locations of the prior of K under which its mean is judged: ten entities, and the number that the paper prints."""
+"""Locations in the prior of K that its mean is judged under: for ten entities, and as the paper prints it."""
 
 
 def share_accepted(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
-    """Share of the proposals of a move that were accepted, ``[chains]``; NaN where it was never proposed."""
+    """Return the accepted share of a move's proposals, ``[chains]``; NaN where it was never proposed."""
     moves = pd.concat([r.moves() for r in runs])
     moves = moves[moves["move"] == move]
     return (moves["accepted"] / moves["proposed"].where(moves["proposed"] > 0)).to_numpy(float)
