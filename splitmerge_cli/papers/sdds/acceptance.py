@@ -202,7 +202,7 @@ def _draw_times(
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
     plotted: list[dict[str, Any]] = []
     verdicts = []
-    steps: dict[str, dict[str, Sequence[NDArray[np.float64]]]] = {}
+    steps: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
         here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
