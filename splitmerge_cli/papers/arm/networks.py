@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import jackknife_interval, median_interval
+from splitmerge_cli.diagnostics.intervals import geometric_interval, jackknife_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
@@ -36,6 +36,7 @@ from splitmerge_cli.papers.verdicts import (
     exactly,
     judge_interval,
     no_run,
+    untestable,
 )
 from splitmerge_cli.plots.runs import option, pick, thinned_rows
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry, footnote, legend, powers, title_of
@@ -294,6 +295,14 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         gibbs, sm, arm = (traces[claim.data, sampler] for sampler in FIG5)
         if claim.metric == "less_effort_than_sm":
             verdicts.append(_less_effort(claim, sm, arm))
+        elif claim.metric == "times_slower_than_arm":
+            verdicts.append(_times_slower(claim, sm, arm))
+        elif claim.metric == "ends_above_sm":
+            gap = np.array([np.median(a.final) - np.median(b.final) for a, b in zip(arm, sm, strict=False)])
+            rule = "the median of ARM's chains ends higher than that of SM's"
+            verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="restarts"))
+        elif claim.metric in ("converges", "does_not_converge"):
+            verdicts.append(_judge_rhat(claim, traces[claim.data, claim.sampler]))
         elif claim.metric == "stays_below_sm":
             gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
@@ -301,6 +310,34 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         else:
             verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
+
+
+def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+    """How many times the sweeps of ARM SM needs to its own final level; one that never is there counts with all."""
+    ratios = []
+    for a, b in zip(arm, sm, strict=False):
+        level = float(np.median(b.final))
+        first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
+        ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
+    interval = geometric_interval(ratios)
+    reason = f"sweeps of SM over those of ARM to SM's final level; rule: at least {claim.tolerance:g}"
+    most = ("at_least", "", "restarts")
+    return judge_interval(claim, interval, len(ratios), claim.tolerance, np.inf, reason, *most)
+
+
+def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
+    """R-hat of the log joint between restarts, second half: at most what is compatible with mixing, or above it."""
+    rows = min(len(trace.iteration) for trace in traces)
+    chains = min(len(trace.log_joint) for trace in traces)
+    draws = np.stack([trace.log_joint[:chains, rows // 2 : rows] for trace in traces])
+    restarts = len(draws)
+    interval = jackknife_interval(lambda kept: between_restarts(draws[kept]).mean, restarts)
+    if not np.isfinite(interval[0]):
+        return no_run(claim, "R-hat undefined", claim.rule)
+    edge = claim.tolerance
+    least, most = (-np.inf, edge) if claim.rule == "at_most" else (edge, np.inf)
+    reason = f"R-hat between restarts; rule: at {claim.rule.removeprefix('at_')} {edge:g}"
+    return judge_interval(claim, interval, restarts, least, most, reason, claim.rule, unit="restarts")
 
 
 def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
@@ -373,6 +410,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
         ax.set_title(level_title(level))
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
+    verdicts.append(_few_chains(claims["networks"], pd.DataFrame(plotted)))
     axes[0][0].set_ylabel("R-hat of the log joint")
     _name_lines(axes[0], plotted)
     footnote(
@@ -386,6 +424,20 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         "cost."
     )
     return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)
+
+
+def _few_chains(claim: Claim, table: pd.DataFrame) -> Verdict:
+    """R-hat of ARM with the fewest chains beside that of SM: "sometimes" cannot be told from chance."""
+    gaps = []
+    for _, here in table.groupby("level", sort=False):
+        arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
+        if len(arm) and len(sm):
+            gaps.append(float(np.log(arm.iloc[0] / sm.iloc[0])))
+    said = f"{sum(gap > 0 for gap in gaps)} of {len(gaps)} networks"
+    reason = f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {said}; the paper says sometimes"
+    return untestable(
+        claim, gaps, f"{reason}, and four restarts on four networks do not tell it from chance", unit="networks"
+    )
 
 
 def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None:

@@ -134,6 +134,7 @@ class Scores:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.chains = scores(runs)
+        self.published = not is_stand_in(runs)
         means = self.chains.drop(columns="chain").groupby(["setting", "method", "set"]).mean()
         self._by_set = {key: part.droplevel([0, 1]) for key, part in means.groupby(level=[0, 1])}
 
@@ -144,6 +145,29 @@ class Scores:
     def by_set(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
         """Mean over seeds for every data set, ``[sets]``."""
         return self._by_set[setting, method][column].to_numpy(float)
+
+    def by_chain(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
+        """Mean over data sets for every number of a chain, ``[chains]``: the sets are all that there are."""
+        c = self.chains
+        own = c[(c["setting"] == setting) & (c["method"] == method)]
+        return own.groupby("chain")[column].mean().to_numpy(float)
+
+    def units(self, setting: str, method: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """The independent values of a score, and what they are: chains on the published sets, else data sets."""
+        each = self.by_chain(setting, method, column)
+        return (
+            (each, "chains")
+            if self.published and len(each) > 1
+            else (self.by_set(setting, method, column), "data sets")
+        )
+
+    def unit_differences(self, setting: str, method: str, other: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """`method` minus `other` in the independent values, and what these are."""
+        (first, unit), (second, _) = (self.units(setting, m, column) for m in (method, other))
+        if unit == "chains":
+            n = min(len(first), len(second))
+            return first[:n] - second[:n], unit
+        return self.difference(setting, method, other, column), unit
 
     def difference(self, setting: str, method: str, other: str, column: str) -> NDArray[np.float64]:
         """`method` minus `other`, paired by data set, ``[sets]``."""
