@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 JOBS ?= $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))')
 # tests start hundreds of processes, which would each compile the package to bytecode, and tests with their assertions
 unexport PYTHONDONTWRITEBYTECODE
+# as `smcmc` sets it: threads of linear algebra would wait for the processors that the jobs use
+export OPENBLAS_NUM_THREADS ?= 1
 # what an editable installation has to be built again for
-SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
+SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf tests/compiled -name '*.pyx' -o -name '*.pxd' -o -name '__init__.py')
 
 # compiled modules with hand-written types, which are held against them; what only a .yaml names needs none
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
@@ -37,7 +39,7 @@ lint: $(VENV)/installed-lint ## style, names and types
 	$(BIN)/ruff check .
 	$(BIN)/python scripts/check_names.py
 	$(BIN)/ruff format --check .
-	PATH="$(abspath $(BIN)):$$PATH" cython-lint splitmerge_cli
+	PATH="$(abspath $(BIN)):$$PATH" cython-lint splitmerge_cli tests/compiled
 	$(BIN)/mypy
 	$(BIN)/stubtest --mypy-config-file pyproject.toml --ignore-disjoint-bases --allowlist scripts/stubtest-allowlist.txt $(COMPILED)
 
@@ -75,7 +77,7 @@ wheel: $(VENV)/builds ## a wheel for any x86-64 of the last decade
 
 clean: ## remove what was built (results stay)
 	rm -rf $(VENV) build dist docs/_build docs/_generated bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
-	find splitmerge_cli -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
+	find splitmerge_cli tests -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
 
 # what compiles stands in the environment itself: in one made for each build all headers would be new
 $(VENV)/builds: pyproject.toml

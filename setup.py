@@ -44,7 +44,7 @@ compile_args = ["-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function", 
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 # modules without loops that -O3 vectorises or a chain waits for: there it only costs time
-PLAIN = re.compile("splitmerge_cli/(verify/|core/(_cyutility|capabilities|chain|coupled|history|streams))")
+PLAIN = re.compile("tests/|splitmerge_cli/(verify/|core/(_cyutility|capabilities|chain|coupled|history|streams))")
 
 
 def optimisation(source: str) -> str:
@@ -86,7 +86,9 @@ def find_dependencies(source: str) -> list[str]:
     return sorted(path.as_posix() for path in found - {Path(source)})
 
 
-sources = sorted(p.as_posix() for p in Path("splitmerge_cli").rglob("*.pyx"))
+# what tests call piece by piece is no part of a wheel
+HELPERS = "tests/compiled"
+sources = sorted(p.as_posix() for folder in (PACKAGE, Path(HELPERS)) for p in folder.rglob("*.pyx"))
 extensions = [
     Extension(
         source.removesuffix(".pyx").replace("/", "."),
@@ -126,6 +128,8 @@ class BuildExt(build_ext):
             self.build_lib = f"build/editable.{self.plat_name}-{sys.implementation.cache_tag}"
         elif not SANITIZE:
             self.force = True
+        if not in_place:
+            self.extensions = [one for one in self.extensions if one.name.startswith(f"{PACKAGE}.")]
         super().run()
 
 

@@ -93,7 +93,7 @@ def main() -> int:
         found = corpora.main(args.quick)
     else:
         try:
-            for source in ("counts", "gaussian", "irm", "lines", "mixed", "topics"):
+            for source in ("count_vectors", "counts", "gaussian", "irm", "lines", "mixed", "topics"):
                 baseline.build(source)
             compiler = baseline.compiler_version()
         except (OSError, subprocess.CalledProcessError) as error:

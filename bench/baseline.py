@@ -17,6 +17,7 @@ from scipy.special import gammaln
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gamma_poisson import GammaPoisson, find_rates
 
 HERE = Path(__file__).parent
 NUMPY = Path(np.__file__).parent
@@ -251,6 +252,36 @@ class OfMixed(Baseline):
         }
 
 
+class OfCountVectors(Baseline):
+    """Plain C for ``DirichletMultinomial`` or ``GammaPoisson`` with the default rates."""
+
+    source = "count_vectors"
+
+    def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
+        x, poisson = np.asarray(data.values), isinstance(model, GammaPoisson)
+        N, D = x.shape
+        row, column = np.nonzero(x)
+        pseudo_count = model.shape if poisson else model.alpha
+        rise_all = growth = step = None
+        if poisson:
+            at = np.array(find_rates(x, model.shape, None)) + np.arange(N + 2)[:, None]
+            growth, step = np.log(at), np.log1p(1.0 / at)
+        else:
+            rise_all = log_rises(D * pseudo_count, x.sum())
+        return {
+            **{"N": N, "K": model.K, "cap": 256, "D": D, "poisson": int(poisson)},
+            **{"concentration": float(model.prior.concentration), "shape": float(pseudo_count)},
+            "start": np.searchsorted(row, np.arange(N + 1)).astype(np.int64),
+            "column": column.astype(np.int32),
+            "value": x[row, column].astype(np.int32),
+            "rise": log_rises(pseudo_count, x.sum(axis=0).max()),
+            "rise_all": rise_all,
+            "growth": growth,
+            "step": step,
+            "z": model.labels,
+        }
+
+
 class OfIRM(Baseline):
     """Plain C for ``IRM``."""
 
@@ -289,6 +320,11 @@ class OfTopics(Baseline):
     def release(self) -> None:
         """Free its counts."""
         self.library.release(self.state)
+
+
+def log_rises(a: float, n: int) -> NDArray[np.float64]:
+    """log of the rising factorials of a, of 0 to n factors."""
+    return np.concatenate([[0.0], np.cumsum(np.log(a + np.arange(n)))])
 
 
 def log_gamma(N: int) -> NDArray[np.float64]:

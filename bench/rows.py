@@ -13,15 +13,17 @@ from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
 from bench import graph_tool
-from bench.baseline import COLUMNS, Baseline, Counts, OfGaussian, OfIRM, OfLines, OfMixed
+from bench.baseline import COLUMNS, Baseline, Counts, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, mixed, network
+from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.emm import EMM
+from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
@@ -36,6 +38,7 @@ from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify import pieces
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
+VECTOR_MODELS: dict[str, Any] = {"dirichlet_multinomial": DirichletMultinomial, "gamma_poisson": GammaPoisson}
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ class Row:
         The work.
     unit : str
         What a time is given for.
-    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed'}
+    model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
+            'dirichlet_multinomial', 'gamma_poisson'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -137,7 +141,7 @@ class Result:
 
 def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
-    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows()]
+    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()]
 
 
 def count_rows() -> list[Row]:
@@ -276,6 +280,20 @@ def mixed_rows() -> list[Row]:
     ]
 
 
+def vector_rows() -> list[Row]:
+    """The rows g: 10,000 vectors of 20 counts, 10 true clusters, apart or so close that many items move."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    cases: list[tuple[str, Callable[[], Dataset]]] = [
+        ("apart", lambda: counts.generate(10_000, clusters=10)),
+        ("overlap", lambda: counts.generate(10_000, clusters=10, concentration=5.0)),
+    ]
+    return [
+        Row("g", f"{what}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
+        for model, what in (("dirichlet_multinomial", "Dirichlet-multinomial"), ("gamma_poisson", "gamma-Poisson"))
+        for how, data in cases
+    ]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
@@ -299,6 +317,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = row.data()
         model = Mixed.from_data(data)
         kind = OfMixed
+    elif row.model in VECTOR_MODELS and row.data is not None:
+        data = row.data()
+        model = VECTOR_MODELS[row.model].from_data(data)
+        kind = OfCountVectors
     elif row.data is not None:
         data = row.data()
         model = IRM.from_data(data)

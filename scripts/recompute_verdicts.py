@@ -25,6 +25,12 @@ CLAIM = ["id", "data", "sampler", "metric"]
 KEY = [*CLAIM, "reading", "on"]
 MIXED = 1.2
 T = 0.975
+SCALES = {
+    "mean": (float, float),
+    "geometric": (np.log, np.exp),
+    "log(x - 1)": (lambda x: np.log(x - 1), lambda y: 1 + np.exp(y)),
+}
+"""Scales of an interval by leaving out one unit at a time, and the ways back."""
 
 
 def read_rules(folder: Path) -> dict[tuple[str, ...], dict[str, Any]]:
@@ -53,7 +59,7 @@ def find_interval(kind: str, units: list[str], x: np.ndarray) -> tuple[float, fl
         n, scale = len(without), kind.removeprefix("jackknife, ")
         if n < 3 or not np.isfinite(x).all():
             return whole, nan, nan
-        to, back = (lambda v: np.log(v - 1), lambda y: 1 + np.exp(y)) if scale == "log(x - 1)" else (float, float)
+        to, back = SCALES[scale]
         pseudo = [n * to(whole) - (n - 1) * to(value) for value in without]
         half = stats.t.ppf(T, n - 1) * np.std(pseudo, ddof=1) / np.sqrt(n)
         return whole, back(to(whole) - half), back(to(whole) + half)

@@ -1,14 +1,22 @@
 """Entry point of ``smcmc``, also ``python -m splitmerge_cli``."""
 
+import atexit
+import gc
 import os
 import sys
 
 from splitmerge_cli.runs import interrupts
 
+# chains are what runs at once: threads of linear algebra beside them wait for the same processors, and the last bits of
+# a product of matrices would depend on their number
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 
 def main() -> None:
     """Run the command line; what asks it to stop is answered from the first import on."""
     interrupts.take_over()
+    # what the process holds at its end goes with it: to look for garbage there takes an eighth of a short run
+    atexit.register(gc.freeze)
     try:
         from splitmerge_cli.cli import app
 

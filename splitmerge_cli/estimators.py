@@ -52,6 +52,44 @@ class _Sampled(BaseEstimator):
         )
         self.converged_ = self.posterior_.converged
 
+    def predict(self, X: Any) -> NDArray[np.int32]:
+        """The most probable cluster, block or topic of each new item, as `labels_` numbers them, int32 ``[n]``.
+
+        -1: most probably one of its own; of a document a topic that no fitted token has.
+
+        Parameters
+        ----------
+        X : object
+            n items, as those that were fitted; of a network ``[n, N]``, not 0 where a new node is tied to one of them.
+        """
+        X = self._new(X)
+        return self.posterior_.predict(X)
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; in the last column that
+        of a new one.
+
+        Of documents the expected proportions of the topics; the last column: topics that no fitted token has.
+        """
+        X = self._new(X)
+        return self.posterior_.predict_proba(X)
+
+    def score_samples(self, X: Any) -> NDArray[np.float64]:
+        """Log predictive density of each new item (all words of a document), natural logarithm, float64 ``[n]``."""
+        X = self._new(X)
+        return self.posterior_.log_predictive(X)
+
+    def score(self, X: Any, y: Any = None) -> float:
+        """Mean log predictive density of new items, natural logarithm."""
+        return float(np.mean(self.score_samples(X)))
+
+    def _new(self, X: Any) -> Any:
+        check_is_fitted(self, "posterior_")
+        return self._check_input(X, reset=False)
+
+    def _check_input(self, X: Any, reset: bool) -> Any:
+        return X
+
 
 class _Clustered(_Sampled):
     """Estimators whose items are clustered as they are given."""
@@ -160,34 +198,6 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         self._set_labels()
         return self
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Cluster of each row, as `labels_` numbers them; -1: most probably one of its own.
-
-        Parameters
-        ----------
-        X : array_like, ``[n, D]``
-        """
-        X = self._new(X)
-        return self.posterior_.predict(X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n, n_clusters_ + 1]``: probability of each cluster; in the last column that of a new one."""
-        X = self._new(X)
-        return self.posterior_.predict_proba(X)
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n]``: log predictive density of each row."""
-        X = self._new(X)
-        return self.posterior_.log_predictive(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log predictive density of rows, natural logarithm."""
-        return float(np.mean(self.score_samples(X)))
-
-    def _new(self, X: Any) -> Any:
-        check_is_fitted(self, "posterior_")
-        return self._check_input(X, reset=False)
-
     def _check_input(self, X: Any, reset: bool) -> Any:
         """Check a table as scikit-learn does; where the model reads more than numbers a data frame stays one."""
         if self._of_numbers:
@@ -262,27 +272,6 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         self._sample(self.model, X)
         self._set_labels()
         return self
-
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """Block of each new node; -1: most probably one of its own.
-
-        Parameters
-        ----------
-        X : array_like, ``[n, N]``
-            Not 0 where a new node is tied to a node that was fitted.
-        """
-        check_is_fitted(self, "posterior_")
-        return self.posterior_.predict(X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n, n_clusters_ + 1]``: probability of each block; in the last column that of a new one."""
-        check_is_fitted(self, "posterior_")
-        return self.posterior_.predict_proba(X)
-
-    def score(self, X: Any, y: Any = None) -> float:
-        """Mean log predictive probability of new nodes' ties, natural logarithm."""
-        check_is_fitted(self, "posterior_")
-        return float(np.mean(self.posterior_.log_predictive(X)))
 
 
 class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Sampled):
@@ -384,22 +373,6 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         proportions = self.predict_proba(X)[:, :-1]
         return proportions / proportions.sum(axis=1, keepdims=True)
 
-    def predict(self, X: Any) -> NDArray[np.int32]:
-        """The topic of the largest proportion in each document; -1: one that no fitted token has."""
-        X = self._new(X)
-        return self.posterior_.predict(X)
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n_docs, n_topics_ + 1]``: expected proportions; the last column: topics that no fitted token
-        has."""
-        X = self._new(X)
-        return self.posterior_.predict_proba(X)
-
-    def score_samples(self, X: Any) -> NDArray[np.float64]:
-        """float64 ``[n_docs]``: log predictive probability of each document's words, natural logarithm."""
-        X = self._new(X)
-        return self.posterior_.log_predictive(X)
-
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log predictive probability of a token, natural logarithm; documents count by their tokens.
 
@@ -417,10 +390,6 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     def perplexity(self, X: Any) -> float:
         """exp(-score(X)): the smaller, the better; as many equally probable words would be as hard to predict."""
         return float(np.exp(-self.score(X)))
-
-    def _new(self, X: Any) -> Any:
-        check_is_fitted(self, "posterior_")
-        return self._check_input(X, reset=False)
 
     def _check_input(self, X: Any, reset: bool) -> Any:
         """Check documents; counts as scikit-learn checks a table."""

@@ -1,5 +1,6 @@
 """Fixtures of the small cases, and the share that each group of tests has in a run's time."""
 
+import gc
 import os
 import resource
 import signal
@@ -145,6 +146,12 @@ def pytest_collection_modifyitems(items):
         )
         if shared and not any(item.iter_markers("xdist_group")):
             item.add_marker(pytest.mark.xdist_group(item.module.__name__))
+
+
+def pytest_collection_finish():
+    """Fourteen thousand cases stay to the end: the garbage collector need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 # ---- What each group of tests costs

@@ -3,6 +3,7 @@
 from functools import partial
 
 import numpy as np
+from compiled import pieces
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import choice, choices, locate
@@ -26,7 +27,6 @@ from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.ss import SS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 
 POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
 CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))

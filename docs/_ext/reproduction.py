@@ -132,15 +132,21 @@ def _wrong(counts: Counts) -> str:
 
 
 def _article(paper: Paper, source: Path) -> str:
-    about, text = articles.read(source / ARTICLES / f"{paper.key}.md")
+    titles = dict(list_figures())
 
-    def picture(name: str, caption: str) -> str:
-        return f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {name}\n:width: 100%\n\n{caption}\n```\n"
+    def figure(number: int, name: str, _width: str, caption: str) -> str:
+        head = f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
+        return f"{head}**Figure {number}.** {caption}\n```\n"
 
-    filled = articles.expand_blocks(text, paper, source / FOLDER, picture)
+    layout = articles.Layout(
+        figure=figure,
+        table=lambda number, caption, table: f"**Table {number}.** {caption}\n\n{table}\n",
+        equation=lambda number, latex: f"$$\n{latex} \\qquad ({number})\n$$\n",
+    )
+    written = articles.Article(source / ARTICLES / f"{paper.key}.md", paper, source / FOLDER, layout)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
-        f"**Abstract.** {about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", filled)
+        f"**Abstract.** {written.front_matter['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
     )
 
 

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import parts
+from findings import claims_of, findings
 from parts import cell
 
 from splitmerge_cli.papers import claims as tables
 from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.findings import claims_of, findings
 
 ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "Size of the effect"}
 """Columns of ``errata.csv`` that are shown, and their labels."""

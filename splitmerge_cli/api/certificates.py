@@ -103,12 +103,7 @@ def certify(
     >>> certificate = smcmc.certify("gaussian", load_iris(as_frame=True).data, "sams", pairs=20)
     >>> print(*certificate.lines(), sep="\\n")
     """
-    keys: dict[str, Any] = {
-        "seed": seed,
-        "iterations": iterations,
-        "workers": workers,
-        "progress": choose_progress(progress),
-    }
+    keys = {"seed": seed, "iterations": iterations, "workers": workers, "progress": choose_progress(progress)}
     keys = {key: value for key, value in keys.items() if value is not None}
     given = {"init": studies.MIXTURE} | dict(options or {})
     settled, _ = overrides_of(model, data, sampler, keys, None, given)

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.api.cautions import UnseenWords, warn
@@ -65,13 +64,6 @@ def predict(
 def eta_of(config: Mapping[str, Any]) -> float:
     """The parameter of the topics' Dirichlet prior."""
     return float(config["model"]["eta"])
-
-
-def summary(run: Run, dataset: Dataset, labels: NDArray[np.int32]) -> pd.DataFrame:
-    """See `splitmerge_cli.diagnostics.topic_summary.summary`."""
-    from splitmerge_cli.diagnostics.topic_summary import summary
-
-    return summary(dataset, labels, eta_of(run.config))
 
 
 def largest(dataset: Dataset, labels: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -235,7 +235,7 @@ class Posterior:
 
         judged = self.run.summary.get("convergence") if self.complete else None
         if judged is None:  # a run that was made before they were judged, or is not finished
-            return convergence(diagnose(self.run.trace(), self.run.moves()))
+            return convergence(diagnose(self.run.trace(), self.run.moves().to_dict("records")))
         return Convergence(*(judged.get(field.name) for field in fields(Convergence)))
 
     @cached_property
@@ -401,9 +401,10 @@ class Posterior:
         """
         self._warn()
         if self._of_documents:
-            from splitmerge_cli.api.documents import summary
+            from splitmerge_cli.api.documents import eta_of
+            from splitmerge_cli.diagnostics.topic_summary import summary
 
-            return Table(summary(self.run, self.dataset, self._labels))
+            return Table(summary(self.dataset, self._labels, eta_of(self.run.config)))
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
         return Table(clusters(self.dataset, self._labels, self._membership()["certainty"]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,47 +17,9 @@ from splitmerge_cli.studies.race import Race
 FIGURE = "race"
 
 
-@dataclass(frozen=True)
-class Efficiency:
-    """Cost of a posterior mean without bias.
-
-    Attributes
-    ----------
-    sampler : str
-    n_clusters, log_joint : float
-        Variance of the estimate of one pair of coupled chains times the processor seconds of a pair; nan: not known.
-    note : str
-        Why it is not known.
-    """
-
-    sampler: str
-    n_clusters: float
-    log_joint: float
-    note: str = ""
-
-    def __str__(self) -> str:
-        if self.note:
-            return f"{self.sampler}: {self.note}"
-        return (
-            f"{self.sampler}: variance x seconds of an estimate without bias {self.n_clusters:.3g} (n_clusters), "
-            f"{self.log_joint:.3g} (log joint)"
-        )
-
-
-def efficiencies(
-    jobs: Sequence[Sequence[str]], pairs: int, config_dir: str | Path | None = None
-) -> Iterator[Efficiency]:
-    """Certify every sampler of a race, and say what its estimates cost.
-
-    Parameters
-    ----------
-    jobs : sequence of sequences of str
-        The runs of the race.
-    pairs : int
-        Pairs of coupled chains of each sampler.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
-    """
+def efficiencies(jobs: Sequence[Sequence[str]], pairs: int, config_dir: str | Path | None = None) -> Iterator[str]:
+    """Certify every sampler of a race by so many `pairs` of coupled chains, `jobs` being its runs, and say what its
+    estimates cost: the variance of the estimate of one pair times the processor seconds of a pair."""
     own = ("init", "seed", "chains", "budget")
     asked = dict.fromkeys(tuple(key for key in job if key.partition("=")[0] not in own) for job in jobs)
     for keys in asked:
@@ -66,16 +27,19 @@ def efficiencies(
         try:
             found = certificates.make_certificate(check_coupling(config), pairs)
         except ConfigError as error:
-            yield Efficiency(config.sampler_name, np.nan, np.nan, str(error))
+            yield f"{config.sampler_name}: {error}"
             continue
-        estimates = found.estimates()
+        estimates, sampler = found.estimates(), found.config["sampler"]["name"]
         if not len(estimates):
-            yield Efficiency(found.config["sampler"]["name"], np.nan, np.nan, "; ".join(found.lacks))
+            yield f"{sampler}: {'; '.join(found.lacks)}"
             continue
         of = estimates.set_index("quantity")
         seconds = float(np.mean([pair.seconds for pair in found.pairs]))
         cost = of["standard_error"] ** 2 * of["pairs"] * seconds
-        yield Efficiency(found.config["sampler"]["name"], float(cost["n_clusters"]), float(cost["log_joint"]))
+        yield (
+            f"{sampler}: variance x seconds of an estimate without bias {cost['n_clusters']:.3g} (n_clusters), "
+            f"{cost['log_joint']:.3g} (log joint)"
+        )
 
 
 def write_race(race: Race, out: Path) -> Path:

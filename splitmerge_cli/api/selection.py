@@ -58,32 +58,19 @@ Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Settled(NamedTuple):
-    """A command line without ``auto``.
-
-    Attributes
-    ----------
-    overrides : list of str
-    chosen : dict or None
-        How the covariance was chosen, for the summary of the run; None where nobody asked for that.
-    """
+    """A command line without ``auto``, and how the covariance was chosen, for the summary of the run; None where nobody
+    asked for that."""
 
     overrides: list[str]
     chosen: dict[str, Any] | None
 
 
 def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> pd.DataFrame:
-    """Held-out log predictive density of rows under each covariance of the Gaussian mixture.
+    """Held-out log predictive density of rows, two at least, of kind ``points`` under each covariance of the Gaussian
+    mixture.
 
-    Parameters
-    ----------
-    options : mapping
-        Name and options of the model.
-    dataset : Dataset
-        Kind ``points``, 2 rows at least.
-    sample : callable
-        Makes a `Posterior` of a model and a data set.
-    seed : int
-        Of the folds.
+    `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
+    is that of the folds.
 
     Returns
     -------
@@ -122,7 +109,8 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
             continue
         found[covariance], seconds[covariance] = np.concatenate(density), time.perf_counter() - began
     if all(problems.values()):
-        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {_list_problems(problems)}")
+        said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
+        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
     mean = {covariance: float(density.mean()) for covariance, density in found.items()}
     order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
     behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
@@ -146,10 +134,6 @@ def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _list_problems(problems: Mapping[str, str]) -> str:
-    return "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items() if problem)
 
 
 def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
@@ -203,14 +187,8 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
 def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
     """Overrides of the command line with what ``model=auto`` and ``model.covariance=auto`` stand for.
 
-    What a finished run says of its covariance is not chosen again.
-
-    Parameters
-    ----------
-    overrides : sequence of str
-    config_dir : str or Path, optional
-    say : callable
-        Receives what was chosen, a line or a table at a time.
+    What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
+    a time.
     """
     settled = list(overrides)
     if f"model={AUTO}" in settled:
@@ -245,7 +223,8 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         warnings.simplefilter("ignore", NotConverged)
         table = covariances(options, dataset, _sampler(spec))
     say(format_covariances(table))
-    compared = [{key: _as_json(value) for key, value in row.items()} for row in table.to_dict("records")]
+    # JSON has no NaN
+    compared = table.astype(object).where(table.notna(), None).to_dict("records")
     chosen = {"model.covariance": compared, "by": by}
     return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
 
@@ -260,7 +239,7 @@ def settle_jobs(
     settled: dict[tuple[str, ...], list[str]] = {}
     found = []
     for job in jobs:
-        if is_asked(job):
+        if any(map(_is_auto, job)):
             of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
             if of_model not in settled:
                 decided = settle(job, config_dir, say).overrides
@@ -270,17 +249,8 @@ def settle_jobs(
     return found
 
 
-def is_asked(overrides: Sequence[str]) -> bool:
-    """Whether overrides leave the model or its covariance to the data."""
-    return any(map(_is_auto, overrides))
-
-
 def _is_auto(override: str) -> bool:
     return override in (f"model={AUTO}", f"model.covariance={AUTO}")
-
-
-def _as_json(value: Any) -> Any:
-    return None if isinstance(value, float) and np.isnan(value) else value
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -346,18 +316,9 @@ def _sampler(spec: RunSpecification) -> Sample:
     from splitmerge_cli.api.sampling import sample
 
     given = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
-    every = {"trace.partitions": 5}
 
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
-        return sample(
-            model,
-            dataset,
-            given,
-            chains=CHAINS,
-            iterations=ITERATIONS,
-            seed=spec.seed,
-            options=every,
-            progress="none",
-        )
+        keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": spec.seed, "options": {"trace.partitions": 5}}
+        return sample(model, dataset, given, **keys, progress="none")
 
     return short

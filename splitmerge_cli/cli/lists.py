@@ -1,6 +1,6 @@
 """Lists of samplers, models, data sets, schedules and figures, each with its options."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -102,13 +102,7 @@ def model_info(name: Named) -> None:
     _show_options("model", name)
     model = example(name)
     found = {sampler: support(sampler, model) for sampler in choices("sampler")}
-    _show_facts(
-        [
-            ("reads", component("model", name).kind.name),
-            ("samplers that support it", ", ".join(one for one, (supported, _) in found.items() if supported)),
-            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
-        ]
-    )
+    _show_facts([("reads", component("model", name).kind.name)], "samplers that support it", found)
 
 
 @sampler_app.command("info")
@@ -121,14 +115,8 @@ def sampler_info(name: Named) -> None:
     _show_options("sampler", name)
     cls = component("sampler", name).target
     found = {model: support(name, example(model)) for model in choices("model")}
-    _show_facts(
-        [
-            ("moves", ", ".join(cls.MOVES)),
-            ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ()))),
-            ("models that it supports", ", ".join(one for one, (supported, _) in found.items() if supported)),
-            *((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported),
-        ]
-    )
+    facts = [("moves", ", ".join(cls.MOVES)), ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ())))]
+    _show_facts(facts, "models that it supports", found)
 
 
 def _show_options(group: str, name: str) -> None:
@@ -146,12 +134,15 @@ def _show_options(group: str, name: str) -> None:
     console().print(table)
 
 
-def _show_facts(facts: list[tuple[str, str]]) -> None:
+def _show_facts(facts: list[tuple[str, str]], what: str, found: Mapping[str, tuple[bool, str]]) -> None:
+    """Print facts, and which samplers or models go with a choice; of the others why not."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, show_header=False)
-    for key, value in facts:
+    fits = (what, ", ".join(one for one, (supported, _) in found.items() if supported))
+    others = ((f"not {one}", reason) for one, (supported, reason) in found.items() if not supported)
+    for key, value in [*facts, fits, *others]:
         if value:
             table.add_row(Text(key), Text(value))
     console().print(table)

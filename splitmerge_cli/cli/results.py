@@ -117,8 +117,8 @@ def diagnose(
     Of several runs of topics also how far their topics agree.
     """
     from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_table
-    from splitmerge_cli.diagnostics.summary import short_lines, short_table, table
+    from splitmerge_cli.diagnostics.summary import as_frame, short_lines, short_table, table
+    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_rows
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs import closing, open_run, summaries
     from splitmerge_cli.runs.stored import specification_of
@@ -129,8 +129,9 @@ def diagnose(
         for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
-                frame = one.diagnostics() if one.is_done else diagnose_table(one.trace(), one.moves())
-                for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, frame):
+                rows = [] if one.is_done else diagnose_rows(one.trace(), one.moves().to_dict("records"))
+                frame = one.diagnostics() if one.is_done else as_frame(rows)
+                for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
                     shown.print(line, highlight=False, markup=False)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))

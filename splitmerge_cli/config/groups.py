@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli.config import hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
-from splitmerge_cli.config.targets import own_targets
+from splitmerge_cli.config.targets import named_targets
 
 
 def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -60,7 +60,8 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
 
 def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
     """Whether a group has a choice of this name, offered or not."""
-    return name in _choices(group, tuple(search_path))
+    # Hydra, which takes long to list them, is asked for those of the search path alone
+    return name in _choices(group, ()) or name in _choices(group, tuple(search_path))
 
 
 @cache
@@ -88,13 +89,14 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
         raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
     if is_choice(group, name):
-        return plain(_packaged_options(group, name), resolve=False)
-    try:
-        options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
-    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
-        raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
+        options = plain(_packaged_options(group, name), resolve=False)
+    else:
+        try:
+            options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
+        except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+            raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
     if isinstance(target := options.get("_target_"), str):
-        own_targets.add(target)
+        named_targets.add(target)
     return options
 
 

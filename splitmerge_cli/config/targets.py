@@ -1,11 +1,8 @@
 """Where a name of a configuration becomes code."""
 
 import importlib
-import re
 import sys
 from collections.abc import Iterable
-from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -48,26 +45,16 @@ def import_beside(search_path: Iterable[str]) -> None:
             sys.path.append(folder)
 
 
-@cache
-def _packaged_targets() -> frozenset[str]:
-    """The ``_target_`` of every file of the packaged groups."""
-    named: set[str] = set()
-    for group in REQUIRED:
-        for file in (resources.files("splitmerge_cli.conf") / group).iterdir():
-            if file.name.endswith(".yaml"):
-                named |= set(re.findall(r"^ *_target_: *(\S+)", file.read_text(encoding="utf-8"), re.MULTILINE))
-    return frozenset(named)
-
-
-own_targets: set[str] = set()
-"""Targets that chosen files of ``--config-dir`` name; filled by `splitmerge_cli.config.groups`."""
+named_targets: set[str] = set()
+"""Targets that the chosen files of the package and of ``--config-dir`` name; filled by `splitmerge_cli.config.groups`,
+which reads these files."""
 
 
 def locate(path: Any) -> Any:
     """The class or function that ``_target_`` names: the one place where a name of a configuration becomes code.
 
-    Only what a packaged file of configuration names is imported, or one of the folder that ``--config-dir`` gave:
-    whatever a stored or received configuration says, nothing else is.
+    Only what a chosen file names is imported, of the package or of the folder that ``--config-dir`` gave: whatever a
+    stored or received configuration says, nothing else is.
 
     Raises
     ------
@@ -75,7 +62,7 @@ def locate(path: Any) -> Any:
         No such file names it, or there is no such thing to import.
     """
     _check_dotted(path)
-    if path not in _packaged_targets() | own_targets:
+    if path not in named_targets:
         raise ConfigError(
             f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
             "folder that --config-dir gives"

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from splitmerge_cli.core.options import Gamma, Option
 
@@ -36,9 +36,7 @@ class Beta:
 class ShareOrBeta(Option):
     """A number from 0 to less than 1, or a beta prior of it: ``beta(a,b)``."""
 
-    @property
-    def type(self) -> str:
-        return "number or prior"
+    type: ClassVar[str] = "number or prior"
 
     @property
     def expected(self) -> str:

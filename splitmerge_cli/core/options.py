@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 _GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
 
@@ -59,10 +59,8 @@ class Option:
     help: str
     optional: bool = False
 
-    @property
-    def type(self) -> str:
-        """The type, in a word."""
-        return "value"
+    type: ClassVar[str] = "value"
+    """The type, in a word."""
 
     @property
     def expected(self) -> str:
@@ -83,7 +81,6 @@ class Option:
 
         Parameters
         ----------
-        value : object
         group : str
             ``model`` or ``sampler``, for the message.
 
@@ -112,9 +109,7 @@ class Choice(Option):
 
     choices: tuple[str, ...] = ()
 
-    @property
-    def type(self) -> str:
-        return "choice"
+    type: ClassVar[str] = "choice"
 
     @property
     def expected(self) -> str:
@@ -130,9 +125,7 @@ class Choice(Option):
 class Text(Option):
     """A name or text."""
 
-    @property
-    def type(self) -> str:
-        return "text"
+    type: ClassVar[str] = "text"
 
     @property
     def expected(self) -> str:
@@ -148,9 +141,7 @@ class Text(Option):
 class Flag(Option):
     """True or false."""
 
-    @property
-    def type(self) -> str:
-        return "flag"
+    type: ClassVar[str] = "flag"
 
     @property
     def expected(self) -> str:
@@ -169,9 +160,7 @@ class Count(Option):
     least: int = 0
     most: int = 10_000
 
-    @property
-    def type(self) -> str:
-        return "whole number"
+    type: ClassVar[str] = "whole number"
 
     @property
     def expected(self) -> str:
@@ -192,9 +181,7 @@ class Number(Option):
     most: float = MOST
     inside: bool = False
 
-    @property
-    def type(self) -> str:
-        return "number"
+    type: ClassVar[str] = "number"
 
     @property
     def expected(self) -> str:
@@ -232,9 +219,7 @@ class PositiveOrGamma(Option):
     most: float = MOST
     hierarchical: Gamma | None = None
 
-    @property
-    def type(self) -> str:
-        return "number or gamma(shape,rate)"
+    type: ClassVar[str] = "number or gamma(shape,rate)"
 
     @property
     def expected(self) -> str:
@@ -254,9 +239,7 @@ class Numbers(Option):
     least: float = -MOST
     most: float = MOST
 
-    @property
-    def type(self) -> str:
-        return "number or list of numbers"
+    type: ClassVar[str] = "number or list of numbers"
 
     @property
     def expected(self) -> str:
@@ -280,9 +263,7 @@ class NumbersOrGamma(Numbers):
 
     hierarchical: Gamma | None = None
 
-    @property
-    def type(self) -> str:
-        return "number, list of numbers or gamma(shape,rate)"
+    type: ClassVar[str] = "number, list of numbers or gamma(shape,rate)"
 
     @property
     def expected(self) -> str:
@@ -340,7 +321,6 @@ def read_options(group: str, options: Iterable[Option], given: Mapping[str, Any]
     ----------
     group : str
         ``model`` or ``sampler``, for messages.
-    options : iterable of Option
     given : mapping
         Values by name.
 

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.received import DataError as DataError
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
@@ -177,16 +179,16 @@ def first_not_finite(x: NDArray[Any], missing: bool = False) -> int | None:
     return None
 
 
-def place_not_finite(x: NDArray[Any] | csr_array, missing: bool = False) -> tuple[int, int] | None:
+def place_not_finite(x: "NDArray[Any] | csr_array", missing: bool = False) -> tuple[int, int] | None:
     """Row and column, from 0, of the first such value of dense or sparse points; None if all are well."""
-    if not isinstance(x, csr_array):
+    if isinstance(x, np.ndarray):
         bad = first_not_finite(x, missing)
         return None if bad is None else divmod(bad, x.shape[1])
     bad = first_not_finite(x.data)
     return None if bad is None else _place_of(x, bad)
 
 
-def first_entry(x: csr_array, what: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int] | None:
+def first_entry(x: "csr_array", what: Callable[[NDArray[Any]], NDArray[np.bool_]]) -> tuple[int, int] | None:
     """Row and column, from 0, of the first stored entry for which `what` holds; None if it holds for none."""
     for start in range(0, x.nnz, BLOCK):
         found = what(x.data[start : start + BLOCK])
@@ -195,11 +197,11 @@ def first_entry(x: csr_array, what: Callable[[NDArray[Any]], NDArray[np.bool_]])
     return None
 
 
-def _place_of(x: csr_array, entry: int) -> tuple[int, int]:
+def _place_of(x: "csr_array", entry: int) -> tuple[int, int]:
     return int(np.searchsorted(x.indptr, entry, side="right")) - 1, int(x.indices[entry])
 
 
-def check_rows(name: str, x: csr_array) -> None:
+def check_rows(name: str, x: "csr_array") -> None:
     """Raise a `DataError` that begins with `name` unless the indices of every row are in range and ascend strictly."""
     try:
         x.check_format(full_check=True)

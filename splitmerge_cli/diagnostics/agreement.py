@@ -6,26 +6,27 @@ short run.
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array, csc_array
 
 from splitmerge_cli.diagnostics.partition_kernels import best_match
 
 
-def _table(truth: ArrayLike, labels: ArrayLike) -> csc_array:
-    """Items by true cluster (rows) and cluster."""
+def _table(truth: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
+    """True cluster, cluster and items ``[3, cells]`` of the cells that have some, cluster by cluster."""
     rows, columns = (np.unique(np.asarray(each), return_inverse=True)[1].ravel() for each in (truth, labels))
-    return csc_array(coo_array((np.ones(len(rows), dtype=np.int64), (rows, columns))))
+    cells, items = np.unique(columns * len(rows) + rows, return_counts=True)
+    return np.array([cells % len(rows), cells // len(rows), items])
 
 
-def _sizes(table: csc_array) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _sizes(table: NDArray[np.int64]) -> list[NDArray[np.int64]]:
     """Items of the cells that have some, of true clusters and of clusters."""
-    return table.data, table.sum(axis=1), table.sum(axis=0)
+    rows, columns, items = table
+    return [items, *(np.bincount(each, items).astype(np.int64) for each in (rows, columns))]
 
 
 def _pairs(truth: ArrayLike, labels: ArrayLike) -> list[int]:
     """Pairs of items that share both clusters, the true one, the found one; and all pairs."""
     table = _table(truth, labels)
-    return [int((n * (n - 1) // 2).sum()) for n in (*_sizes(table), np.array([table.sum()]))]
+    return [int((n * (n - 1) // 2).sum()) for n in (*_sizes(table), table[2].sum())]
 
 
 def _entropy(sizes: NDArray[np.int64]) -> float:
@@ -51,8 +52,9 @@ def ari(truth: ArrayLike, labels: ArrayLike) -> float:
 
 def purity(truth: ArrayLike, labels: ArrayLike) -> float:
     """Share of items whose true cluster is the commonest one of their cluster."""
-    table = _table(truth, labels)
-    return float(table.max(axis=0).sum() / table.sum())
+    _, columns, items = _table(truth, labels)
+    begins = np.flatnonzero(np.diff(columns, prepend=-1))
+    return float(np.maximum.reduceat(items, begins).sum() / items.sum())
 
 
 def rand(truth: ArrayLike, labels: ArrayLike) -> float:
@@ -63,23 +65,27 @@ def rand(truth: ArrayLike, labels: ArrayLike) -> float:
 
 def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
     """Share of items that are right under the best one-to-one match of clusters to true clusters (Hungarian method)."""
-    table = _table(truth, labels)
-    few = _drop_uncontested(csc_array(_drop_uncontested(table).T)).toarray().astype(np.float64)
+    rows, columns, items = _drop_uncontested(_drop_uncontested(_table(truth, labels))[[1, 0, 2]])
+    row, column = (np.unique(each, return_inverse=True)[1] for each in (rows, columns))
+    few = np.zeros((row.max() + 1, column.max() + 1))
+    few[row, column] = items
     few = few if few.shape[0] <= few.shape[1] else few.T
     row_of = best_match(np.ascontiguousarray(few))
     matched = row_of >= 0
-    return float(few[row_of[matched], matched].sum() / table.sum())
+    return float(few[row_of[matched], matched].sum() / np.size(truth))
 
 
-def _drop_uncontested(table: csc_array) -> csc_array:
+def _drop_uncontested(table: NDArray[np.int64]) -> NDArray[np.int64]:
     """Drop the columns that no best match needs: among columns with items of a single row, the largest for each row is
     enough. Singletons by the hundred thousand come down to one for each true cluster."""
-    single = np.flatnonzero(np.diff(table.indptr) == 1)
-    row, count = table.indices[table.indptr[single]], table.data[table.indptr[single]]
-    # of every row the last is the largest
-    order = np.lexsort((count, row))
-    largest = order[np.flatnonzero(np.diff(row[order], append=-1))]
-    return table[:, np.union1d(np.flatnonzero(np.diff(table.indptr) > 1), single[largest])]
+    rows, columns, items = table
+    single = np.bincount(columns)[columns] == 1
+    # the items of a single cell alone, and of every row the last is the largest
+    order = np.lexsort((items * single, rows))
+    largest = np.diff(rows[order], append=-1) != 0
+    kept = ~single
+    kept[order[largest]] = True
+    return table[:, kept]
 
 
 SCORES = {"nmi": nmi, "ari": ari, "purity": purity, "rand": rand, "accuracy": accuracy}

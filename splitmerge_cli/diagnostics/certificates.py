@@ -28,7 +28,6 @@ def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
     ----------
     tau : array_like of int, shape (pairs,)
         Meeting times, at least `lag`.
-    lag : int
     t : array_like of int, shape (times,)
         Iterations of a chain.
 
@@ -72,14 +71,9 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
     ----------
     tau : array_like of int, shape (pairs,)
         Of all pairs that were made: what is left out of it makes the bound too small.
-    lag : int
     t : array_like of int, shape (times,)
     level : float
         Of the confidence limit.
-
-    Returns
-    -------
-    Bound
 
     Notes
     -----
@@ -127,7 +121,6 @@ def unbiased_estimate(
         Values of the function along X: iterations 0 to at least max(m, tau - 1).
     y : ndarray of float, shape (S, ...)
         Along Y: iterations 0 to at least tau - lag - 1.
-    tau, lag : int
     k, m : int
         The mean of H_k, ..., H_m is given; 0 <= k <= m.
 

@@ -1,11 +1,11 @@
 """Whether the chains of a run have converged, as far as R-hat shows it."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pandas as pd
-
 from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE
+from splitmerge_cli.diagnostics.summary import Row
 
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
@@ -53,44 +53,41 @@ class Convergence:
         return f"R-hat of {self.quantity}: " + ("infinite" if self.rhat is None else f"{self.rhat:.3g}")
 
 
-def convergence(diagnosis: pd.DataFrame) -> Convergence:
+def convergence(diagnosis: Sequence[Row]) -> Convergence:
     """Judge the chains of a run by the largest R-hat of all quantities that were recorded.
 
     Parameters
     ----------
-    diagnosis : pandas.DataFrame
-        Columns quantity, chain (null: over all chains), value, note, as of `summary.diagnose`.
+    diagnosis : sequence of Row
+        As of `summary.diagnose`.
 
     Returns
     -------
     Convergence
         Of one chain, and of chains too short for R-hat, nothing is known.
     """
-    draws = _overall(diagnosis, "ess/")
-    constant = draws.loc[draws["note"] == CONSTANT, "quantity"]
-    if not_sampled := tuple(name for name in constant if name not in OF_PARTITIONS):
+    draws, rows = _overall(diagnosis, "ess"), _overall(diagnosis, "rhat")
+    if not_sampled := tuple(name for name, _, note in draws if note == CONSTANT and name not in OF_PARTITIONS):
         return Convergence(False, note="one value in the second half of every chain", not_sampled=not_sampled)
-    rows = _overall(diagnosis, "rhat/")
-    notes = rows["note"].tolist()
-    for name, note in zip(rows["quantity"], notes, strict=True):
+    for name, _, note in rows:
         if note in INFINITE:
             return Convergence(False, name, None, note)
-    least, ess_of = min(_finite_values(_overall(diagnosis, "ess/")), default=(None, None))
+    least, ess_of = min(_finite_values(draws), default=(None, None))
     if known := _finite_values(rows):
         worst, name = max(known, key=lambda item: item[0])
         return Convergence(worst < NOT_CONVERGED, name, worst, ess=least, ess_of=ess_of)
-    if diagnosis["chain"].dropna().nunique() < 2:
+    if len({chain for _, chain, _, _ in diagnosis} - {None}) < 2:
         return Convergence(None, note=ONE_CHAIN)
     # every quantity is one number in all chains, or there are too few draws
-    return Convergence(None, note=next((note for note in notes if note), None))
+    return Convergence(None, note=next((note for _, _, note in rows if note), None))
 
 
-def _overall(diagnosis: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Rows of one kind over all chains, the quantities without it."""
-    rows = diagnosis[diagnosis["chain"].isna() & diagnosis["quantity"].str.startswith(kind)]
-    return rows.assign(quantity=rows["quantity"].str.removeprefix(kind))
+def _overall(diagnosis: Sequence[Row], kind: str) -> list[tuple[str, float, str | None]]:
+    """Quantity, value and note in the rows of one kind over all chains."""
+    each = [(*quantity.partition("/"), value, note) for quantity, chain, value, note in diagnosis if chain is None]
+    return [(name, value, note) for found, _, name, value, note in each if found == kind]
 
 
-def _finite_values(rows: pd.DataFrame) -> list[tuple[float, str]]:
+def _finite_values(rows: list[tuple[str, float, str | None]]) -> list[tuple[float, str]]:
     """The finite values, and their quantities."""
-    return [(value, name) for name, value in zip(rows["quantity"], rows["value"], strict=True) if math.isfinite(value)]
+    return [(value, name) for name, value, _ in rows if math.isfinite(value)]

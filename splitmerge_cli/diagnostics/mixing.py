@@ -7,7 +7,8 @@ instead of a number that looks like good news.
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtri
+
+from splitmerge_cli.diagnostics.quantiles import normal_quantiles
 
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
@@ -108,7 +109,7 @@ def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal quantiles of the ranks over all chains, ties having their mean rank (equation 14)."""
     _, place, count = np.unique(x, return_inverse=True, return_counts=True)
     ranks = np.cumsum(count) - (count - 1) / 2
-    return ndtri((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
+    return normal_quantiles((ranks - 3 / 8) / (x.size + 1 / 4))[place].reshape(x.shape)
 
 
 def ess(draws: ArrayLike) -> float:
@@ -155,36 +156,11 @@ def _autocovariance(x: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.fft.irfft(np.abs(spectrum) ** 2, padded)[..., :n] / n
 
 
-def autocorrelation_time(series: ArrayLike) -> float:
-    """Integrated autocorrelation time 1 + 2 sum r(lag), in draws.
+def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
+    """Integrated autocorrelation times 1 + 2 sum r(lag), in draws, of series ``[..., draws]``: float64 ``[...]``, NaN
+    for a constant series or fewer than 4 draws.
 
     The sum ends with Geyer's initial positive sequence: at the first pair r(2m) + r(2m + 1) that is not positive.
-
-    Parameters
-    ----------
-    series : array_like
-        One chain, ``[draws]``.
-
-    Returns
-    -------
-    float
-        NaN for a constant series or fewer than 4 draws.
-    """
-    return float(autocorrelation_times(series))
-
-
-def autocorrelation_times(series: ArrayLike) -> NDArray[np.float64]:
-    """Integrated autocorrelation times of many series at a time; see `autocorrelation_time`.
-
-    Parameters
-    ----------
-    series : array_like
-        ``[..., draws]``.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[...]``, NaN as in `autocorrelation_time`.
     """
     x = np.asarray(series, dtype=np.float64)
     times = np.full(x.shape[:-1], np.nan)

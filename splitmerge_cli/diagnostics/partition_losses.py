@@ -18,7 +18,6 @@ Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.partition_kernels import cross_terms, shared_terms
 
@@ -45,13 +44,8 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
 
 
 def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
-    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance.
-
-    Raises
-    ------
-    ValueError
-        Another shape, or no partition, or no item.
-    """
+    """Check sampled partitions ``[M, N]``, and number their clusters by first appearance; a ValueError for another
+    shape, no partition or no item."""
     rows = np.asarray(partitions)
     if rows.ndim != 2 or not rows.size:
         raise ValueError(f"partitions: expected labels [M, N], M and N at least 1; got shape {rows.shape}")
@@ -64,13 +58,7 @@ def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
 
 
 def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
-    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale.
-
-    Raises
-    ------
-    ValueError
-        `loss` is none of `LOSSES`.
-    """
+    """f(0), ..., f(N) of a loss, float64 ``[N + 1]``, and its scale; a ValueError for another than `LOSSES`."""
     n = np.arange(N + 1, dtype=np.float64)
     if loss == "vi":
         return n * np.log(np.maximum(n, 1)), float(N)
@@ -80,23 +68,8 @@ def terms(loss: str, N: int) -> tuple[NDArray[np.float64], float]:
 
 
 def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between a partition and each of others.
-
-    Parameters
-    ----------
-    labels : array_like of int, shape (N,)
-    partitions : array_like of int, shape (M, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[M]``: nats (vi) or shares of pairs (binder).
-
-    Raises
-    ------
-    ValueError
-        An unknown loss, or shapes that do not fit.
+    """The loss between a partition, labels ``[N]``, and each of others ``[M, N]``: float64 ``[M]``, otherwise as
+    `all_distances`.
 
     Examples
     --------
@@ -110,18 +83,8 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
-    """The loss between each partition of a list and each of another.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (A, N)
-    others : array_like of int, shape (B, N)
-    loss : {"vi", "binder"}
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[A, B]``: nats (vi) or shares of pairs (binder).
+    """The loss between each partition of a list and each of another: float64 ``[A, B]``, nats (vi) or shares of pairs
+    (binder).
 
     Raises
     ------
@@ -160,8 +123,6 @@ class ExpectedLoss:
     loss : {"vi", "binder"}
     most_cells : int
         Cells that a table of intersections may have.
-    most_clusters : int, optional
-        Most clusters of a partition whose loss is computed.
 
     Attributes
     ----------
@@ -179,7 +140,7 @@ class ExpectedLoss:
         Weight of the partition to which each of the C clusters belongs.
     """
 
-    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int, most_clusters: int | None = None) -> None:
+    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
@@ -188,43 +149,42 @@ class ExpectedLoss:
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
-        self.most_clusters = min(len(self.size), fitting if most_clusters is None else most_clusters)
+        self.most_clusters = min(len(self.size), fitting)
         first = np.cumsum(self.widths) - self.widths
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
-        items, members = np.repeat(self.size, len(times)), np.repeat(np.arange(len(self.size)), len(times))
-        self.members = csr_array((items, (self.cluster.ravel(), members)))
-        self._of_each = np.add.reduceat(self.f[self.members.sum(axis=1).ravel()], first)
+        one = self.intersections(np.zeros(len(self.size), dtype=np.int64))
+        self._of_each = np.add.reduceat(self.f[one.ravel()], first)
         self.theirs = float(self._of_each @ self.weight)
 
-    def best_sampled(self) -> NDArray[np.int64] | None:
-        """Labels ``[A]`` of the sampled partition of least expected loss that has no more clusters than there may be;
-        None if all have more."""
-        fit = np.flatnonzero(self.widths <= self.most_clusters)
-        if not len(fit):
-            return None
+    def best_sampled(self) -> NDArray[np.int64]:
+        """Labels ``[A]`` of the sampled partition of least expected loss."""
         shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
-        return self._blocks[fit[(self._of_each - 2 * shared)[fit].argmin()]].astype(np.int64)
+        return self._blocks[(self._of_each - 2 * shared).argmin()].astype(np.int64)
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""
         return np.bincount(labels, weights=self.size).astype(np.int64)
 
-    def intersections(self, labels: NDArray[np.int64]) -> csr_array:
+    def intersections(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items that the C clusters share with the clusters of `labels` ``[A]``: ``[C, K]``."""
-        starts = np.arange(len(labels) + 1)
-        return self.members @ csr_array((np.ones_like(labels), labels, starts), shape=(len(labels), labels.max() + 1))
+        C, K = len(self.cluster_weight), int(labels.max()) + 1
+        cells = (self.cluster * np.int64(K) + labels[:, None]).ravel()
+        items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
+        return np.bincount(cells, weights=items, minlength=C * K).astype(np.int64).reshape(C, K)
 
     def __call__(self, labels: NDArray[np.int64]) -> float:
         """Expected loss of a partition, given the labels of the blocks ``[A]``."""
         K, C = int(labels.max()) + 1, len(self.cluster_weight)
         most = 4 * max(self.cluster.size, 2**16)
         if most >= C * K:
-            cells = (self.cluster * np.int64(K) + labels[:, None]).ravel()
-            items = None if len(self.size) == len(self.block) else np.repeat(self.size, len(self.weight))
-            counts = np.bincount(cells, weights=items, minlength=C * K).astype(np.int64)
-            each = float(self.cluster_weight @ self.f[counts].reshape(C, K).sum(axis=1))
+            each = float(self.cluster_weight @ self.f[self.intersections(labels)].sum(axis=1))
         else:
-            shared = self.intersections(labels)
+            from scipy.sparse import csr_array  # takes long to import: a short run has no table as large
+
+            A, M = self.cluster.shape
+            items, members = np.repeat(self.size, M), np.repeat(np.arange(A), M)
+            own = csr_array((np.ones_like(labels), labels, np.arange(A + 1)), shape=(A, K))
+            shared = csr_array((items, (self.cluster.ravel(), members))) @ own
             each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
         return max(0.0, (float(self.f[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)

@@ -20,8 +20,7 @@ from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss
 ALLOCATIONS = 4
 """Sequential allocations."""
 FEW = 7
-"""Blocks up to which all partitions are compared, 877 at most: single moves do not leave every local minimum, least of
-all where the number of clusters is limited."""
+"""Blocks up to which all partitions are compared, 877 at most: single moves do not leave every local minimum."""
 STEP = 50
 """Cost of a placement besides the cells that it looks up, in cells."""
 MOST_KEPT = 2**22
@@ -39,23 +38,18 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
 
     Parameters
     ----------
-    loss : ExpectedLoss
     max_work : int
         Once so many cells were looked up no further start is tried; after four times as many nothing is moved any more.
     """
     blocks = len(loss.size)
     if blocks <= FEW:
-        yield from _all_partitions(blocks, loss.most_clusters)
+        yield from _all_partitions(blocks)
         return
-    best = loss.best_sampled()
-    starts = [np.zeros(blocks, dtype=np.int64)]
-    if best is not None:
-        yield best
-        starts.insert(0, best)
+    yield (best := loss.best_sampled())
     rng = np.random.Generator(np.random.PCG64(0))
     nowhere = np.full(blocks, _NOWHERE, dtype=np.int64)
     work = 0
-    for start in [*starts, *[nowhere] * ALLOCATIONS]:
+    for start in [best, np.zeros(blocks, dtype=np.int64), *[nowhere] * ALLOCATIONS]:
         if work > max_work:
             return
         search = Search(loss, start, max(4 * max_work - work, LEAST_WORK))
@@ -70,11 +64,11 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
         yield search.labels
 
 
-def _all_partitions(n: int, most_clusters: int) -> Iterator[NDArray[np.int64]]:
-    """All partitions of `n` items into at most so many clusters, numbered by first appearance."""
+def _all_partitions(n: int) -> Iterator[NDArray[np.int64]]:
+    """All partitions of `n` items, numbered by first appearance."""
     rows = [[0]]
     for _ in range(n - 1):
-        rows = [[*row, k] for row in rows for k in range(min(max(row) + 2, most_clusters))]
+        rows = [[*row, k] for row in rows for k in range(max(row) + 2)]
     yield from np.array(rows, dtype=np.int64)
 
 
@@ -83,7 +77,6 @@ class Search:
 
     Parameters
     ----------
-    loss : ExpectedLoss
     labels : ndarray of int, shape (A,)
         The start; -1 for blocks that are yet to be placed.
     max_work : int
@@ -99,7 +92,7 @@ class Search:
         self.table = np.empty((len(loss.cluster_weight), 0), dtype=counts)
         if labels.max() >= 0:
             self.sizes = loss.sizes(labels)
-            self.table = loss.intersections(labels).toarray().astype(counts)
+            self.table = loss.intersections(labels).astype(counts)
         # see `place_blocks`
         self.changes = np.ones(len(self.sizes), dtype=np.int64)
         self.kept = np.zeros((len(labels), len(self.sizes)))

@@ -59,14 +59,13 @@ def most_partitions(N: int) -> int:
 def minimise_expected_loss(
     partitions: ArrayLike,
     loss: str = "vi",
-    max_clusters: int | None = None,
     max_partitions: int | None = None,
 ) -> Estimate:
     """The partition of least expected loss, as far as a greedy search finds it.
 
-    It is never worse than the best of the partitions that were averaged and have no more than `max_clusters` clusters,
-    and depends neither on the numbers of their clusters nor, unless they are thinned, on their order. The search is the
-    same at every call: its seed is fixed.
+    It is never worse than the best of the partitions that were averaged, has no more clusters than the table of
+    intersections holds, and depends neither on the numbers of their clusters nor, unless they are thinned, on their
+    order. The search is the same at every call: its seed is fixed.
 
     Parameters
     ----------
@@ -74,9 +73,6 @@ def minimise_expected_loss(
         Sampled partitions, M and N at least 1; one that came up twice stands there twice.
     loss : {"vi", "binder"}
         Variation of information, or Binder's loss at equal costs (`partition_losses`).
-    max_clusters : int, optional
-        Clusters that the estimate may have; by default as many as are best, up to what the table of intersections
-        holds.
     max_partitions : int, optional
         Partitions that are averaged, evenly spaced; `most_partitions` by default, and never more than fit a table of
         `MAX_CELLS` cells.
@@ -86,16 +82,15 @@ def minimise_expected_loss(
     TooManyClusters
         Fewer than `MIN_PARTITIONS` of them would fit the table.
     ValueError
-        `partitions` has another shape, `loss` is unknown, or a number is below 1.
+        `partitions` has another shape, `loss` is unknown, or `max_partitions` is below 1.
 
     Examples
     --------
     >>> minimise_expected_loss([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").labels.tolist()
     [0, 0, 1]
     """
-    for name, number in [("max_clusters", max_clusters), ("max_partitions", max_partitions)]:
-        if number is not None and number < 1:
-            raise ValueError(f"{name}={number}: expected at least 1")
+    if max_partitions is not None and max_partitions < 1:
+        raise ValueError(f"max_partitions={max_partitions}: expected at least 1")
     rows = np.asarray(partitions)
     if rows.ndim == 2 and rows.size:
         most = most_partitions(rows.shape[1]) if max_partitions is None else max_partitions
@@ -106,7 +101,7 @@ def minimise_expected_loss(
     if fitting < min(MIN_PARTITIONS, len(rows)):
         raise TooManyClusters(f"{widest} clusters in a partition are too many for the expected distance to be found")
     rows = rows[evenly_spaced(len(rows), fitting)]
-    expected = ExpectedLoss(rows, loss, MAX_CELLS, max_clusters)
+    expected = ExpectedLoss(rows, loss, MAX_CELLS)
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)

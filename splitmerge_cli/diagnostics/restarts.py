@@ -91,15 +91,13 @@ def between_restarts(draws: ArrayLike) -> BetweenRestarts:
     )
 
 
-def late(traces: Sequence[pd.DataFrame], quantity: str = "log_joint") -> NDArray[np.float64]:
-    """The second half of one series for every chain of every restart.
+def late(traces: Sequence[pd.DataFrame]) -> NDArray[np.float64]:
+    """The second half of the log joint for every chain of every restart.
 
     Parameters
     ----------
     traces : sequence of pandas.DataFrame
         ``trace.parquet`` of each restart.
-    quantity : str
-        A column of it; `largest` stands for the largest fraction.
 
     Returns
     -------
@@ -111,7 +109,7 @@ def late(traces: Sequence[pd.DataFrame], quantity: str = "log_joint") -> NDArray
     ValueError
         The restarts have different numbers of chains.
     """
-    parts = [second_half(trace)[quantity] for trace in traces]
+    parts = [second_half(trace)["log_joint"] for trace in traces]
     if len({len(part) for part in parts}) != 1:
         raise ValueError(f"chains of the restarts: {', '.join(str(len(p)) for p in parts)}; expected as many in each")
     draws = min(part.shape[1] for part in parts)
@@ -157,7 +155,7 @@ def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
     """
     kept = trace[trace["iteration"] > after]
     first = [np.stack(chain["largest"].tolist())[:, 0] for _, chain in kept.groupby("chain", sort=True)]
-    times = np.array([mixing.autocorrelation_time(x) for x in first])
+    times = np.array([mixing.autocorrelation_times(x) for x in first])
     return Times(times, len(times), int(np.isnan(times).sum()))
 
 

@@ -4,6 +4,10 @@ The co-clustering of items i and j is the share of the sampled partitions in whi
 of their posterior probability of being together. The matrix as a whole is there for up to `MAX_DENSE` items; for any
 number there are single rows, and means over the clusters of a partition.
 
+In all functions `partitions` are the sampled ones, int ``[M, N]``, of which one that came up twice stands there twice;
+`labels` are those of a partition, int ``[N]``, its K clusters numbered 0, 1, ... A ValueError reports shapes that do
+not fit, and labels that leave a number out.
+
 Source: Binder 1978 (the matrix); Fritsch and Ickstadt 2009, section 2.
 """
 
@@ -41,24 +45,12 @@ class Membership:
 
 
 def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
-    """The co-clustering of every pair of items.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions; one that came up twice stands there twice.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[N, N]``, symmetric, its diagonal 1.
+    """The co-clustering of every pair of items: float64 ``[N, N]``, symmetric, its diagonal 1.
 
     Raises
     ------
     TooManyItems
         More than `MAX_DENSE` items.
-    ValueError
-        `partitions` has another shape.
 
     Examples
     --------
@@ -81,26 +73,8 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
 
 
 def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-    """Rows of the co-clustering matrix.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-    items : array_like of int, shape (n,)
-        Their numbers, from 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[n, N]``.
-
-    Raises
-    ------
-    ValueError
-        `partitions` has another shape.
-    IndexError
-        No such item.
-    """
+    """Rows of the co-clustering matrix, float64 ``[n, N]``, of the n items of these numbers, from 0; an IndexError for
+    one that is not there."""
     rows, wanted = check_partitions(partitions), np.asarray(items, dtype=np.int64)
     out = np.zeros((len(wanted), rows.shape[1]))
     for row in rows:
@@ -109,33 +83,19 @@ def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.fl
 
 
 def mean_co_clustering(
-    partitions: ArrayLike, labels: ArrayLike, items: ArrayLike | None = None
+    partitions: ArrayLike, labels: ArrayLike
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Mean co-clustering of items with the other members of each cluster.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-    labels : array_like of int, shape (N,)
-        The partition, its K clusters numbered 0, 1, ...
-    items : array_like of int, optional
-        By default all.
+    """Mean co-clustering of the items with the other members of each cluster.
 
     Yields
     ------
     items : numpy.ndarray
-        int64 ``[n]``: some of them, in their order.
+        int64 ``[n]``: some of the items, in their order.
     means : numpy.ndarray
         float64 ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the probability of
         being alone.
-
-    Raises
-    ------
-    ValueError
-        Shapes that do not fit, or labels that leave a number out.
     """
     rows, own, sizes = _fitting(partitions, labels)
-    wanted = np.arange(len(own)) if items is None else np.asarray(items, dtype=np.int64)
     N, K = len(own), len(sizes)
     assignment = csr_array((np.ones(N), (np.arange(N), own)), shape=(N, K))
     members = _one_hot(rows)
@@ -145,8 +105,8 @@ def mean_co_clustering(
     for row in rows:
         alone += np.bincount(row)[row] == 1
     width = max(1, _CELLS // max(K, 1))
-    for begin in range(0, len(wanted), width):
-        some = wanted[begin : begin + width]
+    for begin in range(0, N, width):
+        some = np.arange(begin, min(begin + width, N))
         means = (members[some] @ shared).toarray() / len(rows)
         at, mine = np.arange(len(some)), own[some]
         # an item is no other member of its own cluster
@@ -159,18 +119,6 @@ def mean_co_clustering(
 
 def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
     """For every item of a partition the probability that it belongs where it is, and the second choice.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions.
-    labels : array_like of int, shape (N,)
-        The partition, its clusters numbered 0, 1, ...
-
-    Raises
-    ------
-    ValueError
-        As `mean_co_clustering`.
 
     Examples
     --------
@@ -193,24 +141,8 @@ def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
 
 
 def block_means(partitions: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """Mean co-clustering between the clusters of a partition: over all pairs of different items.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-    labels : array_like of int, shape (N,)
-        The partition, its K clusters numbered 0, 1, ...
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K, K]``, symmetric; 1 on the diagonal where a cluster has one item, which has no pair.
-
-    Raises
-    ------
-    ValueError
-        As `mean_co_clustering`.
-    """
+    """Mean co-clustering between the clusters of a partition, over all pairs of different items: float64 ``[K, K]``,
+    symmetric; 1 on the diagonal where a cluster has one item, which has no pair."""
     rows, own, sizes = _fitting(partitions, labels)
     K = len(sizes)
     total = np.zeros((K, K))

@@ -1,16 +1,18 @@
 """The diagnosis of one run: one row per quantity and chain."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
-from rich.table import Table
-from rich.text import Text
 
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.agreement import SCORES
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from rich.table import Table
 
 NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler", "seed")
 """Columns of a trace that are not diagnosed; every other one is."""
@@ -43,12 +45,12 @@ class Clustering:
     """Where `over_all` comes from, or why it is None."""
 
 
-def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
+def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     """The series of a trace, the first half of every chain dropped.
 
     Parameters
     ----------
-    trace : pandas.DataFrame
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns as in ``trace.parquet``; `largest` may hold the list of the five largest fractions.
 
     Returns
@@ -58,46 +60,49 @@ def second_half(trace: pd.DataFrame) -> dict[str, NDArray[np.float64]]:
         the shortest (a time budget stops chains at different iterations). `largest` is the fraction of the largest
         cluster.
     """
-    parts = []
-    for _, chain in trace.groupby("chain", sort=True):
-        parts.append(chain[chain["iteration"] > chain["iteration"].max() / 2] if len(chain) > 1 else chain)
-    draws = min(len(part) for part in parts)
-    first = {
-        name: [np.stack(part[name].tolist()) if name == "largest" else part[name].to_numpy(float) for part in parts]
-        for name in trace.columns
-        if name not in NO_SERIES
-    }
-    if "largest" in first:
-        first["largest"] = [x[:, 0] if x.ndim == 2 else x for x in first["largest"]]
-    return {name: np.stack([x[len(x) - draws :] for x in chains]) for name, chains in first.items()}
+    iteration, parts = np.asarray(trace["iteration"]), []
+    for rows in _rows_by_chain(trace["chain"]).values():
+        parts.append(rows[iteration[rows] > iteration[rows].max() / 2] if len(rows) > 1 else rows)
+    draws = min(map(len, parts))
+    rows = np.stack([part[len(part) - draws :] for part in parts])
+    series = {name: np.asarray(trace[name]) for name in trace if name not in NO_SERIES}
+    if "largest" in series and series["largest"].dtype == object:
+        series["largest"] = np.array([fractions[0] for fractions in series["largest"]])
+    return {name: x[rows].astype(float) for name, x in series.items()}
+
+
+def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
+    """The rows of each chain, the chains in ascending order."""
+    of = np.asarray(chains)
+    return {c: np.flatnonzero(of == c) for c in sorted(set(of.tolist()))}
 
 
 def diagnose(
-    trace: pd.DataFrame,
-    moves: pd.DataFrame,
+    trace: Mapping[Any, Any],
+    moves: Iterable[Mapping[Any, Any]],
     further: Iterable[Row] = (),
-) -> pd.DataFrame:
+) -> list[Row]:
     """Diagnose the chains of a run.
 
     Parameters
     ----------
-    trace : pandas.DataFrame
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns as in ``trace.parquet``.
-    moves : pandas.DataFrame
-        Columns as in ``moves.parquet``: counts of each move at the end of each chain.
+    moves : iterable of mapping
+        Rows as of ``moves.parquet``: counts of each move at the end of each chain.
     further : iterable of Row
         Rows to add.
 
     Returns
     -------
-    pandas.DataFrame
-        Columns quantity, chain (null: over all chains), value, note (why a value is null, or how it was taken).
-        Quantities, of the second half of each chain: ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains),
-        ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws from
-        every m-th), for X in every column of the trace but `NO_SERIES`. Of the whole chain:
+    list of Row
+        The note says why a value is NaN, or how it was taken. Quantities, of the second half of each chain:
+        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded draws
+        (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in every column of
+        the trace but `NO_SERIES`. Of the whole chain:
         ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``.
     """
-    chains = [int(c) for c in sorted(trace["chain"].unique())]
+    chains = list(_rows_by_chain(trace["chain"]))
     rows: list[Row] = []
     for name, whole in second_half(trace).items():
         every = -(-whole.shape[1] // LONGEST)
@@ -107,26 +112,27 @@ def diagnose(
         rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
         rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
         rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
-        tau = every * np.array([mixing.autocorrelation_time(s) for s in x])
+        tau = every * mixing.autocorrelation_times(x)
         defined = tau[np.isfinite(tau)]
         note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
         rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))
         rows += [(f"tau/{name}", c, t, mixing.why_no_ess(s)) for c, t, s in zip(chains, tau, x, strict=True)]
         rows.append((f"mean/{name}", None, whole.mean(), None))
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
-    rows += _moves(moves, chains)
-    rows += _pace(trace, chains)
-    return _as_frame([*rows, *further])
+    return [*rows, *_moves(list(moves), chains), *_pace(trace), *further]
 
 
-def _as_frame(rows: list[Row]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=COLUMNS)
+def as_frame(rows: Iterable[Row]) -> "pd.DataFrame":
+    """The rows of a diagnosis as a frame with `COLUMNS`, as of ``diagnostics.parquet``."""
+    import pandas as pd
+
+    frame = pd.DataFrame(list(rows), columns=COLUMNS)
     frame["chain"] = frame["chain"].astype("Int32")
     frame["value"] = frame["value"].astype(float)
     return frame
 
 
-def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> pd.DataFrame:
+def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
     """Rows of a diagnosis that compare clusterings, by their names, with the true clusters ``[N]``.
 
     Quantities are ``SCORE/NAME`` for nmi, ari, purity, rand and accuracy. An item whose true number is negative is left
@@ -146,37 +152,40 @@ def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> pd.DataFra
             quantity, labels = f"{kind}/{name}", clustering.over_all
             rows.append((quantity, None, np.nan if labels is None else agree(agreement, labels), clustering.note))
             rows += [(quantity, c, agree(agreement, labels), None) for c, labels in clustering.chains.items()]
-    return _as_frame(rows)
+    return rows
 
 
-def _moves(moves: pd.DataFrame, chains: list[int]) -> list[Row]:
+def _moves(moves: Sequence[Mapping[Any, Any]], chains: list[int]) -> list[Row]:
     rows: list[Row] = []
-    for move in dict.fromkeys(moves["move"]):
-        of_move = moves[moves["move"] == move]
+    for move in dict.fromkeys(of["move"] for of in moves):
         for column, name in [("accepted", "acceptance"), ("null", "null")]:
             for chain in [None, *chains]:
-                part = of_move if chain is None else of_move[of_move["chain"] == chain]
-                proposed = int(part["proposed"].sum())
-                value = part[column].sum() / proposed if proposed else np.nan
+                part = [of for of in moves if of["move"] == move and chain in (None, of["chain"])]
+                proposed = sum(of["proposed"] for of in part)
+                value = sum(of[column] for of in part) / proposed if proposed else np.nan
                 rows.append((f"{name}/{move}", chain, value, None if proposed else "never proposed"))
     return rows
 
 
-def _pace(trace: pd.DataFrame, chains: list[int]) -> list[Row]:
-    last = trace.groupby("chain")[["seconds", "iteration"]].max().loc[chains]
-    note = None if last["seconds"].sum() > 0 else "timing=false: no times were taken"
+def _pace(trace: Mapping[Any, Any]) -> list[Row]:
+    columns = [np.asarray(trace[name]) for name in ("seconds", "iteration")]
+    last = {chain: [x[rows].max() for x in columns] for chain, rows in _rows_by_chain(trace["chain"]).items()}
+    seconds, iterations = (np.sum(each) for each in zip(*last.values(), strict=True))
+    note = None if seconds > 0 else "timing=false: no times were taken"
 
     def pace(seconds: float, iterations: int) -> float:
         return seconds / iterations if iterations and note is None else np.nan
 
-    each = [pace(s, i) for s, i in last.itertuples(index=False)]
-    over_all = pace(last["seconds"].sum(), last["iteration"].sum())
     name = "seconds_per_iteration"
-    return [(name, None, over_all, note), *((name, c, v, note) for c, v in zip(chains, each, strict=True))]
+    return [(name, None, pace(seconds, iterations), note), *((name, c, pace(*at), note) for c, at in last.items())]
 
 
-def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
+def table(diagnosis: "pd.DataFrame", title: str | None = None) -> "Table":
     """The diagnosis for a terminal: a row per quantity, a column for all chains and one for each."""
+    # a run, which shows none, does not wait for it
+    from rich.table import Table
+    from rich.text import Text
+
     chains = sorted(diagnosis["chain"].dropna().unique())
     # what comes from a file, or is the name of a folder, is no markup
     out = Table(title=None if title is None else Text(title), title_justify="left")
@@ -201,7 +210,7 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     return out
 
 
-def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
+def short_table(diagnosis: "pd.DataFrame", title: str | None = None) -> "Table":
     """The diagnosis for a first look, for a terminal: a row for each quantity, over all chains.
 
     Parameters
@@ -216,6 +225,9 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     rich.table.Table
         Mean, R-hat, bulk effective sample size and autocorrelation time of each column of the trace.
     """
+    from rich.table import Table
+    from rich.text import Text
+
     over_all = _over_all(diagnosis)
     kinds = {"mean": "mean", "R-hat": "rhat", "ESS": "ess", "autocorrelation": "tau"}
     out = Table(title=None if title is None else Text(title), title_justify="left")
@@ -232,7 +244,7 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
     return out
 
 
-def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
+def short_lines(diagnosis: "pd.DataFrame") -> Iterator[str]:
     """Yield the lines below `short_table`: accepted shares by move, quantities that a kind of data adds."""
     over_all = _over_all(diagnosis)
     if moves := [(name, over_all[f"acceptance/{name}"]) for name in _of_kind(over_all, "acceptance")]:
@@ -244,7 +256,7 @@ def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
         yield ", ".join(known)
 
 
-def _over_all(diagnosis: pd.DataFrame) -> dict[str, float]:
+def _over_all(diagnosis: "pd.DataFrame") -> dict[str, float]:
     """Values over all chains by quantity."""
     rows = diagnosis[diagnosis["chain"].isna()]
     return dict(zip(rows["quantity"], rows["value"], strict=True))
@@ -254,7 +266,7 @@ def _of_kind(over_all: Mapping[str, float], kind: str) -> list[str]:
     return [name.removeprefix(f"{kind}/") for name in over_all if name.startswith(f"{kind}/")]
 
 
-def _number(values: pd.Series) -> str:
+def _number(values: "pd.Series[float]") -> str:
     return _format_value(float(values.iloc[0])) if len(values) else ""
 
 

@@ -21,7 +21,6 @@ def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float6
         Kind ``documents``, N tokens of V words.
     labels : array_like of int
         ``[N]``, topic of every token, from 0.
-    eta : float
 
     Returns
     -------

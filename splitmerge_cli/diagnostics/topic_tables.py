@@ -37,18 +37,12 @@ class Documents:
         """Document of every token, ``[N]``."""
         return topics.document_of(self.starts)
 
-    @property
-    def word_type(self) -> pa.DictionaryArray:
-        """The word of every token, as Arrow writes words."""
-        return _encode_names(self.words, self.vocabulary)
-
 
 class ChainTopics:
     """The topics of one state, numbered by descending size.
 
     Parameters
     ----------
-    data : Documents
     labels : numpy.ndarray
         int32 ``[N]``, topic of every token, numbered by first appearance.
     weights : numpy.ndarray
@@ -175,7 +169,7 @@ def tokens_table(state: ChainTopics) -> pa.Table:
         {
             "document": data.document,
             "position": position.astype(np.int32),
-            "word": data.word_type,
+            "word": _encode_names(data.words, data.vocabulary),
             "topic": state.labels,
         }
     )
@@ -221,7 +215,6 @@ def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | N
     ----------
     frame : pandas.DataFrame
         Columns topic, word, count.
-    eta : float
     vocabulary : pandas.Index
         Words to count; holds all of the frame.
     V : int, optional

@@ -41,7 +41,6 @@ def counts(labels: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[i
         int32 ``[N]``, topic of every token, below ``shape[0]``.
     columns : numpy.ndarray
         int32 ``[N]``, below ``shape[1]``.
-    shape : (int, int)
 
     Returns
     -------

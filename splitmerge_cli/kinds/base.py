@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -33,6 +34,8 @@ class Kind:
     """The model of ``model=auto``."""
     reader: ClassVar[str] = "csv"
     """The choice of group data that reads a file."""
+    generator: ClassVar[str] = ""
+    """The function that makes an `example`, as module:name; a subclass has this, or an `example` of its own."""
 
     # -- tables: what a text table of data=csv holds
     text_types: ClassVar[tuple[str, ...]] = ()
@@ -79,7 +82,9 @@ class Kind:
 
     def example(self, N: int, seed: int = 0) -> Dataset:
         """A small generated data set of N items, or of N documents."""
-        raise NotImplementedError
+        module, _, name = self.generator.partition(":")
+        made: Dataset = getattr(importlib.import_module(module), name)(N, seed=seed)
+        return made
 
     # -- readers
     def recognises(self, data: Any) -> bool:
@@ -170,7 +175,6 @@ class Kind:
 
         Parameters
         ----------
-        dataset : Dataset
         here : numpy.ndarray
             bool ``[N]``: the items of the cluster.
         first : int

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from splitmerge_cli.kinds.rows import Rows
 
 if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.data.tables.table import Table
     from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -21,6 +20,7 @@ class Binary(Rows):
 
     name = "binary"
     model = "bernoulli"
+    generator = "splitmerge_cli.data.generated.jain_neal:generate"
     dtype = np.uint8
     levels = ("0", "1")
     cells = "0 and 1"
@@ -33,11 +33,6 @@ class Binary(Rows):
 
     def fits(self, x: Any) -> Any:
         return (x == 0) | (x == 1)
-
-    def example(self, N: int, seed: int = 0) -> Dataset:
-        from splitmerge_cli.data.generated.jain_neal import generate
-
-        return generate(N, seed=seed)
 
     def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[Any]:
         from splitmerge_cli.data.tables.truth_values import zeros_and_ones

@@ -17,6 +17,7 @@ class Documents(Kind):
     name = "documents"
     item = "token"
     model = "hdp"
+    generator = "splitmerge_cli.data.generated.documents:nested_topics"
     reader = "corpus"
     has_rows = False
     has_topics = True
@@ -34,11 +35,6 @@ class Documents(Kind):
             raise DataError(f"{name}: words of the vocabulary: {words}; expected {x.V}")
         if x.shape[0] == 0:
             raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
-
-    def example(self, N: int, seed: int = 0) -> Dataset:
-        from splitmerge_cli.data.generated.documents import nested_topics
-
-        return nested_topics(N, seed=seed)
 
     def recognises(self, data: Any) -> bool:
         return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)

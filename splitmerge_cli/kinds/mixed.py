@@ -27,6 +27,7 @@ class Mixed(Kind):
 
     name = "mixed"
     model = "mixed"
+    generator = "splitmerge_cli.data.generated.mixed:generate"
     text_types = ("string",)
     any_columns = True
     has_columns = True
@@ -58,11 +59,6 @@ class Mixed(Kind):
             if bad.any():
                 i = int(np.argmax(bad))
                 raise DataError(f"{name}: {dataset.place(i, j)}: {cells[i]:g}; expected {expected}")
-
-    def example(self, N: int, seed: int = 0) -> Dataset:
-        from splitmerge_cli.data.generated.mixed import generate
-
-        return generate(N, seed=seed)
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()

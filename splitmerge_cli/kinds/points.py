@@ -24,6 +24,7 @@ class Points(Rows):
     name = "points"
     item = "point"
     model = "gaussian"
+    generator = "splitmerge_cli.data.generated.gaussian:generate"
     column_types = ("real", "count")
     reads_matrices = True
     pictures = (*Rows.pictures, "points")
@@ -58,11 +59,6 @@ class Points(Rows):
             raise DataError(f"{name}: {dataset.place(*bad)}: {x[bad]:g}; expected {FINITE}")
         if sparse and (zero := first_entry(x, lambda data: data == 0)) is not None:
             raise DataError(f"{name}: {dataset.place(*zero)}: a stored zero; expected none")
-
-    def example(self, N: int, seed: int = 0) -> Dataset:
-        from splitmerge_cli.data.generated.gaussian import generate
-
-        return generate(N, seed=seed)
 
     def recognises(self, data: Any) -> bool:
         from scipy.sparse import issparse

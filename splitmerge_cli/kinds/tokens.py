@@ -26,15 +26,11 @@ class Tokens(Kind):
     name = "tokens"
     item = "token"
     model = "emm"
+    generator = "splitmerge_cli.data.generated.emm:generate"
     text_types = ("string",)
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
-
-    def example(self, N: int, seed: int = 0) -> Dataset:
-        from splitmerge_cli.data.generated.emm import generate
-
-        return generate(N, seed=seed)
 
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:

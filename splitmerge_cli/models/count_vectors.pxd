@@ -1,5 +1,5 @@
 # Vectors of counts, their sums by cluster, and what mixtures of them share.
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int8_t, int32_t, int64_t
 
 from splitmerge_cli.core.model cimport Model
 
@@ -15,11 +15,17 @@ cdef class CountVectors(Model):
     cdef double pseudo_count            # what is added to every sum of a column
     cdef const double *rise             # [length] log of pseudo_count (pseudo_count + 1) ...
     cdef Py_ssize_t length
+    cdef bint is_whole                  # whether it has all sums that there can be, and a count more
     # -- statistics of a cluster
     cdef int64_t *sums                  # [D, cap] of the counts of a column
     cdef int64_t *total_sum             # [cap] of `total`
     cdef int64_t *constant_sum          # [cap] of `constant`
+    cdef int8_t *is_settled             # [cap] for a model that derives more of them: whether that follows the sums
 
+    cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL
     cdef int take_counts(self, data, double pseudo_count) except -1
-    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+    cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    # -- must implement
+    cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil

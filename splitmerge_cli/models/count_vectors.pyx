@@ -1,11 +1,11 @@
 """Vectors of counts, their sums by cluster, and the loops that mixtures of them share.
 
-A model of such vectors supplies ``score_clusters``, the log predictives of an item in neighbouring clusters, and
-``cluster_log_lik`` and ``log_union``. Items are held as their counts that are not 0, so that words, species or genes of
-which most are absent cost nothing.
+A model of such vectors implements two methods beside those loops: ``log_of``, the log likelihood of a cluster or of two
+as one, and ``log_rest``, what an item's log predictive counts beside the terms of its columns. Items are held as their
+counts that are not 0, so that words, species or genes of which most are absent cost nothing.
 """
-from libc.math cimport INFINITY, exp
-from libc.stdint cimport int64_t
+from libc.math cimport INFINITY, NAN, exp, log
+from libc.stdint cimport int8_t, int64_t
 from libc.stdlib cimport free
 
 import numpy as np
@@ -23,13 +23,13 @@ LONGEST_TABLE = 1 << 16
 
 cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
-    void add_log_rises(const double *rise, int64_t length, double a, const int64_t *sum, int64_t x, Py_ssize_t m,
-                       double *out) noexcept nogil
+    void add_log_rises(const double *rise, int64_t length, bint whole, double a, const int64_t *sum, int64_t x,
+                       Py_ssize_t m, double *out) noexcept nogil
 
 
-def _prepare(values, bint ordered):
-    """Entries that are not 0, row by row, with the total and the constant term of each row; `ordered`: whether the term
-    counts the orders of a multinomial."""
+def _prepare(values, bint ordered, rates):
+    """Entries that are not 0, row by row, with the total and the constant term of each row, as ``prepare_counts``
+    describes it."""
     if issparse(values):
         row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
         column, value = values.indices, values.data
@@ -38,9 +38,12 @@ def _prepare(values, bint ordered):
         value = values[row, column]
     N = values.shape[0]
     total = np.bincount(row, value, N).astype(np.int64)
-    constant = -np.bincount(row, gammaln(value + 1.0), N)
+    # of no counts at all bincount makes whole numbers
+    constant = -np.bincount(row, gammaln(value + 1.0), N).astype(np.float64)
     if ordered:
         constant += gammaln(total + 1.0)
+    if rates:
+        constant -= np.bincount(row, value * np.log(rates)[column], N)
     unit = float(resolution(max(np.abs(constant).max(), 1.0), N))
     by_column = np.bincount(column, value, values.shape[1]) if len(column) else np.zeros(1)
     return {
@@ -48,7 +51,7 @@ def _prepare(values, bint ordered):
         # no pointer leads into an empty array
         "column": np.append(column, 0).astype(np.int32), "value": np.append(value, 0).astype(np.int32),
         "total": total, "constant": np.rint(constant / unit).astype(np.int64), "unit": unit,
-        "largest": int(by_column.max()), "all": int(total.sum()), "D": values.shape[1],
+        "largest": int(by_column.max() + value.max(initial=0)), "all": int(total.sum()), "D": values.shape[1],
     }
 
 
@@ -59,15 +62,13 @@ def _rising(double a, Py_ssize_t length):
     return {"rise": np.asarray(rise)}
 
 
-def prepare_counts(x, ordered):
-    """Return the `Prepared` of a table of counts, which all models of it share.
+def check_counts(x):
+    """Return a table of counts as an array or csr_array, not copied where it is one.
 
     Parameters
     ----------
     x : array_like of int, or csr_array of int, shape (N, D)
         Whole numbers from 0.
-    ordered : bool
-        Whether the constant term counts the orders of a multinomial.
 
     Raises
     ------
@@ -80,7 +81,22 @@ def prepare_counts(x, ordered):
     cells = values.data if issparse(values) else values
     if not ((cells >= 0) & (cells <= 2**31 - 1) & (cells == np.floor(cells))).all():
         raise ValueError("x: a value is no whole number from 0 to 2^31 - 1")
-    return share(_prepare, values, ordered)
+    return values
+
+
+def prepare_counts(values, ordered, rates=()):
+    """Return the `Prepared` of a table of counts, which all models of it share.
+
+    Parameters
+    ----------
+    values : ndarray or csr_array, shape (N, D)
+        As ``check_counts`` returns it.
+    ordered : bool
+        Whether an item's constant term counts the orders of a multinomial.
+    rates : tuple of float
+        One for each column: the constant term has that of every count in its denominator. Empty: none.
+    """
+    return share(_prepare, values, ordered, rates)
 
 
 cdef class CountVectors(Model):
@@ -88,22 +104,29 @@ cdef class CountVectors(Model):
 
     kind = "counts"
 
+    cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL:
+        """Log rising factorials of a, of 0 to length - 1 factors, which are held."""
+        table = share(_rising, a, length)
+        self._hold(table)
+        return doubles_of(table.rise)
+
     cdef int take_counts(self, data, double pseudo_count) except -1:
         """Take what ``prepare_counts`` returned, and the table of rising factorials of `pseudo_count`."""
         self.D, self.unit, self.pseudo_count = data.D, data.unit, pseudo_count
         self._hold(data)
         self.start, self.column, self.value = longs_of(data.start), ints_of(data.column), ints_of(data.value)
         self.total, self.constant = longs_of(data.total), longs_of(data.constant)
+        # a scan adds an item's counts to the sums of its own cluster, too
         self.length = min(data.largest + 1, LONGEST_TABLE)
-        table = share(_rising, pseudo_count, self.length)
-        self._hold(table)
-        self.rise = doubles_of(table.rise)
+        self.is_whole = data.largest < self.length
+        self.rise = self.rising_table(pseudo_count, self.length)
         return 0
 
     def __dealloc__(self):
         free(self.sums)
         free(self.total_sum)
         free(self.constant_sum)
+        free(self.is_settled)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -116,6 +139,7 @@ cdef class CountVectors(Model):
         self.sums = sums
         self.total_sum = <int64_t *> larger(self.total_sum, 8 * old, 8 * cap)
         self.constant_sum = <int64_t *> larger(self.constant_sum, 8 * old, 8 * cap)
+        self.is_settled = <int8_t *> larger(self.is_settled, old, cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
@@ -123,6 +147,7 @@ cdef class CountVectors(Model):
         for d in range(self.D):
             self.sums[d * self.cap + k] = 0
         self.total_sum[k] = self.constant_sum[k] = 0
+        self.is_settled[k] = False
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef int64_t t
@@ -130,6 +155,7 @@ cdef class CountVectors(Model):
             self.sums[self.column[t] * self.cap + k] += self.value[t]
         self.total_sum[k] += self.total[i]
         self.constant_sum[k] += self.constant[i]
+        self.is_settled[k] = False
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef int64_t t
@@ -137,6 +163,7 @@ cdef class CountVectors(Model):
             self.sums[self.column[t] * self.cap + k] -= self.value[t]
         self.total_sum[k] -= self.total[i]
         self.constant_sum[k] -= self.constant[i]
+        self.is_settled[k] = False
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         cdef Py_ssize_t d
@@ -144,6 +171,7 @@ cdef class CountVectors(Model):
             self.sums[d * self.cap + dst] = self.sums[d * self.cap + src]
         self.total_sum[dst] = self.total_sum[src]
         self.constant_sum[dst] = self.constant_sum[src]
+        self.is_settled[dst] = False
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
         cdef Py_ssize_t d
@@ -151,18 +179,18 @@ cdef class CountVectors(Model):
             self.sums[d * self.cap + dst] += self.sums[d * self.cap + src]
         self.total_sum[dst] += self.total_sum[src]
         self.constant_sum[dst] += self.constant_sum[src]
+        self.is_settled[dst] = False
+
+    # -- to be implemented
+    cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        """The terms of ``log_pred_of`` beside the constant and the columns' rising factorials."""
+        return NAN
+
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        """Log likelihood of cluster a, joined with cluster b unless b is -1."""
+        return NAN
 
     # -- probabilities
-    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        """out[:m]: log predictives of item i in columns first, ..., first + m - 1, which do not count it."""
-        cdef Py_ssize_t k
-        cdef int64_t t
-        for k in range(m):
-            out[k] = self.constant[i] * self.unit
-        for t in range(self.start[i], self.start[i + 1]):
-            add_log_rises(self.rise, self.length, self.pseudo_count, self.sums + self.column[t] * self.cap + first,
-                          self.value[t], m, out)
-
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Constant terms and log rising factorials of all columns, of the items in cluster a and, unless b is -1, b."""
         cdef Py_ssize_t _d
@@ -173,28 +201,52 @@ cdef class CountVectors(Model):
             row += self.cap
         return total
 
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        return self.log_of(k, -1)
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return self.log_of(a, b)
+
+    cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        """Log predictive of item i given the others in column k, which counts it or not."""
+        cdef int64_t t, sum
+        cdef double total = self.constant[i] * self.unit
+        for t in range(self.start[i], self.start[i + 1]):
+            sum = self.sums[self.column[t] * self.cap + k] - counted * self.value[t]
+            total += log_rise(self.rise, self.length, self.pseudo_count, sum, self.value[t])
+        return total + self.log_rest(i, k, counted)
+
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef double found
-        self.score_clusters(i, k, 1, &found)
-        return found
+        return self.log_pred_of(i, k, False)
+
+    cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
+        cdef double r = self.log_pred_of(i, b, b == own) - self.log_pred_of(i, a, a == own)
+        return r + log(self.weight_of(b, b == own) / self.weight_of(a, a == own)) if sized else r
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
-        cdef bint alone = own >= 0 and self.size[own] == 1
+        cdef int64_t t
         cdef double top = -INFINITY
+        # whole blocks of eight columns; those past the options are not read
+        cdef Py_ssize_t columns = (m + 7) & ~7
+        for k in range(columns):
+            self.w[k] = self.constant[i] * self.unit
+        for t in range(self.start[i], self.start[i + 1]):
+            add_log_rises(self.rise, self.length, self.is_whole, self.pseudo_count,
+                          self.sums + self.column[t] * self.cap, self.value[t], columns, self.w)
+        for k in range(m):
+            if k != own:
+                self.w[k] += self.log_rest(i, k, False)
         if own >= 0:
-            self.leave(i, own)
-        self.score_clusters(i, 0, m, self.w)
+            self.w[own] = self.log_pred_of(i, own, True)
+            if self.size[own] == 1:
+                self.w[m - 1] = -INFINITY
         for k in range(m):
-            self.w[k] += self.log_weight(i, k)
-        if own >= 0:
-            self.join(i, own)
-        if alone:
-            self.w[m - 1] = -INFINITY
+            # a cluster of weight 0 must not leave the others without digits
+            if self.weight_of(k, k == own) > 0.0:
+                top = max(top, self.w[k])
         for k in range(m):
-            top = max(top, self.w[k])
-        for k in range(m):
-            self.w[k] = exp(self.w[k] - top)
+            self.w[k] = self.weight_of(k, k == own) * exp(self.w[k] - top)
 
     def statistics(self):
         """dict of ndarray: sums, shape (K, D), a copy."""

@@ -15,10 +15,15 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.models.count_vectors import prepare_counts
+from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 
 cdef extern from "log_rise.h":
+    double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
     double log_rise_far(double a, double x) noexcept nogil
+
+LONGEST_TABLE = 1 << 18
+"""Entries of the table of rising factorials of totals, of which a difference is rounded by less than 1e-9 (for D alpha up
+to 1e13); larger totals are worth two logarithms."""
 
 
 cdef class DirichletMultinomial(CountVectors):
@@ -39,20 +44,27 @@ cdef class DirichletMultinomial(CountVectors):
     Notes
     -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0; a cluster's likelihood O(D). Memory:
-    8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count that is not 0 and 24 an item.
+    8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count that is not 0, 24 an item and at
+    most 2.5 MB of tables.
     """
 
     OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"))
 
     cdef readonly double alpha
+    cdef double all_alpha               # of all columns together
+    cdef Py_ssize_t length_all
+    cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        data = prepare_counts(x, True)
+        data = prepare_counts(check_counts(x), True)
         cdef Py_ssize_t N = len(data.total)
         self.alpha = given["alpha"]
         self.vectors = x
         self.take_counts(data, self.alpha)
+        self.all_alpha = data.D * self.alpha
+        self.length_all = min(data.all + 1, LONGEST_TABLE)
+        self.rise_all = self.rising_table(self.all_alpha, self.length_all)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
@@ -70,16 +82,10 @@ cdef class DirichletMultinomial(CountVectors):
                     urn[d] += 1
         return total
 
-    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef double all_alpha = self.D * self.alpha
-        CountVectors.score_clusters(self, i, first, m, out)
-        for k in range(m):
-            out[k] -= log_rise_far(all_alpha + self.total_sum[first + k], <double> self.total[i])
+    cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        cdef int64_t total = self.total_sum[k] - counted * self.total[i]
+        return -log_rise(self.rise_all, self.length_all, self.all_alpha, total, self.total[i])
 
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_column_terms(k, -1) - log_rise_far(self.D * self.alpha, <double> self.total_sum[k])
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef int64_t total = self.total_sum[a] + self.total_sum[b]
-        return self.log_column_terms(a, b) - log_rise_far(self.D * self.alpha, <double> total)
+    cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef int64_t total = self.total_sum[a] + (self.total_sum[b] if b >= 0 else 0)
+        return self.log_column_terms(a, b) - log_rise_far(self.all_alpha, <double> total)

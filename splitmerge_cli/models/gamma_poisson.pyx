@@ -3,9 +3,13 @@
 x_id ~ Poisson(r_kd), r_kd ~ Gamma(shape, rate_d). With s_kd the sum of column d over the n items of cluster k:
 
     p(x | z) = prod_i prod_d 1 / x_id!  prod_k prod_d rate_d^shape (shape)_(s_kd) / (rate_d + n)^(shape + s_kd)
+
+and (rate_d + n)^(shape + s_kd) = rate_d^(shape + s_kd) (1 + n / rate_d)^(shape + s_kd), of which the first factor is one
+of each count alone, but for rate_d^shape, which cancels.
 """
-from libc.math cimport log, log1p
-from libc.stdint cimport int8_t
+cimport cython
+from libc.math cimport log1p
+from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 import numpy as np
@@ -17,12 +21,17 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, Numbers, read_options
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.models.count_vectors import prepare_counts
+from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 
 
-def _rates(Py_ssize_t D, rate):
-    """The rate of each column."""
-    return {"rate": np.array(np.broadcast_to(rate, D), dtype=np.float64)}
+LARGEST_TABLE = 1 << 20
+"""Entries of each table of logarithms by size and column; for larger sizes they are computed."""
+
+
+def _tables(rates, Py_ssize_t sizes):
+    """The rate of each column, and log(1 + n / rate) and log(1 + 1 / (rate + n)) for n below `sizes`."""
+    rate, n = np.array(rates), np.arange(sizes, dtype=np.float64)[:, None]
+    return {"rate": rate, "growth": np.log1p(n / rate), "step": np.log1p(1.0 / (rate + n))}
 
 
 def find_rates(values, shape, rate):
@@ -77,8 +86,9 @@ cdef class GammaPoisson(CountVectors):
     Notes
     -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0, and O(D) for each cluster that has
-    changed; a cluster's likelihood O(D). Memory: 8 D (K + 3) for the sums; shared by the models of the same data, 8
-    bytes a count that is not 0 and 24 an item.
+    changed; a cluster's likelihood O(D). All are additions and look-ups while a cluster has less than 2^20 / D items,
+    beyond that logarithms. Memory: 8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count
+    that is not 0, 24 an item and at most 17 MB of tables.
     """
 
     OPTIONS = (
@@ -90,19 +100,25 @@ cdef class GammaPoisson(CountVectors):
 
     cdef readonly double shape
     cdef const double *rate             # [D]
+    cdef Py_ssize_t sizes               # rows of the tables
+    cdef const double *growth           # [sizes, D] log(1 + n / rate)
+    cdef const double *step             # [sizes, D] log(1 + 1 / (rate + n))
+    # -- of a cluster, where it is settled
     cdef double *level                  # [cap] log predictive of an item without counts
-    cdef int8_t *stale                  # [cap] whether that is behind the statistics
+    cdef double *own_level              # [cap] the same, had the cluster one item less and these sums
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        data = prepare_counts(x, False)
-        cdef Py_ssize_t N = len(data.total)
         self.shape = given["shape"]
-        values = x if hasattr(x, "mean") else np.asarray(x)
-        self.vectors = values
-        rates = share(_rates, data.D, tuple(find_rates(values, self.shape, given["rate"])))
-        self._hold(rates)
-        self.rate = doubles_of(rates.rate)
+        self.vectors = check_counts(x)
+        rates = tuple(find_rates(self.vectors, self.shape, given["rate"]))
+        data = prepare_counts(self.vectors, False, rates)
+        cdef Py_ssize_t N = len(data.total)
+        self.sizes = min(N + 2, max(1, LARGEST_TABLE // data.D))
+        tables = share(_tables, rates, self.sizes)
+        self._hold(tables)
+        self.rate = doubles_of(tables.rate)
+        self.growth, self.step = doubles_of(tables.growth), doubles_of(tables.step)
         self.take_counts(data, self.shape)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
@@ -127,72 +143,51 @@ cdef class GammaPoisson(CountVectors):
 
     def __dealloc__(self):
         free(self.level)
-        free(self.stale)
+        free(self.own_level)
 
-    # -- statistics: whatever changes a cluster leaves its level behind
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t k, old = self.cap
-        self.level = <double *> larger(self.level, 8 * old, 8 * cap)
-        self.stale = <int8_t *> larger(self.stale, old, cap)
-        for k in range(old, cap):
-            self.stale[k] = True
+        self.level = <double *> larger(self.level, 8 * self.cap, 8 * cap)
+        self.own_level = <double *> larger(self.own_level, 8 * self.cap, 8 * cap)
         return CountVectors.grow(self, cap)
 
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        CountVectors.clear(self, k)
-        self.stale[k] = True
+    # -- logarithms by size and column
+    @cython.final
+    cdef inline double log_growth(self, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
+        return self.growth[n * self.D + d] if n < self.sizes else log1p(n / self.rate[d])
 
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.add(self, i, k)
-        self.stale[k] = True
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.remove(self, i, k)
-        self.stale[k] = True
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        CountVectors.copy(self, src, dst)
-        self.stale[dst] = True
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        CountVectors.absorb(self, dst, src)
-        self.stale[dst] = True
+    @cython.final
+    cdef inline double log_step(self, Py_ssize_t n, Py_ssize_t d) noexcept nogil:
+        return self.step[n * self.D + d] if n < self.sizes else log1p(1.0 / (self.rate[d] + n))
 
     # -- probabilities
-    cdef double find_level(self, Py_ssize_t k) noexcept nogil:
-        """sum_d (shape + s_kd) log((rate_d + n) / (rate_d + n + 1))."""
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        """level: - sum_d (shape + s_kd) log((rate_d + n + 1) / (rate_d + n)); own_level: the same of n - 1 items."""
         cdef Py_ssize_t d, n = self.size[k]
-        cdef double total = 0.0
-        cdef const long long *row = <const long long *> self.sums + k
+        cdef double level = 0.0, own_level = 0.0, a
         for d in range(self.D):
-            total -= (self.shape + row[0]) * log1p(1.0 / (self.rate[d] + n))
-            row += self.cap
-        return total
+            a = self.shape + self.sums[d * self.cap + k]
+            level -= a * self.log_step(n, d)
+            own_level -= a * self.log_step(max(n - 1, 0), d)
+        self.level[k], self.own_level[k] = level, own_level
+        self.is_settled[k] = True
 
-    cdef void score_clusters(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *out) noexcept nogil:
-        cdef Py_ssize_t k
-        cdef long long t
-        CountVectors.score_clusters(self, i, first, m, out)
-        for k in range(first, first + m):
-            if self.stale[k]:
-                self.level[k] = self.find_level(k)
-                self.stale[k] = False
-            out[k - first] += self.level[k]
-            for t in range(self.start[i], self.start[i + 1]):
-                out[k - first] -= self.value[t] * log(self.rate[self.column[t]] + self.size[k] + 1)
+    cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        cdef int64_t t
+        # `own_level` has the item's counts in its sums: log(1 + n / rate) in place of log(1 + (n - 1) / rate)
+        cdef Py_ssize_t n = self.size[k] - 1 if counted else self.size[k] + 1
+        cdef double total
+        if not self.is_settled[k]:
+            self.settle(k)
+        total = self.own_level[k] if counted else self.level[k]
+        for t in range(self.start[i], self.start[i + 1]):
+            total -= self.value[t] * self.log_growth(n, self.column[t])
+        return total
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """Log likelihood of cluster a, joined with cluster b unless b is -1."""
         cdef Py_ssize_t d, n = self.size[a] + (self.size[b] if b >= 0 else 0)
-        cdef double total = self.log_column_terms(a, b), s
+        cdef double total = self.log_column_terms(a, b)
+        cdef const int64_t *row = self.sums
         for d in range(self.D):
-            s = self.sums[d * self.cap + a] + (self.sums[d * self.cap + b] if b >= 0 else 0)
-            # (rate / (rate + n))^shape / (rate + n)^s
-            total -= self.shape * log1p(n / self.rate[d]) + s * log(self.rate[d] + n)
+            total -= (self.shape + row[a] + (row[b] if b >= 0 else 0)) * self.log_growth(n, d)
+            row += self.cap
         return total
-
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_of(k, -1)
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        return self.log_of(a, b)

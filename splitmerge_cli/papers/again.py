@@ -18,6 +18,7 @@ from splitmerge_cli.papers.verdicts import read_claims
 
 KEY = ["id", "data", "sampler", "metric", "reading"]
 """Columns that tell the rows of ``ID-claims.csv`` apart."""
+COLUMNS = ["claim", "kept", "low", "high", "again", "verdict", "verdict_again", "outcome"]
 EQUAL = "equal"
 INSIDE = "inside the kept interval"
 BEYOND = "beyond the kept interval"
@@ -32,13 +33,8 @@ FAILED = (BEYOND, DIFFERS, ABSENT)
 class Comparison:
     """A figure made again beside what was kept of it.
 
-    Attributes
-    ----------
-    name : str
-        The id of the figure.
-    rows : pandas.DataFrame
-        A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and
-        that of now (`verdict_again`), and `outcome`.
+    A row for each kept verdict: what it is about (`claim`), `kept`, `low`, `high`, `again`, the `verdict` kept and that
+    of now (`verdict_again`), and `outcome`.
     """
 
     name: str
@@ -69,39 +65,18 @@ class Comparison:
 
 
 def compare(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> Comparison:
-    """Compare the claims of a figure with those that were kept.
+    """Compare the claims of a figure, as `splitmerge_cli.papers.verdicts.frame` makes them, with those that were kept.
 
-    Parameters
-    ----------
-    name : str
-        The id of the figure.
-    kept, again : pandas.DataFrame
-        As `splitmerge_cli.papers.verdicts.frame` makes them.
-
-    Returns
-    -------
-    Comparison
-        An exact value must be equal to the last digit, with the same verdict; a measured one lies in the kept interval
-        or is equal. What has no interval (one data set) fails nothing.
+    An exact value must be equal to the last digit, with the same verdict; a measured one lies in the kept interval or
+    is equal. What has no interval (one data set) fails nothing.
     """
     of_now = {tuple(getattr(row, key) for key in KEY): row for row in again.itertuples(index=False)}
     rows = []
     for row in kept.itertuples(index=False):
         now = of_now.get(tuple(getattr(row, key) for key in KEY))
-        rows.append(
-            {
-                "claim": headline(row),
-                "kept": row.ours,
-                "low": row.low,
-                "high": row.high,
-                "again": np.nan if now is None else now.ours,
-                "verdict": row.verdict,
-                "verdict_again": ABSENT if now is None else now.verdict,
-                "outcome": _outcome(row, now),
-            }
-        )
-    columns = ["claim", "kept", "low", "high", "again", "verdict", "verdict_again", "outcome"]
-    return Comparison(name, pd.DataFrame(rows, columns=columns))
+        ours, verdict = (np.nan, ABSENT) if now is None else (now.ours, now.verdict)
+        rows.append((headline(row), row.ours, row.low, row.high, ours, row.verdict, verdict, _outcome(row, now)))
+    return Comparison(name, pd.DataFrame(rows, columns=COLUMNS))
 
 
 def _outcome(kept: Any, now: Any) -> str:
@@ -127,13 +102,7 @@ def reproduce_again(
     config_dir: str | Path | None = None,
     edition: int = 1,
 ) -> tuple[int, dict[str, pd.DataFrame]]:
-    """Make figures in a folder of their own.
-
-    Returns
-    -------
-    tuple
-        The exit status of `splitmerge_cli.papers.reproduce.reproduce`, and the claims of every figure that was drawn.
-    """
+    """Make figures in a folder of their own: the status of `reproduce`, and the claims of those drawn."""
     status = reproduce(names, scale, out, workers, config_dir, edition)
     paths = {name: out / figures_folder(edition) / f"{name}-claims.csv" for name in names}
     remedy = f"{command(names, scale, out, config_dir, edition)} makes it anew"

@@ -46,19 +46,9 @@ SMALL = 1 << 27
 def write(
     ids: Sequence[str], scale: str, results: Path, file: Path, config_dir: str | Path | None = None
 ) -> tuple[list[str], str]:
-    """Write the archive of figures that were drawn from stored runs.
+    """Write the archive `file` of figures that were drawn from stored runs of the folder `results`.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        See `splitmerge_cli.papers.discovery.select`.
-    scale : {"quick", "paper"}
-    results : Path
-        The folder of the results.
-    file : Path
-        The zip.
-    config_dir : str or Path, optional
-        A folder of the user's own.
+    Other parameters as for `splitmerge_cli.papers.reproduce.plot`.
 
     Returns
     -------
@@ -148,19 +138,9 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 @dataclass(frozen=True)
 class Checked:
-    """Contents of an archive, after every digest was compared.
-
-    Attributes
-    ----------
-    files : int
-        Files whose digest is right.
-    damage : list of str
-        What is wrong, each with the name of its file.
-    figures : dict
-        ``figures.json``; empty where it is damaged.
-    claims : dict of str to bytes
-        Content of the claims of each figure that is whole, by id.
-    """
+    """Contents of an archive, after every digest was compared: the number of files whose digest is right; what is
+    wrong, each with the name of its file; ``figures.json``, empty where it is damaged; and the claims of each figure
+    that is whole, by id."""
 
     files: int
     damage: list[str]
@@ -170,15 +150,6 @@ class Checked:
 
 def check(path: Path) -> Checked:
     """Read an archive that comes from anywhere, and compare every file with its digest; nothing is unpacked to disk.
-
-    Parameters
-    ----------
-    path : Path
-        The zip.
-
-    Returns
-    -------
-    Checked
 
     Raises
     ------

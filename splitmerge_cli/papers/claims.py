@@ -118,14 +118,8 @@ def _claim(row: Any, readings: Sequence[Any]) -> Claim:
     own = Claim(row.id, row.data, row.sampler, row.metric, _number(row.value), row.unit, row.statement)
     for r in readings:
         if all(fnmatchcase(getattr(own, name), getattr(r, name) or "*") for name in PATTERNS):
-            return replace(
-                own,
-                reading=r.reading,
-                statistic=r.statistic,
-                rule=r.rule,
-                tolerance=_number(r.tolerance),
-                because=r.because,
-            )
+            read = {name: getattr(r, name) for name in READINGS[4:]}
+            return replace(own, **read | {"tolerance": _number(r.tolerance)})
     return own
 
 
@@ -157,17 +151,7 @@ def _number(text: Any) -> float:
 
 
 def readings(paper: Paper) -> pd.DataFrame:
-    """How the claims of a paper are read, in the order in which patterns are tried.
-
-    Parameters
-    ----------
-    paper : Paper
-
-    Returns
-    -------
-    pandas.DataFrame
-        `READINGS`, of str: patterns of figure, data, sampler and metric (empty: any), reading, what is measured, rule,
-        tolerance, and why so. No rows where the paper's folder has no ``readings.csv``.
+    """The rows of a paper's ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried.
 
     Raises
     ------
@@ -178,18 +162,7 @@ def readings(paper: Paper) -> pd.DataFrame:
 
 
 def errata(paper: Paper) -> pd.DataFrame:
-    """Errors in a paper, in its order.
-
-    Parameters
-    ----------
-    paper : Paper
-
-    Returns
-    -------
-    pandas.DataFrame
-        `ERRATA`, of str: where it stands, what is printed, what is right, why, a command that shows it (of smcmc, or
-        of pytest in a checkout; none where nothing is to be run), the size of the effect, and a text that the output
-        of the command contains (or none). No rows where the paper's folder has no ``errata.csv``.
+    """The rows of a paper's ``errata.csv`` (`ERRATA`, of str), in its order.
 
     Raises
     ------
@@ -200,23 +173,7 @@ def errata(paper: Paper) -> pd.DataFrame:
 
 
 def settings(paper: Paper) -> pd.DataFrame:
-    """Settings that a paper leaves out or that can be read in several ways.
-
-    Parameters
-    ----------
-    paper : Paper
-
-    Returns
-    -------
-    pandas.DataFrame
-        `SETTINGS`, of str: which one, what the paper says, what was chosen (keys of the configuration as ``KEY=VALUE``
-        between backticks), why, and how much it matters. No rows where the paper's folder has no ``settings.csv``.
-
-    Raises
-    ------
-    ConfigError
-        The file has other columns, or an empty cell.
-    """
+    """The rows of a paper's ``settings.csv`` (`SETTINGS`, of str): what it leaves out; errors as of `errata`."""
     return _complete(paper.folder / "settings.csv", SETTINGS)
 
 

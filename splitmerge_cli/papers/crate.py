@@ -36,21 +36,10 @@ def environment() -> dict[str, Any]:
 def crate(
     figures: Mapping[str, Mapping[str, Any]], runs: Mapping[str, str], files: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The metadata of an archive.
+    """The metadata of an archive: flattened JSON-LD as RO-Crate 1.1 wants it.
 
-    Parameters
-    ----------
-    figures : mapping
-        Of every figure `title`, `paper`, `scale`, `command` and `files` (paths in the archive), by id.
-    runs : mapping of str to str
-        What each folder of a run holds, by its path, which ends in a slash.
-    files : mapping of str to str
-        What every other file is, by its path.
-
-    Returns
-    -------
-    dict
-        Flattened JSON-LD as RO-Crate 1.1 wants it.
+    Figures have `title`, `paper`, `scale`, `command` and `files` (paths in the archive), by id; `runs` says what each
+    folder of a run holds, by its path, which ends in a slash, `files` what every other file is.
     """
     told: list[dict[str, Any]] = []
     for name, figure in figures.items():

@@ -85,18 +85,14 @@ class Comparison(FigureSet):
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(FigureSet):
-    """A paper, and what is reproduced of it.
+    """A paper, and what is reproduced of it; the ids of its figures begin with its `key`.
 
     Attributes
     ----------
-    key : str
-        What the ids of its figures begin with, and the name of its folder within the package.
     authors : tuple of str
         ``Family, Given`` of each.
-    year : int
-    title, venue : str
-        The venue, or an identifier.
-    figures : tuple of PaperFigure
+    venue : str
+        Or an identifier.
     """
 
     authors: tuple[str, ...]

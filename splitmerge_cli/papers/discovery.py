@@ -30,14 +30,14 @@ _outside: dict[str, FigureSet] = {}
 """Papers and comparisons of folders outside the package that this process has read, by key."""
 
 
-def papers(config_dir: str | Path | None = None) -> list[Paper]:
-    """The papers, by key; parameters and errors as for `figure_sets`."""
-    return [each for each in figure_sets(config_dir) if isinstance(each, Paper)]
+def papers() -> list[Paper]:
+    """The papers of the package, by key."""
+    return [each for each in figure_sets() if isinstance(each, Paper)]
 
 
-def comparisons(config_dir: str | Path | None = None) -> list[Comparison]:
-    """The comparisons across papers, by key; parameters and errors as for `figure_sets`."""
-    return [each for each in figure_sets(config_dir) if isinstance(each, Comparison)]
+def comparisons() -> list[Comparison]:
+    """The comparisons across papers of the package, by key."""
+    return [each for each in figure_sets() if isinstance(each, Comparison)]
 
 
 def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:

@@ -10,7 +10,7 @@ of its own. ``reproduce.timed`` says that seconds count, of all its runs or of t
 no ``reproduce``: its table is computed and stored.
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -30,13 +30,7 @@ FOLDER = "experiment"
 
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
-    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``.
-
-    Raises
-    ------
-    ConfigError
-        There is none.
-    """
+    """The file of an experiment: in the folder of a paper, in that of the user's own, or in ``conf``."""
     folders = [each.folder for each in discovery.figure_sets(config_dir)]
     folders += [] if config_dir is None else [Path(config_dir)]
     places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
@@ -115,7 +109,8 @@ def _jobs_of(
         for chosen in entry.get("each", plan["each"]):
             if only is None or chosen in only:
                 setting = plan["each"][chosen]
-                grid = _drop_keys(entry | plan["shared"], {"each", *setting}) | setting
+                own = {"each", *setting}
+                grid = {key: value for key, value in (entry | plan["shared"]).items() if key not in own} | setting
                 found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
     # before data are replaced: the seeds of what stands in are fixed
     found = [shift_seeds(job, edition, plan["seed"]) for job in found]
@@ -157,10 +152,6 @@ def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     return plan
 
 
-def _drop_keys(grid: Mapping[str, object], keys: Set[str]) -> dict[str, object]:
-    return {key: value for key, value in grid.items() if key not in keys}
-
-
 def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
     """An override under another key; empty if that is null."""
     key, _, value = override.partition("=")
@@ -169,13 +160,8 @@ def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
 
 
 def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) -> bool:
-    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent.
-
-    Raises
-    ------
-    ConfigError
-        They are absent at another scale.
-    """
+    """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent; a
+    `ConfigError` where they are absent at another scale."""
     own = _plan(name, config_dir)
     sources = dict.fromkeys([*own["of"], name])
     absent = [

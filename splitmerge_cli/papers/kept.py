@@ -38,8 +38,6 @@ FORMATS = (2, FORMAT)
 """Formats that can be read; 2 has neither units nor rules."""
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
-KEPT = Path("docs/reproduction")
-"""Where the repository keeps its own."""
 DPI = 150
 """Dots per inch of a picture 183 or 89 mm wide."""
 NUMBERS_BYTES = 400_000
@@ -54,31 +52,15 @@ def keep(
     config_dir: str | Path | None = None,
     edition: int = 1,
 ) -> tuple[list[str], list[str]]:
-    """Write the kept reproduction of figures from what is stored of them; other figures of the folder stay.
+    """Write the kept reproduction of figures from what is stored of them to `folder`, whose other figures stay.
 
-    Parameters
-    ----------
-    ids : sequence of str
-        See `splitmerge_cli.papers.discovery.select`.
-    scale : {"quick", "paper"}
-    out : Path
-        The folder of the results.
-    folder : Path
-        Where to keep them.
-    config_dir : str or Path, optional
-        A folder of the user's own.
-    edition : int
-        Of which edition the runs are.
+    Parameters and errors as for `splitmerge_cli.papers.reproduce.plot`; a `ConfigError` also where the folder has an
+    index that is none.
 
     Returns
     -------
     tuple of list of str
         Ids of the figures that were kept, and of those whose results are missing.
-
-    Raises
-    ------
-    ConfigError, DataError, DamagedRun
-        See `splitmerge_cli.papers.reproduce.plot`; or the folder has an index that is none.
     """
     names = select(ids, config_dir)
     known, finished = figures(config_dir), Finished(config_dir, edition)
@@ -195,10 +177,8 @@ def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
 
 
 def environments(runs: Sequence[Run]) -> list[dict[str, Any]]:
-    """With what runs were made, and how many with each: commit, versions, machine (without its name).
-
-    Of an exact figure: with what it is computed now.
-    """
+    """With what runs were made, and how many with each: commit, versions, machine (without its name). An exact figure:
+    with what it is computed now."""
     found: dict[str, dict[str, Any]] = {}
     said = [run.provenance for run in runs] or [
         {"commit": provenance.commit(), "versions": provenance.versions(), "machine": provenance.machine()}
@@ -222,15 +202,8 @@ def _data(runs: Sequence[Run]) -> dict[str, dict[str, str]]:
 
 
 def read_index(folder: Path) -> dict[str, Any]:
-    """The index of a kept reproduction.
-
-    Raises
-    ------
-    ConfigError
-        There is none, or it is of another format.
-    DamagedRun
-        It is not what was written.
-    """
+    """Read the index of a kept reproduction; a `ConfigError` where the folder has no index of this format, a
+    `DamagedRun` where it is not what was written."""
     file, remedy = folder / INDEX, "expected what smcmc keep wrote"
     if not os.path.lexists(file):
         raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
@@ -289,15 +262,8 @@ def units_file(index: Mapping[str, Any], name: str) -> str | None:
 
 
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
-    """The kept claims of a figure, checked to be what was written, and their scale.
-
-    Raises
-    ------
-    ConfigError
-        The figure was not kept.
-    DamagedRun
-        Its claims are not what was written.
-    """
+    """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
+    claims are not what was written."""
     figure = read_index(folder)["figures"].get(name)
     if figure is None:
         raise ConfigError(

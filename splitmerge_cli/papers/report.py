@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from html import escape
 from pathlib import Path
@@ -57,19 +57,9 @@ CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTA
 
 
 def report(out: str | Path = "results", config_dir: str | Path | None = None) -> Path:
-    """Write one page with every figure that was drawn, its claims and verdicts, the errata and the settings chosen.
+    """Write ``OUT/report.html``: every figure that was drawn, its claims and verdicts, errata and open settings.
 
-    Parameters
-    ----------
-    out : str or Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        A folder of the user's own, whose paper is shown too if it holds one.
-
-    Returns
-    -------
-    Path
-        ``OUT/report.html``, which holds its pictures and opens without a server.
+    Pictures are within; a folder of the user's own, `config_dir`, adds its paper.
 
     Raises
     ------
@@ -88,24 +78,7 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
 
 
 def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
-    """The report.
-
-    Parameters
-    ----------
-    sets : sequence of FigureSet
-        Papers and comparisons.
-    titles : mapping of str to str
-        The title of each of their figures, by id, in the order in which they are shown.
-    out : Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        The folder of the user's own, for the commands.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
     folder, where = out / FOLDER, folders(out, config_dir)
     captions = {figure.id: figure.caption for each in sets for figure in each.figures}
     of = {each.key: {figure.id for figure in each.figures} for each in sets}
@@ -202,15 +175,14 @@ def _contents(
         found = {} if frame is None else counts([frame], once=False).to_dict()
         scale = "not drawn" if frame is None else _scale(frame)
         cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
-        rows.append(f'<tr><td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}</tr>')
+        rows.append(f'<td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}')
     for paper in (each for each, _ in sets if isinstance(each, Paper)):
         number = len(errata(paper))
         if number:
             link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
-            rows.append(f'<tr><td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td></tr>')
+            rows.append(f'<td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td>')
     head = "<th>contents</th><th>scale</th>" + "".join(f'<th class="n">{verdict}</th>' for verdict in CLASSES)
-    body = "".join(rows)
-    return f'<nav class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></nav>'
+    return f'<nav class="scroll">{_html_table(head, rows)}</nav>'
 
 
 def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
@@ -268,8 +240,13 @@ def _table(frame: pd.DataFrame) -> str:
         "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
         for cells in zip(*columns.values(), strict=True)
     ]
+    return _html_table(heads, rows)
+
+
+def _html_table(head: str, rows: Iterable[str], attributes: str = "") -> str:
+    """A table of rows whose cells are HTML."""
     body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _errata(paper: Paper) -> str:
@@ -286,12 +263,8 @@ def _errata(paper: Paper) -> str:
         ]
         for r in rows.itertuples(index=False)
     ]
-    return _listing(
-        f"{paper.key}-errata",
-        f"Errata of {paper.name}",
-        ["where", "printed", "what holds, why", "effect, command"],
-        cells,
-    )
+    heads = ["where", "printed", "what holds, why", "effect, command"]
+    return _listing(f"{paper.key}-errata", f"Errata of {paper.name}", heads, cells)
 
 
 def _settings(paper: Paper) -> str:
@@ -299,13 +272,9 @@ def _settings(paper: Paper) -> str:
     rows = settings(paper)
     if rows.empty:
         return ""
+    code = _format_code
     cells = [
-        [
-            escape(r.setting),
-            _format_code(r.paper),
-            f"{_format_code(r.chosen)}<br>{_soft(r.why)}",
-            _format_code(r.sensitivity),
-        ]
+        [escape(r.setting), code(r.paper), f"{code(r.chosen)}<br>{_soft(r.why)}", code(r.sensitivity)]
         for r in rows.itertuples(index=False)
     ]
     heads = ["setting", "the paper", "chosen, why", "how much it matters"]
@@ -315,11 +284,8 @@ def _settings(paper: Paper) -> str:
 def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts under a heading of its own; cells are HTML."""
     head = "".join(f"<th>{name}</th>" for name in heads)
-    body = "".join("<tr>" + "".join(f"<td>{cell}</td>" for cell in row) + "</tr>" for row in rows)
-    return (
-        f'<h3 id="{anchor}">{escape(title)}</h3>'
-        f'<div class="scroll"><table class="texts"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-    )
+    table = _html_table(head, ("".join(f"<td>{cell}</td>" for cell in row) for row in rows), ' class="texts"')
+    return f'<h3 id="{anchor}">{escape(title)}</h3><div class="scroll">{table}</div>'
 
 
 def _soft(text: str) -> str:

@@ -22,7 +22,8 @@ from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import STATUS
-from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, open_run, run_jobs
+from splitmerge_cli.runs.stored import open_run
+from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -135,12 +136,16 @@ def _draw(
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, folder / entry.id)
-    paths += _write_tables(entry.id, drawing, scale, folder)
+    claims = frame(drawing.verdicts, published_claims(entry.id), scale)
+    tables = {"": drawing.plotted, "-claims": claims, "-units": units_frame(drawing.verdicts)}
+    for end, table in tables.items():
+        paths.append(folder / f"{entry.id}{end}.csv")
+        _write_csv(table, paths[-1])
     paths.append(caption_of(folder, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
     write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
-        console(200).print(VerdictTable(frame(drawing.verdicts, published_claims(entry.id), scale)))
+        console(200).print(VerdictTable(claims))
     for path in paths:
         print(path)
 
@@ -165,14 +170,6 @@ def draw_figure(
     return drawing
 
 
-def _write_tables(name: str, drawing: Drawing, scale: str, folder: Path) -> list[Path]:
-    paths = [folder / f"{name}.csv", folder / f"{name}-claims.csv", folder / f"{name}-units.csv"]
-    _write_csv(drawing.plotted, paths[0])
-    _write_csv(frame(drawing.verdicts, published_claims(name), scale), paths[1])
-    _write_csv(units_frame(drawing.verdicts), paths[2])
-    return paths
-
-
 def plot(
     targets: Sequence[str],
     scale: str = "quick",
@@ -188,12 +185,8 @@ def plot(
     targets : sequence of str
         Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.plots.run.PICTURES` draws of them goes
         into the folder).
-    scale : {"quick", "paper"}
-        Which runs of a figure.
-    out : str or Path
-        The folder of the results.
-    config_dir : str or Path, optional
-        A folder of the user's own: its groups, for runs that name one of them, and its paper if it holds one.
+    scale, out, config_dir
+        As for `reproduce`; of a figure its runs of this scale.
     only : sequence of str, optional
         Which pictures of a run; by default all that it has.
     edition : int
@@ -237,15 +230,7 @@ def plot(
 
 
 class Finished:
-    """Looks up what figures are drawn from, each run once: figures may share runs.
-
-    Parameters
-    ----------
-    config_dir : str or Path, optional
-        A folder of the user's own.
-    edition : int
-        Of which edition they are.
-    """
+    """Looks up what figures are drawn from, each run once: figures may share runs."""
 
     def __init__(self, config_dir: str | Path | None = None, edition: int = 1) -> None:
         self._config_dir, self._edition = config_dir, edition

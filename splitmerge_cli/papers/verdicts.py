@@ -10,8 +10,9 @@ same rules and shown below it; they are not counted.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 import pandas as pd
@@ -177,9 +178,10 @@ class Verdict:
         return f"{self.reason}; {enough} {self.unit} would decide it"
 
 
-def no_run(claim: Claim, reason: str = "no run", rule: str = "") -> Verdict:
-    """Return the verdict on a claim that has no run."""
-    return Verdict(claim, claim.reading, np.nan, np.nan, np.nan, 0, UNDECIDED, reason, rule or claim.rule)
+def no_run(claim: Claim, reason: str = "no run", rule: str = "", reading: str | None = None) -> Verdict:
+    """Return the verdict on a claim that has no run; by default under the claim's own reading."""
+    read = claim.reading if reading is None else reading
+    return Verdict(claim, read, np.nan, np.nan, np.nan, 0, UNDECIDED, reason, rule or claim.rule)
 
 
 def judge_interval(
@@ -233,19 +235,13 @@ def by_majority(
 
     Parameters
     ----------
-    claim : Claim
     samples : array_like
-        Measured values, ``[n]``.
+        Measured values, ``[n]``; their centre and interval by `summary` are shown.
     agrees : array_like of bool
-        Which samples show what the paper shows. A unit shows it if more than half of its samples do. Most units do if
-        the Jeffreys interval of their share lies above one half, most do not if it lies below.
-    rule : str
-        What `agrees` means.
-    reading : str
+        Which samples show what the paper shows, as `rule` says. A unit shows it if more than half of its samples do.
+        Most units do if the Jeffreys interval of their share lies above one half, most do not if it lies below.
     short : tuple of str
         A verdict that a run of this length cannot give (the claim is then undecided), and why.
-    summary : callable
-        Centre and interval of the samples that are shown.
     unit : str
         What the units are.
     units : array_like, optional
@@ -255,7 +251,7 @@ def by_majority(
     yes = shares > 0.5
     n, k = len(yes), int(yes.sum())
     if n == 0:
-        return replace(no_run(claim, rule="most"), reading=reading)
+        return no_run(claim, rule="most", reading=reading)
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED
     reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
@@ -286,7 +282,7 @@ def by_factor(
     """
     of = estimate(samples, summary, unit, units)
     if not of.n:
-        return replace(no_run(claim, "never proposed in any chain", "factor"), reading=reading)
+        return no_run(claim, "never proposed in any chain", "factor", reading)
     least, most = claim.value / _tolerance(claim), claim.value * _tolerance(claim)
     reason = f"ours / published = {of.interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
     return _cut(judge_interval(claim, of, least, most, reason, "factor", reading))
@@ -308,7 +304,7 @@ def by_bound(
     """Judge "almost never": reproduced at or below the claim's tolerance. Parameters as of `by_factor`."""
     of = estimate(samples, mean_interval, unit, units)
     if not of.n:
-        return replace(no_run(claim, "never proposed in any chain", "at_most"), reading=reading)
+        return no_run(claim, "never proposed in any chain", "at_most", reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
     return _cut(judge_interval(claim, of, -np.inf, _tolerance(claim), reason, "at_most", reading))
 
@@ -320,20 +316,11 @@ def by_distance(
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
-    """Judge a mean score: reproduced within the claim's tolerance of the published value.
-
-    Parameters
-    ----------
-    claim : Claim
-    samples : array_like
-        Mean over seeds of every data set, ``[sets]``.
-    reading : str
-    unit, units
-        As for `by_majority`.
-    """
+    """Judge a mean score, of each data set over its seeds: reproduced within the claim's tolerance of the published
+    value. Others as for `by_majority`."""
     of = estimate(samples, mean_interval, unit, units)
     if not of.n:
-        return replace(no_run(claim, rule="distance"), reading=reading)
+        return no_run(claim, rule="distance", reading=reading)
     reason = f"ours - published = {of.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
     least, most = claim.value - _tolerance(claim), claim.value + _tolerance(claim)
     return judge_interval(claim, of, least, most, reason, "distance", reading)
@@ -343,19 +330,11 @@ def by_rhat(claim: Claim, of: Estimate, reading: str = "", note: str = "") -> Ve
     """Judge an R-hat between restarts.
 
     Reproduced where it and the published one are both compatible with mixing (`MIXED`), or neither is and they are
-    within the claim's tolerance, a factor, of each other.
-
-    Parameters
-    ----------
-    claim : Claim
-    of : Estimate
-        Mean over the chains of a restart.
-    reading : str
-    note : str
-        Goes with the reason.
+    within the claim's tolerance, a factor, of each other. `of`: mean over the chains of a restart; `note` goes with the
+    reason.
     """
     if not np.isfinite(of.interval[0]):
-        return replace(no_run(claim, "undefined in all chains", "mixing"), reading=reading)
+        return no_run(claim, "undefined in all chains", "mixing", reading)
     if claim.value <= MIXED:
         least, most, rule = -np.inf, MIXED, f"published at most {MIXED:g}, so must ours be"
     else:
@@ -374,17 +353,8 @@ def by_sign(
 ) -> Verdict:
     """Judge "more than": reproduced when every paired difference is positive.
 
-    Parameters
-    ----------
-    claim : Claim
-    differences : mapping of str to array_like
-        Paired differences, one per sample, by what they are. Each is positive if its interval lies above 0; the claim
-        is not reproduced if one of the intervals lies below.
-    reading : str
-    summary : callable
-        Mean and interval; a t interval by default.
-    unit, units
-        As for `by_majority`.
+    `differences`: one per sample, by what they are. Each is positive if its interval lies above 0; the claim is not
+    reproduced if one of the intervals lies below. Others as for `by_majority`.
     """
     of = {what: estimate(x, summary, unit, units, what) for what, x in differences.items()}
     judged = [judge_interval(claim, each, 0.0, np.inf, "", "positive", reading) for each in of.values()]
@@ -437,15 +407,8 @@ def untestable(
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """Return the table of ``ID-claims.csv``: the counted verdict of each claim, and below it those of other readings.
-
-    Parameters
-    ----------
-    verdicts : sequence of Verdict
-    claims : sequence of Claim
-        All that the paper claims with the figure. One without a counted verdict is undecided: there is no run of it.
-    scale : str
-    """
+    """The table of ``ID-claims.csv``: of all that a paper claims with a figure the counted verdict, and below it those
+    of other readings. A claim without a counted verdict is undecided: there is no run of it."""
     rows: list[Verdict] = []
     for claim in claims:
         own = [v for v in verdicts if v.claim == claim]
@@ -454,7 +417,8 @@ def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> p
             raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
         rows += counted or [no_run(claim)]
         rows += [v for v in own if not v.is_counted]
-    return pd.DataFrame([_row(v, scale) for v in rows], columns=list(COLUMNS))
+    cells = {name: [attrgetter(what)(v) if what else scale for v in rows] for name, what in COLUMNS.items()}
+    return pd.DataFrame(cells)
 
 
 KEY = ("id", "data", "sampler", "metric", "reading", "on")
@@ -474,49 +438,38 @@ def units_frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(UNITS))
 
 
-COLUMNS = (
-    "id",
-    "scale",
-    "data",
-    "sampler",
-    "metric",
-    "counted",
-    "reading",
-    "on",
-    "published",
-    "ours",
-    "low",
-    "high",
-    "unit",
-    "n",
-    "of",
-    "rule",
-    "tolerance",
-    "verdict",
-    "needed",
-    "reason",
-    "statement",
-)
-"""Columns of ``ID-claims.csv``."""
+COLUMNS: dict[str, str] = {
+    "id": "claim.id",
+    "scale": "",
+    "data": "claim.data",
+    "sampler": "claim.sampler",
+    "metric": "claim.metric",
+    "counted": "is_counted",
+    "reading": "reading",
+    "on": "on",
+    "published": "claim.value",
+    "ours": "ours",
+    "low": "low",
+    "high": "high",
+    "unit": "claim.unit",
+    "n": "n",
+    "of": "unit",
+    "rule": "rule",
+    "tolerance": "claim.tolerance",
+    "verdict": "verdict",
+    "needed": "needed",
+    "reason": "explanation",
+    "statement": "claim.statement",
+}
+"""Columns of ``ID-claims.csv``, and what they have of a `Verdict`; the scale is that of the figure."""
 NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
 WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
 """Columns that may be empty."""
 
 
 def read_claims(path: Path, remedy: str) -> pd.DataFrame:
-    """Read ``ID-claims.csv`` as `frame` made it, digit for digit.
-
-    Parameters
-    ----------
-    path : Path
-    remedy : str
-        What to do where it is damaged.
-
-    Raises
-    ------
-    DamagedRun
-        It is no table of claims.
-    """
+    """Read ``ID-claims.csv`` as `frame` made it, digit for digit; a `DamagedRun` with the `remedy` where it is no such
+    table."""
     with report_damage(path, remedy):
         return parsed_claims(path)
 
@@ -532,33 +485,6 @@ def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
         # to the last digit, which not every version of pandas reads
         table[name] = table[name].map(float)
     return table.fillna(dict.fromkeys(WORDS, ""))
-
-
-def _row(v: Verdict, scale: str) -> dict[str, Any]:
-    claim = v.claim
-    return {
-        "id": claim.id,
-        "scale": scale,
-        "data": claim.data,
-        "sampler": claim.sampler,
-        "metric": claim.metric,
-        "counted": v.is_counted,
-        "reading": v.reading,
-        "on": v.on,
-        "published": claim.value,
-        "ours": v.ours,
-        "low": v.low,
-        "high": v.high,
-        "unit": claim.unit,
-        "n": v.n,
-        "of": v.unit,
-        "rule": v.rule,
-        "tolerance": claim.tolerance,
-        "verdict": v.verdict,
-        "needed": v.needed,
-        "reason": v.explanation,
-        "statement": claim.statement,
-    }
 
 
 def expected_errors(claims: pd.DataFrame) -> float:

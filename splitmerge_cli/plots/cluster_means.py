@@ -33,21 +33,8 @@ _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBB
 
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """Features to draw: of the most telling columns, ordered by the cluster in which they are highest.
-
-    Parameters
-    ----------
-    known : Statistics
-    clusters : numpy.ndarray
-        int64 ``[C]``: those that are drawn, in their order.
-    most : int
-        Features at most.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 ``[rows]``. Levels of one column stand together, in their order.
-    """
+    """Features to draw, int64 ``[rows]``, `most` at most: of the most telling columns, ordered by the one of the
+    `clusters` in which they are highest. Levels of one column stand together, in their order."""
     groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
     chosen: list[int] = []
     room = most
@@ -69,13 +56,7 @@ def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROW
 
 
 def cluster_means(run: Run) -> Figure:
-    """Draw means of columns and shares of levels by cluster.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw means of columns and shares of levels by cluster."""
     dataset = dataset_of(run)
     labels = np.array(run.summary["point_estimate"]["labels"])
     known = statistics(dataset, labels)
@@ -105,8 +86,7 @@ def cluster_means(run: Run) -> Figure:
     ax.tick_params(length=0)
     ax.hlines(np.arange(R + 1) - 0.5, -0.5, K - 0.5, color="white", linewidth=0.6)
     ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
     _write(ax, known, rows, means, far, written)
     _sizes(top, np.bincount(labels)[clusters])
     top.set_xlim(ax.get_xlim())

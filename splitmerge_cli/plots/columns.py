@@ -7,7 +7,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.sparse import issparse
@@ -17,7 +16,7 @@ from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots.labels import shorten_names, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.plots.runs import state_of, subject
-from splitmerge_cli.plots.style import FULL, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, entry, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -98,13 +97,7 @@ def evenly(n: int, most: int) -> NDArray[np.int64]:
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Whether a run is finished and its items are rows with three columns or more, or not of numbers alone."""
     if not run.is_done or run.has_topics or "labels" not in run.summary["point_estimate"]:
         return False
     dataset = dataset_of(run)
@@ -150,13 +143,7 @@ def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
 
 
 def pairs(run: Run) -> Figure:
-    """Draw the most telling columns of a table against each other, and each by cluster.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw the most telling columns of a table against each other, and each by cluster."""
     found = Found.from_run(run)
     chosen = most_telling(found)
     n = len(chosen)
@@ -235,12 +222,12 @@ def _keys(ax: Axes, found: Found) -> None:
     for cluster in order[:MOST_KEYS]:
         colour, marker = style_of(ranks[cluster])
         label = f"cluster {cluster}: {sizes[cluster]:,}"
-        handles.append(Line2D([], [], color=colour, marker=marker, linestyle="", markersize=4, label=label))
+        handles.append(entry(color=colour, marker=marker, linestyle="", markersize=4, label=label))
     if (more := len(order) - MOST_KEYS) > 0:
-        handles.append(Line2D([], [], linestyle="", label=f"{more} smaller ones"))
+        handles.append(entry(linestyle="", label=f"{more} smaller ones"))
     if alone := int((sizes == 1).sum()):
         label = f"{alone} of one item"
-        handles.append(Line2D([], [], color=ALONE, marker="x", linestyle="", markersize=4, label=label))
+        handles.append(entry(color=ALONE, marker="x", linestyle="", markersize=4, label=label))
     columns = 1 if len(handles) <= 9 else 2
     ax.legend(handles=handles, loc="upper right", fontsize=6.5, ncols=columns, title="items", handlelength=0.8)
     ax.get_legend().get_title().set_fontsize(7)  # type: ignore[union-attr]
@@ -248,17 +235,8 @@ def _keys(ax: Axes, found: Found) -> None:
 
 @dataclass(frozen=True)
 class Directions:
-    """Two directions in the space of standardised columns.
-
-    Attributes
-    ----------
-    places : numpy.ndarray
-        float64 ``[n, 2]``: items along them.
-    shares : numpy.ndarray
-        float64 ``[2]``: of the variance (of the means of the clusters) that lies along each.
-    loadings : numpy.ndarray
-        float64 ``[2, F]``: correlations of the columns with the places.
-    """
+    """Two directions in the space of standardised columns: items along them, ``[n, 2]``; the share of the variance (of
+    the means of the clusters) that lies along each; and correlations of the columns with the places, ``[2, F]``."""
 
     places: Points
     shares: Points
@@ -337,13 +315,7 @@ def _project(x: Points, vectors: Points, shares: Points) -> Directions:
 
 
 def projection(run: Run) -> Figure:
-    """Draw all items along the directions of largest variance, and along those that discriminate the clusters.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw all items along the directions of largest variance, and along those that discriminate the clusters."""
     found = Found.from_run(run)
     x, names = standardise(found)
     rows = evenly(len(found.labels), MOST_ROWS)

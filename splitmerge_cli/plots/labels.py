@@ -53,29 +53,11 @@ def write_apart(
     marks: float = 0.0,
     **style: Any,
 ) -> list[int]:
-    """Write texts at or beside places of the data, those first in `order` first; what would cover another is left out.
+    """Write texts at or beside places ``[n, 2]`` of the data, those first in `order` first; what would cover another is
+    left out. The limits of the axes are final.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-        Its limits are final.
-    places : numpy.ndarray
-        float64 ``[n, 2]``.
-    texts : sequence of str
-        ``[n]``.
-    order : iterable of int
-        Which to write, in this order.
-    offset : float
-        Points from the place to the text, which stands on any of four sides; 0: on the place itself.
-    marks : float
-        Points that a mark at every place is wide: no text covers one; 0: it may.
-    **style
-        Of the text.
-
-    Returns
-    -------
-    list of int
-        Those that were written.
+    `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself. `marks`:
+    points that a mark at every place is wide, which no text covers; 0: it may. Returns those that were written.
     """
     figure = ax.figure
     assert isinstance(figure, Figure)

@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.plots.labels import write_apart
-from splitmerge_cli.plots.points import ALONE, by_size, style_of
+from splitmerge_cli.plots.points import ALONE, by_size, order_items, style_of
 from splitmerge_cli.plots.runs import data_name, option
 from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
@@ -33,13 +33,6 @@ SPREAD = 0.7
 BORDER = "#D55E00"
 
 
-def matrix_order(labels: ArrayLike, degree: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order of the items in the matrix, int64 ``[N]``, by size of cluster, then by degree; and where clusters end."""
-    degree = np.asarray(degree)
-    clusters = [items[np.argsort(-degree[items], kind="stable")] for items in by_size(labels)]
-    return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
-
-
 def density(adjacency: csr_array, order: NDArray[np.int64], cells: int = CELLS) -> NDArray[np.float64]:
     """Share of edges among the pairs in every cell of a coarser matrix, float64 ``[cells, cells]``."""
     N = adjacency.shape[0]
@@ -56,7 +49,7 @@ def density(adjacency: csr_array, order: NDArray[np.int64], cells: int = CELLS) 
 def draw_matrix(ax: Axes, adjacency: csr_array, labels: ArrayLike) -> None:
     """The adjacency matrix, items sorted by cluster, lines between clusters, colours of clusters at the edge."""
     N = adjacency.shape[0]
-    order, ends = matrix_order(labels, np.diff(adjacency.indptr))
+    order, ends = order_items(labels, np.diff(adjacency.indptr))
     if N <= MOST_NODES:
         ax.imshow(adjacency[order][:, order].toarray(), cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), zorder=1)
     else:
@@ -74,8 +67,7 @@ def draw_matrix(ax: Axes, adjacency: csr_array, labels: ArrayLike) -> None:
         start = int(end)
     ax.set(xlim=(-0.04 * N, N), ylim=(N, 0), aspect="equal", xticks=[], yticks=[])
     ax.grid(False)
-    for side in ax.spines.values():
-        side.set_visible(False)
+    ax.spines[:].set_visible(False)
 
 
 def layout(adjacency: csr_array, seed: int = 0) -> NDArray[np.float64]:
@@ -142,13 +134,7 @@ def _mark_size(N: int) -> float:
 
 
 def clusters(run: Run) -> Figure:
-    """Draw the network of a run in the colours of its point estimate: matrix, and (up to `MOST_NODES`) layout.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw the network of a run in the colours of its point estimate: matrix, and (up to `MOST_NODES`) layout."""
     dataset = dataset_of(run)
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])

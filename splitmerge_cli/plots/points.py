@@ -43,6 +43,14 @@ def by_size(labels: ArrayLike) -> list[NDArray[np.int64]]:
     return sorted(clusters, key=lambda items: (-len(items), items[0]))
 
 
+def order_items(labels: ArrayLike, rank: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order items by cluster, the largest first, in it by `rank`, the highest first: int64 ``[N]``; and the ends of the
+    clusters, ``[K]``."""
+    high = np.zeros(len(np.asarray(labels))) if rank is None else np.asarray(rank)
+    clusters = [items[np.argsort(-high[items], kind="stable")] for items in by_size(labels)]
+    return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
+
+
 def ridge(points: Points, sigma0: float, sigma1: float) -> tuple[float, float]:
     """Posterior mean of intercept and slope given the points ``[n, 2]`` of a line, whose prior is N(0, sigma0^2 I).
 
@@ -78,23 +86,10 @@ def scatter(
     ranks: Mapping[int, int] | None = None,
     alone: ArrayLike | None = None,
 ) -> None:
-    """Points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
+    """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    points : numpy.ndarray
-        float64 ``[N, 2]``.
-    labels : array_like of int
-        ``[N]``.
-    size : float
-        Of a mark, in points squared.
-    unsure : array_like of bool, optional
-        ``[N]``: which marks are open.
-    ranks : mapping of int to int, optional
-        The rank of each cluster by size, where the points are some of all items.
-    alone : array_like of bool, optional
-        ``[N]``: which are alone in their cluster, where the points are some of all items.
+    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. Where the points are some
+    of all items, `ranks` has the rank of each cluster by size, and `alone`, ``[N]``, says which are alone in theirs.
     """
     labels = np.asarray(labels)
     single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
@@ -150,13 +145,7 @@ FITS: dict[str, tuple[Callable[[Axes, Points, ArrayLike, dict[str, Any]], None],
 
 
 def can_draw(run: Run) -> bool:
-    """Whether a run is finished and its items are points in two dimensions, not sparse ones.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Whether a run is finished and its items are points in two dimensions, not sparse ones."""
     if not run.is_done or option(run, "model") not in FITS:
         return False
     x = dataset_of(run).values
@@ -164,13 +153,7 @@ def can_draw(run: Run) -> bool:
 
 
 def clusters(run: Run) -> Figure:
-    """Draw the points of a run in the colours of its point estimate, with what is fitted to each cluster.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Its data set cannot be loaded again.
-    """
+    """Draw the points of a run in the colours of its point estimate, with what is fitted to each cluster."""
     dataset = dataset_of(run)
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])

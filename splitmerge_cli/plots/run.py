@@ -69,22 +69,11 @@ def traces(run: Run) -> Figure:
     return figure
 
 
-def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
+def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int, edge: float = 0.0) -> pd.DataFrame:
     """Draw the fractions of the items in the largest cluster, the two largest, ... of one chain.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    chain : pandas.DataFrame
-        Columns iteration and largest of its trace.
-    colour : str
-    most : int
-        Rows that are drawn at most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        What is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
+    `chain` has iteration and largest of its trace, of which `most` rows are drawn; `edge` is the width of a line at
+    each fraction. Returns what is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
     """
     at = thinned_rows(len(chain), most)
     iteration = chain["iteration"].to_numpy()[at]
@@ -92,6 +81,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
     below = np.zeros(len(at))
     for k, top in enumerate(fractions.T):
         ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
+        if edge:
+            ax.plot(iteration, top, color=colour, linewidth=edge)
         below = top
     ax.set_ylim(0, 1)
     if len(iteration) > 1:
@@ -105,6 +96,8 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int) -> pd
 @dataclass(frozen=True)
 class Picture:
     """A picture that a run may have.
+
+    `can_draw` and `draw` raise `ConfigError` or `DataError` where they need the data again, which cannot be loaded.
 
     Attributes
     ----------
@@ -140,24 +133,12 @@ PICTURES = {
 
 
 def available(run: Run) -> Iterator[str]:
-    """The names of the pictures that a run has.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After those that do not need it: its data set cannot be loaded again.
-    """
+    """The names of the pictures that a run has; errors as of `Picture`, after those that do not need its data."""
     return filter(partial(_has, run), PICTURES)
 
 
 def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name; `only` some of them, where they can be drawn.
-
-    Raises
-    ------
-    ConfigError, DataError
-        After those that do not need it: its data set cannot be loaded again.
-    """
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn."""
     for name, picture in PICTURES.items():
         if (only is None or name in only) and _has(run, name):
             yield name, picture.draw(run)

@@ -62,15 +62,8 @@ def values(runs: Iterable[Run], key: str) -> list[Any]:
 
 
 def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """One column from the traces of several runs, all equally long.
-
-    Returns
-    -------
-    iteration : numpy.ndarray
-        int64 ``[rows]``.
-    values : numpy.ndarray
-        float64 ``[chains of all runs, rows]``.
-    """
+    """One column from the traces of several runs, all equally long: iteration, int64 ``[rows]``, and values, float64
+    ``[chains of all runs, rows]``."""
     rows = []
     iteration = np.empty(0, np.int64)
     for run in runs:

@@ -16,7 +16,7 @@ from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.results.files import replace_file
@@ -72,15 +72,20 @@ def use_style(display: bool = False) -> Iterator[None]:
 def sampler_handles(samplers: Sequence[str], dashed: bool = False) -> list[Line2D]:
     """Legend entries of samplers; `dashed`: with their dashes."""
     return [
-        Line2D([], [], color=colour_of(x), linestyle=dashes_of(x) if dashed else "-", label=title_of(x), linewidth=2)
+        entry(color=colour_of(x), linestyle=dashes_of(x) if dashed else "-", label=title_of(x), linewidth=2)
         for x in samplers
     ]
+
+
+def entry(**look: Any) -> Line2D:
+    """An entry of a legend by itself: its `label`, and the looks of a line."""
+    return Line2D([], [], **look)
 
 
 def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
     """One legend for all panels, above them, in rows of entries."""
     columns = max(len(row) for row in rows)
-    blank = Line2D([], [], linestyle="", label="")
+    blank = entry(linestyle="", label="")
     # a legend is filled column by column
     handles = [row[k] if k < len(row) else blank for k in range(columns) for row in rows]
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
@@ -89,6 +94,11 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
 def plain_text(text: str) -> str:
     """Text of the user's own, of which Matplotlib is to set nothing as mathematics."""
     return text.replace("$", r"\$")
+
+
+def count_of(n: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def superscript(number: int) -> str:
@@ -100,6 +110,18 @@ def powers(axis: Axis) -> None:
     """Label a logarithmic axis with powers of ten."""
     axis.set_major_formatter(FuncFormatter(lambda x, _: f"10{superscript(round(np.log10(x)))}" if x > 0 else ""))
     axis.set_minor_formatter(NullFormatter())
+
+
+def log_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at powers of ten, of a short one also at three times these."""
+    low, high = axis.get_view_interval()
+    short = high / low < 20
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
+    if short:
+        axis.set_major_formatter("{x:,g}")
+    else:
+        powers(axis)
+    axis.set_minor_locator(NullLocator())
 
 
 def footnote(figure: Figure, text: str) -> None:

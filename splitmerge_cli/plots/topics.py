@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics import topic_tables
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Match, Topics, match, shorten_word
 from splitmerge_cli.plots.runs import option, thinned_rows
-from splitmerge_cli.plots.style import FULL, footnote, plain_text, title_of
+from splitmerge_cli.plots.style import FULL, count_of, footnote, plain_text, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -41,11 +41,6 @@ def topics(run: Run) -> Figure:
 
     Of a small vocabulary a map of all words, with the true topics beside it where they are known, else the top words of
     the largest topics.
-
-    Raises
-    ------
-    ConfigError, DataError
-        A small vocabulary: the data set cannot be loaded again.
     """
     chain = run.summary["topics_of"]["chain"]
     table = run.topics()
@@ -57,13 +52,9 @@ def topics(run: Run) -> Figure:
 
 def _title(run: Run, K: int) -> str:
     sampler, sizes = option(run, "sampler"), run.summary["documents"]
-    held = f"{_number(sizes['documents'], 'document')}, {_number(sizes['tokens'], 'token')}"
+    held = f"{count_of(sizes['documents'], 'document')}, {count_of(sizes['tokens'], 'token')}"
     where = f"{option(run, 'data')} ({held})"
-    return f"{_number(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
-
-
-def _number(n: int, of: str) -> str:
-    return f"{n:,} {of}{'s' * (n != 1)}"
+    return f"{count_of(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
 
 
 def _note(chain: int, K: int) -> str:
@@ -86,12 +77,7 @@ def _short(word: str) -> str:
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     """Draw the top words of the largest topics, a panel each; panels of a row share a scale.
 
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Rows of ``topics.parquet`` of one chain, largest topic first.
-    title, note : str
-        Above and below the panels.
+    `table`: rows of ``topics.parquet`` of one chain, largest topic first; `title` and `note` stand above and below.
     """
     shown = list(table.head(SHOWN).itertuples())
     columns = min(_COLUMNS, len(shown))
@@ -144,16 +130,10 @@ def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
 
 
 def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], title: str, chain: int) -> Figure:
-    """Probabilities of all words, a row for each topic; the true topics beside them, in the order of their matches.
+    """Draw probabilities of all words, a row for each topic; the true topics beside them, in the order of their
+    matches.
 
-    Parameters
-    ----------
-    found, truth : Topics
-        Over the words of the vocabulary.
-    vocabulary : sequence of str
-    title : str
-    chain : int
-        Where they come from, for the note.
+    Topics are over the words of the vocabulary; the note says of which `chain` they are.
     """
     same = match(found, truth) if truth is not None else None
     panels = [("found", found, np.arange(len(found.shares)))]
@@ -171,11 +151,10 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
         ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
         _name_words(ax, vocabulary)
         ax.set_ylim(rows - 0.5, -0.5)
-        ax.set_title(f"{_number(len(order), f'{name} topic')}")
+        ax.set_title(f"{count_of(len(order), f'{name} topic')}")
         ax.grid(visible=False)
         ax.tick_params(length=0)
-        for spine in ax.spines.values():
-            spine.set_visible(False)
+        ax.spines[:].set_visible(False)
     axes[0][0].set_ylabel("share of the tokens")
     figure.colorbar(image, ax=list(axes[0]), shrink=0.9, pad=0.015, aspect=24, label="probability of the word")
     figure.suptitle(title, x=0.01, ha="left")
@@ -210,20 +189,9 @@ def _name_words(ax: Axes, vocabulary: Sequence[str]) -> None:
 def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
     """Draw the shares of one chain's topics, largest at the bottom; those beyond `BANDS` as one band.
 
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    frame : pandas.DataFrame
-        Columns iteration and sizes of ``topic_sizes.parquet``.
-    colour : str
-        Of the largest topic; the others are lighter.
-    most : int
-        Rows that are drawn at most.
-
-    Returns
-    -------
-    pandas.DataFrame
-        What is drawn: iteration, topics_1 (share of the largest), topics_2 (of the two largest), ...
+    `frame` has iteration and sizes of ``topic_sizes.parquet``, of which `most` rows are drawn; the `colour` is that of
+    the largest topic, the others are lighter. Returns what is drawn: iteration, topics_1 (share of the largest),
+    topics_2 (of the two largest), ...
     """
     part = frame.iloc[thinned_rows(len(frame), most)]
     iteration, sizes = part["iteration"].to_numpy(), part["sizes"].tolist()
@@ -251,15 +219,8 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.Dat
 
 
 def draw_perplexity(ax: Axes, table: pd.DataFrame, colour: str) -> None:
-    """Draw held-out perplexity: of the states, and with probabilities averaged over the second half of them.
-
-    Parameters
-    ----------
-    ax : matplotlib.axes.Axes
-    table : pandas.DataFrame
-        Columns chain, iteration, perplexity, averaged of ``perplexity.parquet``.
-    colour : str
-    """
+    """Draw held-out perplexity, columns chain, iteration, perplexity, averaged of ``perplexity.parquet``: of the
+    states, and with probabilities averaged over the second half of them."""
     for k, (_, chain) in enumerate(table.groupby("chain", sort=True)):
         x = chain["iteration"].to_numpy()
         mark = "o" if len(x) < 40 else ""

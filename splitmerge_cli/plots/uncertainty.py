@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.stored import dataset_of
@@ -42,13 +42,6 @@ def can_draw(run: Run) -> bool:
     return bool(run.is_done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
 
 
-def order_items(labels: ArrayLike, certainty: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Order items by cluster, the largest first, in it the most certain first: int64 ``[N]``; and the ends, ``[K]``."""
-    sure = np.zeros(len(np.asarray(labels))) if certainty is None else np.asarray(certainty)
-    clusters = [items[np.argsort(-sure[items], kind="stable")] for items in points.by_size(labels)]
-    return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
-
-
 def co_clustering(run: Run) -> Figure:
     """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate.
 
@@ -57,7 +50,7 @@ def co_clustering(run: Run) -> Figure:
     labels = np.array(run.summary["point_estimate"]["labels"])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
-    order, ends = order_items(labels, run.clusters()["certainty"])
+    order, ends = points.order_items(labels, run.clusters()["certainty"])
     N = len(labels)
     if run.has_similarity:
         pairs = run.similarity(["row", "other", "probability"])
@@ -69,13 +62,7 @@ def co_clustering(run: Run) -> Figure:
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
         said = "Each cell is a pair of items"
     else:
-        by_rank = np.empty(N, np.int64)
-        for rank, items in enumerate(points.by_size(labels)):
-            by_rank[items] = rank
-        means = block_means(_sampled_partitions(run), by_rank)
-        edges = np.concatenate([[0], ends])
-        drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
-        ax.set(ylim=(N, 0), aspect="equal")
+        drawn, _, _ = _draw_means(ax, _sampled_partitions(run), labels)
         said = "Each block is the mean over the pairs of items of two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
@@ -84,13 +71,13 @@ def co_clustering(run: Run) -> Figure:
         ax.set_xlabel("cluster")
     else:
         ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
-    _number_clusters(ax, labels[order[ends - 1]], ends, "x")
+    _number_clusters(ax, labels[order[ends - 1]], ends)
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
-        f"{said}. Lines: the {_count(len(ends))} of the point estimate, the largest\n"
+        f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
         "first; numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure
@@ -99,11 +86,6 @@ def co_clustering(run: Run) -> Figure:
 def credible_ball(run: Run) -> Figure:
     """Draw the point estimate and the extremes of its credible ball: as points where they have two columns, else as
     means of co-clustering over the clusters of each.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The data set of the run cannot be loaded again.
     """
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
@@ -123,7 +105,7 @@ def credible_ball(run: Run) -> Figure:
         else:
             assert sampled is not None
             drawn = _blocks(ax, sampled, labels)
-        ax.set_title(f"{name[0].upper()}{name[1:]}: {_count(partition['n_clusters'])}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
     figure.suptitle(f"How far the clusters may differ: {subject(run)}", x=0.01, ha="left")
@@ -155,9 +137,7 @@ def n_clusters(run: Run) -> Figure:
         for of_chain in share:
             ax.plot(values, of_chain, ".", color="#222222", markersize=3.5, label="each chain", zorder=4)
         handles, names = ax.get_legend_handles_labels()
-        ax.legend(
-            handles[-2:][::-1] if len(series) == 1 else [handles[-1], handles[0]], [names[-1], names[0]], fontsize=7
-        )
+        ax.legend([handles[-1], handles[0]], [names[-1], names[0]], fontsize=7)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(xlabel="clusters that hold items", ylabel="posterior probability", ylim=(0, None))
     ax.set_title(f"Number of clusters:\n{subject(run)}")
@@ -171,15 +151,9 @@ def _sampled_partitions(run: Run) -> NDArray[np.int32]:
 
 
 def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> Any:
-    """Mean co-clustering between the clusters of a partition, each as wide as it has items."""
-    clusters = points.by_size(labels)
-    by_rank = np.empty(len(labels), np.int64)
-    for rank, items in enumerate(clusters):
-        by_rank[items] = rank
-    edges = np.concatenate([[0], np.cumsum([len(items) for items in clusters])])
-    means = block_means(sampled, by_rank)
-    drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
-    ax.set(ylim=(len(labels), 0), aspect="equal", xticks=[], yticks=[])
+    """Mean co-clustering between the clusters of a partition, with its numbers."""
+    drawn, means, edges = _draw_means(ax, sampled, labels)
+    ax.set(xticks=[], yticks=[])
     ax.grid(False)
     _outline(ax, edges[1:])
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
@@ -199,6 +173,19 @@ def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> 
     return drawn
 
 
+def _draw_means(
+    ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]
+) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+    """Draw mean co-clustering between clusters, each as wide as it has items; the drawing, the means, the edges."""
+    order, ends = points.order_items(labels)
+    by_rank = np.empty(len(labels), np.int64)
+    by_rank[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    means, edges = block_means(sampled, by_rank), np.concatenate([[0], ends])
+    drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
+    ax.set(ylim=(len(labels), 0), aspect="equal")
+    return drawn, means, edges
+
+
 def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
     """Lines around the blocks of the clusters on the diagonal."""
     ax.grid(False)
@@ -216,13 +203,13 @@ def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
         start = end
 
 
-def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int64], axis: str) -> None:
+def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
     """Name the clusters, as ``clusters.csv`` numbers them, at the middle of those that are wide enough."""
     begins = np.concatenate([[0], ends[:-1]])
     wide = np.flatnonzero(ends - begins >= NARROWEST * ends[-1])
     middles = (begins + ends)[wide] / 2
-    ax.set(**{f"{axis}ticks": middles, f"{axis}ticklabels": [f"{clusters[k]}" for k in wide]})
-    ax.tick_params(axis=axis, length=0)  # type: ignore[arg-type]
+    ax.set_xticks(middles, [f"{clusters[k]}" for k in wide])
+    ax.tick_params(axis="x", length=0)
 
 
 def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
@@ -233,7 +220,3 @@ def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
     ax.set_aspect("auto")
     ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
     ax.tick_params(axis="y", length=0, pad=2)
-
-
-def _count(clusters: int) -> str:
-    return f"{clusters:,} cluster{'s' * (clusters != 1)}"

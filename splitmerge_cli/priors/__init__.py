@@ -9,7 +9,7 @@ import pkgutil
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 from splitmerge_cli.core.options import Option, PositiveOrGamma, read_options
 from splitmerge_cli.core.prior import Prior
@@ -64,9 +64,7 @@ class Specification:
 class PriorOption(Option):
     """The name of a prior, with options of its own in brackets: read as `Specification`."""
 
-    @property
-    def type(self) -> str:
-        return "prior"
+    type: ClassVar[str] = "prior"
 
     @property
     def expected(self) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from splitmerge_cli.results.names import (
     DIAGNOSTICS,
@@ -227,6 +226,8 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
     done : bool
         Whether it is finished.
     """
+    import pyarrow.compute as pc
+
     found.validate(full=True)
     for name, column in zip(found.column_names, found.columns, strict=True):
         place = (table, name)

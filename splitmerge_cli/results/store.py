@@ -5,7 +5,9 @@ checkpoint of each chain). At the end the parquet files are written whole, then 
 goes. What that takes is imported then: the first iterations do not wait for it.
 """
 
+import csv
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -20,6 +22,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema, state, streams
+from splitmerge_cli.results.arrays import array_of, table_of
 from splitmerge_cli.results.files import (
     DamagedRun,
     lock_file,
@@ -191,7 +194,7 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
     arrays = []
     for field in columns:
         if field.name == "chain":
-            arrays.append(pa.array(np.full(n, chain, dtype=np.int32)))
+            arrays.append(array_of(np.full(n, chain), field.type))
             continue
         values = np.ascontiguousarray(rows[prefix + field.name])
         if pa.types.is_list(field.type):
@@ -199,9 +202,10 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
                 offsets = np.concatenate([[0], ends]).astype(np.int32)
             else:
                 offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
-            arrays.append(pa.ListArray.from_arrays(offsets, pa.array(values.ravel(), type=field.type.value_type)))
+            ends, numbers = array_of(offsets, pa.int32()), array_of(values.ravel(), field.type.value_type)
+            arrays.append(pa.ListArray.from_arrays(ends, numbers))
         else:
-            arrays.append(pa.array(values, type=field.type))
+            arrays.append(array_of(values, field.type))
     return pa.record_batch(arrays, schema=columns)
 
 
@@ -319,6 +323,10 @@ class RunStore:
         columns = schema.core(table, self.optional)
         self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
 
+    def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
+        self._write(table, [table_of(rows, schema.core(table, self.optional))])
+
     def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
         """Write a table that is made part by part; each becomes a row group."""
         self._write(table, parts)
@@ -334,8 +342,11 @@ class RunStore:
             for group in groups:
                 for name, value in self._constants.items():
                     field = columns.field(name)
-                    group = group.append_column(field, pa.repeat(pa.scalar(value, field.type), group.num_rows))
-                writer.write_table(group.cast(columns), row_group_size=max(1, group.num_rows))
+                    group = group.append_column(field, pa.repeat(array_of([value], field.type)[0], group.num_rows))
+                # a cast imports pandas
+                if not group.schema.equals(columns):
+                    group = group.cast(columns)
+                writer.write_table(group, row_group_size=max(1, group.num_rows))
         self._written.append(f"{table}.parquet")
 
     def write_summary(self, summary: dict[str, Any]) -> None:
@@ -354,19 +365,15 @@ class RunStore:
         `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
         they are empty.
         """
-        import pandas as pd
-
-        table = pd.DataFrame({"row": range(1, len(labels) + 1), "cluster": labels})
+        table: dict[str, Iterable[Any]] = {"row": range(1, len(labels) + 1), "cluster": labels}
         if names is not None:
             table["name"] = names
         for column in schema.MEMBERSHIP:
-            values = None if membership is None else pd.Series(membership[column])
-            if values is not None:
-                # of whole numbers whole ones, with gaps
-                whole = values.dtype.kind == "i"
-                values = values.astype("Int64").mask(values < 0) if whole else values.round(6)
-            table[column] = values
-        write_text(self.path / CLUSTERS, table.to_csv(index=False, lineterminator="\n"))
+            values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
+            table[column] = [value if value is not None and value >= 0 else None for value in values]
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
+        write_text(self.path / CLUSTERS, text.getvalue())
         self._written.append(CLUSTERS)
 
     def write_csv(self, name: str, frame: "pd.DataFrame") -> None:

@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.summary import Clustering
 from splitmerge_cli.results import schema
+from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
@@ -106,21 +106,22 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     dict
         By chain int32 ``[M, N]``; chains that have none are left out.
     """
+    import pyarrow.parquet as pq
+
     from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
 
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
-        rows = file.read(columns=["chain", "iteration"]).to_pandas()
-        late = rows["iteration"] > rows["chain"].map(dict(enumerate(iterations))) / 2
-        chosen = [np.flatnonzero(late & (rows["chain"] == c)) for c in range(len(iterations))]
-        chosen = [of_one_spacing(numbers, rows["iteration"].to_numpy()) for numbers in chosen]
+        chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
+        late = [(chain == c) & (iteration > made / 2) for c, made in enumerate(iterations)]
+        chosen = [of_one_spacing(np.flatnonzero(rows), iteration) for rows in late]
         chosen = [numbers[evenly_spaced(len(numbers), most_partitions(N))] for numbers in chosen]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
             end = begin + file.metadata.row_group(group).num_rows
             here = wanted[(wanted >= begin) & (wanted < end)] - begin
             if len(here):
-                labels = file.read_row_group(group, columns=["labels"])["labels"].combine_chunks().take(here)
-                parts.append(labels.flatten().to_numpy().reshape(-1, N))
+                labels = numbers_of(file.read_row_group(group, columns=["labels"])["labels"])
+                parts.append(labels.reshape(-1, N)[here])
             begin = end
     ends = np.cumsum([len(numbers) for numbers in chosen])
     each = np.split(np.concatenate(parts), ends[:-1])

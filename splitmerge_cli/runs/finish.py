@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema
+from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.clusterings import Pooled
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.stopping import Look
@@ -31,8 +31,6 @@ def assemble(
     """Write the parquet files, the diagnosis and the summary of complete chains; `found`: of the last look at chains
     that end when they have run long enough."""
     # imported late: until here a run does without
-    import pandas as pd
-
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import diagnose, score
     from splitmerge_cli.runs import summaries, uncertainty
@@ -40,8 +38,8 @@ def assemble(
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
-    moves = pd.DataFrame([{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]])
-    store.write_frame(schema.MOVES, moves)
+    moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
+    store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
     pooled, why_not = pooled_estimate(plan, store.path, outcomes)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     diagnostics = diagnose(_diagnosed_trace(store.path), moves, rows)
@@ -54,9 +52,8 @@ def assemble(
         )
         why_not = said if why_not is None else f"{said}; {why_not}"
     if plan.dataset.truth is not None:
-        scores = score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
-        diagnostics = pd.concat([diagnostics, scores], ignore_index=True)
-    store.write_frame(schema.DIAGNOSTICS, diagnostics)
+        diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
+    store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     if found is not None:
         summary["until"] = asdict(found)
@@ -75,29 +72,27 @@ def assemble(
     store.write_summary(summary)
 
 
-def _diagnosed_trace(path: Path) -> "pd.DataFrame":
-    """The trace with the largest fraction alone in place of the list of five."""
-    import pyarrow.compute as pc
+def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
+    """The columns of the trace, of the five largest fractions the first."""
     import pyarrow.parquet as pq
 
-    file = path / f"{schema.TRACE}.parquet"
-    present = pq.read_schema(file).names
-    wanted = schema.core(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
-    names = [name for name in wanted if name in present and name not in schema.SCORES]
-    table = pq.read_table(file, columns=names, partitioning=None)
-    position = table.column_names.index("largest")
-    return table.set_column(position, "largest", pc.list_element(table["largest"], 0)).to_pandas()
+    with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
+        present = file.schema_arrow.names
+        wanted = schema.core(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
+        names = [name for name in wanted if name in present and name not in schema.SCORES]
+        table = file.read(columns=names)
+    columns = {name: numbers_of(table[name]) for name in names}
+    return columns | {"largest": columns["largest"].reshape(len(table), -1)[:, 0]}
 
 
 def _summary(
     plan: "Plan",
     outcomes: Sequence[Mapping[str, Any]],
-    diagnostics: "pd.DataFrame",
+    diagnostics: Sequence["Row"],
     pooled: "Pooled | None",
     judged: "Convergence",
     why_not: str | None,
 ) -> dict[str, Any]:
-    overall = diagnostics[diagnostics["chain"].isna()]
     joint, lik = (best(outcomes, key) for key in ("best_log_joint", "best_log_lik"))
     highest = {
         "criterion": "highest log joint density over all iterations of all chains",
@@ -140,8 +135,9 @@ def _summary(
         "iterations": [o["iterations"] for o in outcomes],
         "seconds": [o["seconds"] for o in outcomes],
         "diagnostics": {
-            quantity: value if math.isfinite(value) else None
-            for quantity, value in zip(overall["quantity"], overall["value"], strict=True)
+            quantity: float(value) if math.isfinite(value) else None
+            for quantity, chain, value, _ in diagnostics
+            if chain is None
         },
         "point_estimate": chosen,
         "highest_log_joint": highest,

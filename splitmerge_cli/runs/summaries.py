@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.results.store import RunStore
     from splitmerge_cli.runs.plan import Plan
 
@@ -116,7 +117,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
 
 
-def unfinished_lines(run: Run, diagnosis: "pd.DataFrame") -> Iterator[str]:
+def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
     """Lines about an unfinished run, and its diagnosis so far: whether its chains have converged is unknown."""
     from splitmerge_cli.diagnostics.convergence import convergence
 

@@ -3,9 +3,11 @@
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema
+from splitmerge_cli.results.arrays import array_of
 from splitmerge_cli.results.store import RunStore
 
 if TYPE_CHECKING:
@@ -53,13 +55,15 @@ def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], list
 
 def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
     """Write the co-clustering of every pair of at most `MOST_ITEMS` items, pairs that were never together left out."""
-    import pandas as pd
-
     from splitmerge_cli.diagnostics.similarity import co_clustering
 
     if sampled.shape[1] > MOST_ITEMS:
         return
     together = np.triu(co_clustering(sampled), k=1)
     row, other = np.nonzero(together)
-    frame = pd.DataFrame({"row": row + 1, "other": other + 1, "probability": together[row, other]})
-    store.write_frame(schema.SIMILARITY, frame)
+    columns = schema.core(schema.SIMILARITY)
+    each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
+    store.write_parts(
+        schema.SIMILARITY,
+        [pa.Table.from_arrays([array_of(values, field.type) for values, field in each], schema=columns)],
+    )

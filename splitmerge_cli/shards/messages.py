@@ -27,8 +27,6 @@ class DaskShards:
 
     Parameters
     ----------
-    client : distributed.Client
-    source : Source
     bounds : sequence of (int, int)
         First row of each shard, and the one after its last.
     """

@@ -155,11 +155,8 @@ class ShardedRun:
 
     Parameters
     ----------
-    spec : RunSpecification
-    source : Source
     shards : Shards
         That hold their rows, as `bounds` says.
-    bounds : sequence of (int, int)
 
     Attributes
     ----------
@@ -425,7 +422,6 @@ def run_on_shards(
 
     Parameters
     ----------
-    spec : RunSpecification
     source : Source
         Which every worker sees under the same path, and the folder `out` too.
     address : str, optional

@@ -23,7 +23,6 @@ class Shard:
 
     Parameters
     ----------
-    source : Source
     first, end : int
         Numbers of the rows.
 

@@ -96,31 +96,25 @@ class Source:
     def _of_parquet(self, first: int, end: int, step: int) -> Iterator[NDArray[Any]]:
         import pyarrow.parquet
 
-        before = 0
+        at = 0
         for name, rows in self.files:
-            if before < end and before + rows > first:
-                file = pyarrow.parquet.ParquetFile(name)
-                at = before
-                for group in range(file.metadata.num_row_groups):
-                    n = file.metadata.row_group(group).num_rows
-                    if at < end and at + n > first:
-                        here = at
-                        for batch in file.iter_batches(step, row_groups=[group], columns=list(self.names)):
-                            low, high = max(first - here, 0), min(end - here, batch.num_rows)
-                            if low < high:
-                                columns = [batch.column(batch.schema.get_field_index(c)) for c in self.names]
-                                # a cell that is null becomes NaN
-                                yield np.column_stack(
-                                    [
-                                        c.slice(low, high - low)
-                                        .cast("double", safe=False)
-                                        .to_numpy(zero_copy_only=False)
-                                        for c in columns
-                                    ]
-                                )
-                            here += batch.num_rows
-                    at += n
-            before += rows
+            if at >= end or at + rows <= first:
+                at += rows
+                continue
+            file = pyarrow.parquet.ParquetFile(name)
+            for group in range(file.metadata.num_row_groups):
+                n, here = file.metadata.row_group(group).num_rows, at
+                at += n
+                if here >= end or at <= first:
+                    continue
+                for batch in file.iter_batches(step, row_groups=[group], columns=list(self.names)):
+                    low, high = max(first - here, 0), min(end - here, batch.num_rows)
+                    here += batch.num_rows
+                    if low < high:
+                        columns = batch.select(list(self.names)).slice(low, high - low).columns
+                        # a cell that is null becomes NaN
+                        cells = (column.cast("double", safe=False) for column in columns)
+                        yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in cells])
 
 
 def open_source(

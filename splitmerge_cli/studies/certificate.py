@@ -219,9 +219,7 @@ class Certificate:
         names = list(self.pairs[0].estimates)
         values = np.array([[pair.estimates[name] for name in names] for pair in self.pairs])
         mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
-        half = student.ppf(0.5 + LEVEL / 2, n - 1) * error
-        cells = zip(names, mean, error, mean - half, mean + half, [n] * len(names), strict=True)
-        return pd.DataFrame(list(cells), columns=columns)
+        return pd.DataFrame({"quantity": names, **self._intervals("mean", mean, error), "pairs": n})
 
     def co_clustering(self) -> pd.DataFrame:
         """Posterior probabilities that two items are in one cluster, which need no burn-in.
@@ -254,10 +252,8 @@ class Certificate:
             mean = before + (found - before) / number
             spread = (spread if number > 1 else np.zeros(len(found))) + (found - before) * (found - mean)
         error = np.sqrt(spread / (n - 1) / n)
-        half = student.ppf(0.5 + LEVEL / 2, n - 1) * error
-        items = round((1 + np.sqrt(1 + 8 * len(mean))) / 2)
-        i, j = np.triu_indices(items, 1)
-        return pd.DataFrame(dict(zip(columns, [i, j, mean, error, mean - half, mean + half], strict=True)))
+        i, j = np.triu_indices(round((1 + np.sqrt(1 + 8 * len(mean))) / 2), 1)
+        return pd.DataFrame({"i": i, "j": j, **self._intervals("probability", mean, error)})
 
     def log_predictive(self) -> pd.DataFrame:
         """Log predictive densities of new items, each by itself given the data.
@@ -280,8 +276,14 @@ class Certificate:
         if estimates is None:
             return pd.DataFrame(columns=columns)
         log, error = log_of_mean(*estimates)
+        return pd.DataFrame({"item": np.arange(len(log)), **self._intervals("log_density", log, error)})
+
+    def _intervals(
+        self, name: str, mean: NDArray[np.float64], error: NDArray[np.float64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Columns of estimates over the pairs, their standard errors, and intervals of level 0.95."""
         half = student.ppf(0.5 + LEVEL / 2, len(self.pairs) - 1) * error
-        return pd.DataFrame(dict(zip(columns, [np.arange(len(log)), log, error, log - half, log + half], strict=True)))
+        return {name: mean, "standard_error": error, "low": mean - half, "high": mean + half}
 
     @cached_property
     def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:

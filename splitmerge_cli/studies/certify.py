@@ -18,7 +18,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,24 +126,13 @@ def certify(
     ----------
     plan : Plan
         From `check_coupling`.
-    pairs : int
-        How many there are to be.
-    lag, k, m : int, optional
-        As `Schedule` has them; by default a pilot chooses: the lag and k are the 0.95 quantile of the meeting times of
-        `PILOTS` pairs of lag 1, and m is 5 k.
-    seconds : float
-        After so many seconds no further pair is begun, and of the pilot none after a fifth of them; those that were
-        begun, by this command or by one that was interrupted, are finished, for to leave out the long ones would make
-        the bound too small.
+    pairs, lag, k, m, seconds, coupling
+        As of `splitmerge_cli.certify`: the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS`
+        pairs of lag 1, and m is 5 k. Pairs that were begun, by this command or by one that was interrupted, are
+        finished whatever the time, for to leave out the long ones would make the bound too small.
     on_pair : callable
-    coupling : str
-        Of draws of a cluster, one of `COUPLINGS`.
     new : Dataset, optional
         Items whose predictive densities are estimated.
-
-    Returns
-    -------
-    Certificate
 
     Raises
     ------
@@ -166,15 +155,16 @@ def certify(
     if new is not None:
         # a model that cannot, or other columns: before anything is written
         Following(spec.model, plan.dataset, new, plan.chain(0).model)()
-    kind = Coupled(coupling, new)
-    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *kind.identity()])
+    # the defaults are those of certificates that had no such options
+    more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [given.digest_of(new)])]
+    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
     check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N)
     try:
         with lock_file(path / LOCK):
             try:
-                return _certify(plan, path, identity, pairs, named, seconds, on_pair, kind)
+                return _certify(plan, path, identity, pairs, named, seconds, on_pair, coupling, new)
             except OSError as error:
                 raise RunError(
                     f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
@@ -187,27 +177,6 @@ def certify(
         raise ConfigError(f"out={spec.out}: cannot write to {path}: {error.strerror or error}") from error
 
 
-@dataclass(frozen=True)
-class Coupled:
-    """Options of coupled pairs beside their schedule.
-
-    Attributes
-    ----------
-    coupling : str
-        Of draws of a cluster.
-    new : Dataset or None
-        Items whose predictive densities are estimated.
-    """
-
-    coupling: str = COUPLING
-    new: Dataset | None = None
-
-    def identity(self) -> list[str]:
-        """The options that make another certificate."""
-        how = [] if self.coupling == COUPLING else [self.coupling]
-        return [*how, *([] if self.new is None else [given.digest_of(self.new)])]
-
-
 def _certify(
     plan: Plan,
     path: Path,
@@ -216,7 +185,8 @@ def _certify(
     named: Mapping[str, int | None],
     seconds: float,
     on_pair: OnPair,
-    kind: Coupled,
+    coupling: str,
+    new: Dataset | None,
 ) -> Certificate:
     spec = plan.spec
     end = time.monotonic() + seconds
@@ -226,7 +196,7 @@ def _certify(
     if spec.resume and stored.is_file():
         schedule, begun, known = _read(stored, identity)
     if schedule is None:
-        schedule = choose_schedule(plan, named, kind.coupling, PILOT_SHARE * seconds)
+        schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
     # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
     announced, last = begun, time.monotonic()
 
@@ -255,7 +225,7 @@ def _certify(
 
     on_pair(len(known), max(pairs, begun))
     try:
-        for pair in _make_pairs(plan, schedule, missing(), kind, path):
+        for pair in _make_pairs(plan, schedule, missing(), coupling, new, path):
             known[pair.number] = pair
             on_pair(len(known), max(pairs, begun))
             if time.monotonic() > last + STORED:
@@ -287,7 +257,7 @@ def choose_schedule(
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
-        pilots = [pair.meeting for pair in _make_pairs(plan, alone, begun, Coupled(coupling))]
+        pilots = [pair.meeting for pair in _make_pairs(plan, alone, begun, coupling)]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag
@@ -307,7 +277,12 @@ def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
 
 
 def _make_pairs(
-    plan: Plan, schedule: Schedule, numbers: Iterator[int], kind: Coupled, path: Path | None = None
+    plan: Plan,
+    schedule: Schedule,
+    numbers: Iterator[int],
+    coupling: str,
+    new: Dataset | None = None,
+    path: Path | None = None,
 ) -> Iterator[Pair]:
     """Make pairs in threads; yields them as they are finished. The next number is taken when its pair is begun. What
     they have a file of goes to folders of `path`, if there is one.
@@ -327,7 +302,7 @@ def _make_pairs(
                     number = next(numbers, None)
                     if number is None:
                         break
-                    running.add(pool.submit(_pair, plan, schedule, number, under_way, kind, path))
+                    running.add(pool.submit(_pair, plan, schedule, number, under_way, coupling, new, path))
                 if not running:
                     return
                 done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
@@ -369,20 +344,21 @@ def _pair(
     schedule: Schedule,
     number: int,
     under_way: _UnderWay,
-    kind: Coupled,
+    coupling: str,
+    new: Dataset | None,
     path: Path | None,
 ) -> Pair | None:
     """One pair of chains; None where it was halted."""
     began = time.thread_time()
     stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
-    chains = plan.builder.coupled_chains(stream, schedule.lag, kind.coupling)
+    chains = plan.builder.coupled_chains(stream, schedule.lag, coupling)
     under_way.begin(number, chains)
     starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
     start_clusters = chains.x.n_clusters, chains.y.n_clusters
     gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
     if gathers:
         chains.gather(schedule.k, schedule.m)
-    densities = None if path is None or kind.new is None else _Densities(plan, chains, schedule, kind.new)
+    densities = None if path is None or new is None else _Densities(plan, chains, schedule, new)
     rows = _advance(chains, schedule.iterations, True, densities)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
@@ -436,15 +412,7 @@ def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperpa
 
 
 class _Densities:
-    """The estimates of the predictive densities of new items, of one pair of chains.
-
-    Parameters
-    ----------
-    plan : Plan
-    chains : CoupledChains
-    schedule : Schedule
-    new : Dataset
-    """
+    """The estimates of the predictive densities of new items, of one pair of chains."""
 
     def __init__(self, plan: Plan, chains: CoupledChains, schedule: Schedule, new: Dataset) -> None:
         self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
@@ -484,18 +452,8 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
 
 
 def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int) -> None:
-    """Raise a `ConfigError` where the certificate of the folder `path` would take more than a share of the disk's free
-    space.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-    path : Path
-    pairs : int
-        How many there are to be.
-    N, new : int
-        Items, and new ones.
-    """
+    """Raise a `ConfigError` where the certificate of the folder `path`, of N items and `new` ones, would take more than
+    a share of the disk's free space."""
     of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
     # what is kept of all pairs is replaced whole, so for a while it is there twice
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new

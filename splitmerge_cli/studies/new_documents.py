@@ -49,23 +49,8 @@ class TopicState:
 
 
 def topic_states(component: Component, dataset: Dataset, states: Sequence[State], seed: int) -> Iterator[TopicState]:
-    """The states with their weights, which are drawn.
-
-    Parameters
-    ----------
-    component : Component
-        The model of the run.
-    dataset : Dataset
-        The data of the run.
-    states : sequence of State
-        Labels numbered without gaps.
-    seed : int
-        Of the draws, which of a state depend on its number as well.
-
-    Yields
-    ------
-    TopicState
-    """
+    """The states of a run, labels numbered without gaps, with their weights, which are drawn; of a state the draws
+    depend on the `seed` and on its number."""
     for number, state in enumerate(states):
         known = replace(component, options={**component.options, **state.hyperparameters})
         model: Any = build_model(known, dataset)

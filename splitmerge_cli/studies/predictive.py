@@ -63,10 +63,8 @@ def predict(
 
     Parameters
     ----------
-    model : Component
-        That of the run.
-    dataset : Dataset
-        The data of the run.
+    model, dataset
+        Of the run.
     new : Dataset
         n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
     states : sequence of State
@@ -101,15 +99,8 @@ def predict(
 
 
 class Following:
-    """Log predictive densities of new items in the present state of a chain, each by itself.
-
-    Parameters
-    ----------
-    model, dataset, new
-        As of `predict`.
-    chain : Model
-        Of the chain.
-    """
+    """Log predictive densities of new items in the present state of a chain, each by itself; parameters as of
+    `predict`, and the model of the chain."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
@@ -208,15 +199,7 @@ def _predict_coupled(
 
 
 def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
-    """New items of a file that has the form of the data's.
-
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the run: its group data reads the file, too.
-    dataset : Dataset
-        The data of the run.
-    file : str
+    """New items of a file that has the form of the data's; the group data of the run reads it, too.
 
     Raises
     ------

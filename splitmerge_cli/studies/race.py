@@ -45,12 +45,8 @@ def jobs_of(
     ----------
     args : sequence of str
         Keys of ``smcmc run``; ``sampler=a,b`` names the samplers.
-    seeds : int
-        How many, unless ``seed`` is named.
-    seconds : float
-        Budget of a chain, unless ``iterations`` or ``budget`` is named.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
+    seeds, seconds
+        How many, unless ``seed`` is named; of a chain, unless ``iterations`` or ``budget`` is.
     settle : callable
         Replaces what jobs leave to the data.
 
@@ -76,15 +72,7 @@ def jobs_of(
 
 @dataclass(frozen=True, eq=False)
 class Race:
-    """Runs of several samplers on one posterior, compared.
-
-    Attributes
-    ----------
-    runs : list of Run
-    tracks : list of Track
-        Their chains.
-    target : Target
-    """
+    """Runs of several samplers on one posterior, compared: their chains (`tracks`), and the target."""
 
     runs: list[Run]
     tracks: list[Track]

@@ -44,10 +44,8 @@ class Sweep:
 
     Attributes
     ----------
-    pid : int
-        Id of its process; a launcher may run jobs in that very process.
-    folder : str
-        Its working directory.
+    pid, folder
+        Id of its process, in which a launcher may run jobs, and its working directory.
     records : Path
         Folder of the records.
     parental : bool
@@ -62,19 +60,8 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Task:
-    """A job as Hydra composed it.
-
-    Attributes
-    ----------
-    composed : DictConfig
-        The configuration without its ``hydra`` node.
-    hydra : DictConfig
-        What is needed of that node.
-    folder : str
-        The working directory.
-    record : Path
-        Where its process leaves its record.
-    """
+    """A job as Hydra composed it: its configuration, what is needed of the ``hydra`` node, the working directory, and
+    where its process leaves its record."""
 
     composed: Any
     hydra: Any
@@ -337,17 +324,8 @@ def _make(composed: Any, hydra: Any) -> Ended:
 
 @dataclass(frozen=True)
 class Recorded:
-    """Records of jobs, by their numbers.
-
-    Attributes
-    ----------
-    ended : dict of int to Ended
-        Those that came to an end.
-    orphaned : set of int
-        Those that outlived the process of the launcher.
-    killed : set of int
-        Those that began and left no word.
-    """
+    """Records of jobs, by their numbers: how they ended; those that outlived the process of the launcher; and those
+    that began and left no word."""
 
     ended: dict[int, Ended]
     orphaned: set[int]

@@ -19,16 +19,11 @@ from splitmerge_cli.sweeps.remote import Engine, Remote
 
 @dataclass
 class Launch:
-    """How jobs are launched.
+    """How jobs are launched: by Hydra's own `overrides`, so many `workers` at the same time (None: one per processor),
+    with the user's own groups of `config_dir`.
 
     Attributes
     ----------
-    overrides : sequence of str
-        Hydra's own overrides.
-    workers : int or None
-        Jobs that run at the same time; None: one per processor.
-    config_dir : str, Path or None
-        A folder with the user's own groups.
     detach : bool
         Whether jobs are left to the queue of a cluster.
     in_vain : int
@@ -42,13 +37,8 @@ class Launch:
     in_vain: int = 0
 
     def launcher(self, paths: Sequence[Path], records: Path) -> Any:
-        """The launcher of jobs with these folders, which leave their records in the folder `records`.
-
-        Raises
-        ------
-        ConfigError
-            There is none, or it has no such options.
-        """
+        """The launcher of jobs with these folders, which leave their records in the folder `records`; a `ConfigError`
+        where there is none, or it has no such options."""
         own = list(self.overrides)
         if not any(o.startswith("hydra/launcher=") and not o.endswith("=joblib") for o in own):
             own = [f"hydra.launcher.n_jobs={min(self.workers or os.cpu_count() or 1, len(paths))}", *own]
@@ -83,13 +73,7 @@ class Launch:
         return None
 
     def make(self, jobs: Mapping[Path, list[str]], ended: dict[Path, Ended]) -> None:
-        """Make jobs, and add to `ended` what became of those that are not to be made again.
-
-        Raises
-        ------
-        ConfigError, RunError
-            See `run_jobs`.
-        """
+        """Make jobs, and add to `ended` what became of those that are not to be made again; errors as of `run_jobs`."""
         paths = list(jobs)
 
         def add(by_number: Mapping[int, Ended]) -> None:

@@ -78,23 +78,10 @@ class Call:
 
 
 class QueuedJobs:
-    """An engine of `splitmerge_cli.sweeps.remote`.
+    """An engine of `splitmerge_cli.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` where it is
+    not there.
 
-    Parameters
-    ----------
-    cluster : str
-        ``slurm`` or ``local``.
-    options : mapping
-        Of the plugin of Hydra.
-    named : sequence of str
-        Those of them that the user named.
-    detach : bool
-        Submit, and do not wait.
-
-    Raises
-    ------
-    ConfigError
-        The cluster is not there.
+    `options` are those of the plugin of Hydra, of which the user `named` some. `detach`: submit, and do not wait.
     """
 
     waits = False
@@ -156,13 +143,8 @@ class QueuedJobs:
         return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
 
     def _waiting(self, note: Path) -> tuple[Any, Path] | None:
-        """Return the job of an earlier command that is still in the queue, and where its result will be; or None.
-
-        Raises
-        ------
-        DamagedRun
-            The note is not what was written.
-        """
+        """The job of an earlier command that is still in the queue, and where its result will be, or None; a
+        `DamagedRun` where the note is not what was written."""
         from submitit import SlurmJob
 
         if self.cluster != "slurm" or not note.is_file():

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Protocol
 from uuid import uuid4
 
@@ -55,42 +56,21 @@ class Engine(Protocol):
     waits: bool
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
-        """Make all jobs; return how each ended, in their order.
-
-        Raises
-        ------
-        Exception
-            The engine cannot run jobs: nothing is known of any.
-        """
+        """Make all jobs; return how each ended, in their order. Raises where the engine cannot run jobs: nothing is
+        known of any."""
         ...
 
 
 @dataclass(frozen=True)
-class Returned:
-    """Value that a launcher of Hydra returns for a job."""
-
-    return_value: Ended
-
-
-@dataclass(frozen=True)
 class Remote:
-    """A launcher, as Hydra's are called, over an engine.
-
-    Attributes
-    ----------
-    engine : Engine
-    composed : callable
-    sweep : Sweep
-    paths : sequence of Path
-        Folders of the runs.
-    """
+    """A launcher, as Hydra's are called, over an engine; `paths` are the folders of the runs."""
 
     engine: Engine
     composed: Composed
     sweep: Sweep
     paths: Sequence[Path]
 
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[Returned]:
+    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[SimpleNamespace]:
         """Run jobs; what became of each, in their order."""
         tasks = []
         with shared_choices():
@@ -101,7 +81,7 @@ class Remote:
                 RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))
                 for task, path in zip(tasks, self.paths, strict=True)
             ]
-            return [Returned(end) for end in self.engine.run(sent)]
+            return [SimpleNamespace(return_value=end) for end in self.engine.run(sent)]
 
 
 @contextmanager

@@ -30,7 +30,6 @@ from splitmerge_cli.runs.identity import complete, finished_run, is_done, is_wri
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
-from splitmerge_cli.runs.stored import dataset_of, open_run
 from splitmerge_cli.runs.undecided import require_model
 from splitmerge_cli.sweeps.job import Ended, block_signal, safe_imports
 from splitmerge_cli.sweeps.launch import Launch
@@ -91,20 +90,10 @@ def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
 
 
 def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
-    """The jobs of a grid.
+    """The jobs of a grid, each the overrides of one run, keys of Hydra itself left out.
 
-    Parameters
-    ----------
-    args : sequence of str
-        Overrides; ``KEY=A,B``, ``KEY=range(3)`` and ``KEY=glob(*)`` make a grid. An experiment adds its
-        ``hydra.sweeper.params``, and `args` override those.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
-
-    Returns
-    -------
-    list of list of str
-        The overrides of each job, keys of Hydra itself left out.
+    ``KEY=A,B``, ``KEY=range(3)`` and ``KEY=glob(*)`` make a grid. An experiment adds its ``hydra.sweeper.params``, and
+    `args` override those.
 
     Raises
     ------
@@ -133,14 +122,8 @@ def _grid(args: Sequence[str]) -> list[list[str]]:
     return hydra_adapter.grid([quote_priors(arg) for arg in args])
 
 
-def find_job(overrides: Sequence[str], config_dir: str | Path | None = None) -> Path | None:
-    """The folder of a finished job; None where it is not finished. Cheap: neither data nor model is built."""
-    run = find_run(overrides, config_dir)
-    return None if run is None else run.path
-
-
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
-    """This run, whose files need not be checked again."""
+    """The finished run of a job, None where it is not finished. Cheap: neither data nor model is built."""
     return complete(run_dir(specify(overrides, config_dir)))
 
 
@@ -152,12 +135,8 @@ def check_jobs(
 ) -> list[JobOutcome]:
     """Compose and check every job, down to its data and the parameters of model and samplers; run none.
 
-    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``.
-
-    Raises
-    ------
-    ConfigError
-        There is no such launcher, or it has no such options.
+    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``. A
+    `ConfigError` where there is no such launcher, or it has no such options.
     """
     outcomes = []
     with hydra_adapter.hydra_session(), shared_choices():
@@ -205,20 +184,16 @@ def run_jobs(
     timed: Collection[Sequence[str]] = (),
     detach: bool = False,
 ) -> list[JobOutcome]:
-    """Run what is missing of the given jobs, at the same time where the machine allows.
+    """Run what is missing of the given jobs, each a list of overrides, at the same time where the machine allows.
 
     Parameters
     ----------
-    jobs : sequence of sequences of str
-        The overrides of each job.
     workers : int, optional
         Jobs that run at the same time; by default one per processor.
     progress : str
         auto, bars, lines or none.
     launcher : sequence of str
         Hydra's own overrides, such as ``hydra/launcher=basic``; Joblib's processes by default.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
     timed : collection of sequences of str
         Those of the jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
     detach : bool
@@ -357,11 +332,7 @@ def _outcome_of_interruption(path: Path) -> Ended:
 class _Poll:
     """Looks how far runs are, and estimates the time left from the durations of those that are complete.
 
-    Parameters
-    ----------
-    parts : list of tuple
-        Jobs by the folder of their run, which are made one part after the other, and how many of a part at the same
-        time.
+    `parts`: jobs by the folder of their run, made one part after the other, and how many of a part at the same time.
     """
 
     def __init__(self, parts: Sequence[tuple[Mapping[Path, Sequence[str]], int]]) -> None:
@@ -427,16 +398,3 @@ def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate the overrides of the jobs from those of Hydra itself (launcher and so on)."""
     own = [arg for arg in args if _is_hydra(arg)]
     return [arg for arg in args if not _is_hydra(arg)], own
-
-
-__all__ = [
-    "JobOutcome",
-    "check_jobs",
-    "dataset_of",
-    "expand",
-    "find_job",
-    "find_run",
-    "open_run",
-    "run_jobs",
-    "split_hydra",
-]

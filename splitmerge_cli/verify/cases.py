@@ -387,26 +387,27 @@ def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping
     return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})
 
 
+CHAINS = 4
+"""Chains of adaptive samplers that are sampled together."""
+BATCHES = 40
+"""Batches of the noise estimate."""
+
+
 def sampled_frequencies(
     case: Case,
     samplers: list[Sampler],
     rng: Rng,
     iterations: int,
-    batches: int = 40,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """Run a chain and count its states.
 
     Parameters
     ----------
-    case : Case
     samplers : list of Sampler
         Of an iteration; `refresh` among them where the model has anything to refresh.
     rng : Rng
         The samplers' generator.
-    iterations : int
-    batches : int
-        Batches of the noise estimate.
     weights : sequence of float, optional
         Of the first samplers, as `Chain` has them.
 
@@ -423,7 +424,7 @@ def sampled_frequencies(
     scales = case.model.parameters if isinstance(case.model, Scaled) else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
-    counted = _frequencies(case, [chain], iterations, batches)
+    counted = _frequencies(case, [chain], iterations)
     case.model.set_prior_values(held)
     if scales is not None:
         case.model.set_parameters(scales)
@@ -435,23 +436,19 @@ def adaptive_frequencies(
     build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
     iterations: int,
     discard: int,
-    chains: int = 4,
     seed: int = 0,
-    batches: int = 40,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run several chains of adaptive samplers, which share their history, and count the states of all.
+    """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all.
 
     Parameters
     ----------
-    case : Case
     build : callable
         Makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
     iterations : int
         Counted iterations of all chains together.
     discard : int
         First iterations of each chain: scans alone, in no count.
-    chains, seed, batches : int
     weights : sequence of float, optional
         Of the first samplers, as `Chain` has them.
 
@@ -461,18 +458,18 @@ def adaptive_frequencies(
         As `sampled_frequencies`.
     """
     made = []
-    for number in range(chains):
+    for number in range(CHAINS):
         model, rng = case.build(), Rng(seed, number)
         _set_to_mode(case, model, rng)
         samplers, scan = build(model, rng)
         warmup = (scan, discard)
         made.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
     adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
-    history = adaptive.new_history(chains)
+    history = adaptive.new_history(CHAINS)
     for number, chain in enumerate(made):
         chain.adapt_to(history, number)
     advance_together(made, discard)
-    return _frequencies(case, made, iterations // chains, batches)
+    return _frequencies(case, made, iterations // CHAINS)
 
 
 def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:
@@ -483,13 +480,13 @@ def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:
     model.start_parameters(rng)
 
 
-def _frequencies(case: Case, chains: list[Chain], iterations: int, batches: int) -> tuple[NDArray[np.float64], float]:
+def _frequencies(case: Case, chains: list[Chain], iterations: int) -> tuple[NDArray[np.float64], float]:
     """Relative frequencies of ``case.partitions`` over so many iterations of every chain, and their noise."""
     partitions = case.partitions[0]
     index = {s: t for t, s in enumerate(partitions)}
-    counts = np.zeros((batches, len(partitions)))
-    for b in range(batches):
-        wanted = iterations // batches
+    counts = np.zeros((BATCHES, len(partitions)))
+    for b in range(BATCHES):
+        wanted = iterations // BATCHES
         while wanted:
             before = chains[0].iteration
             rows = advance_together(chains, wanted) if len(chains) > 1 else [chains[0].advance(wanted)]
@@ -498,7 +495,7 @@ def _frequencies(case: Case, chains: list[Chain], iterations: int, batches: int)
             for row, n in zip(*np.unique(seen, axis=0, return_counts=True), strict=True):
                 counts[b, index[state_of(row[:-1], int(row[-1]))]] += n
     per_batch = counts / counts.sum(axis=1, keepdims=True)
-    error = per_batch.std(axis=0, ddof=1) / np.sqrt(batches)
+    error = per_batch.std(axis=0, ddof=1) / np.sqrt(BATCHES)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 
 

@@ -31,7 +31,6 @@ def lines_log_weight(
         Standard deviations of intercept and slope, and of the noise.
     noise : {'known', 'nig'}
         nig: the noise has variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
-    a0 : float
     prior : str
         As ``model.prior`` gives it.
 
@@ -72,7 +71,6 @@ def candidates_log_weight(
         Standard deviation of the noise.
     prior : str
         As ``model.prior`` gives it.
-    candidates : sequence of (intercept, slope)
     """
     points = np.asarray(x, dtype=float)
 
@@ -112,7 +110,6 @@ def gaussian_log_weight(
         2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
     m0 : float or array of float, shape (D,)
     kappa0 : float or (shape, rate)
-    a0 : float
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
 

@@ -49,7 +49,6 @@ def state_of(labels: ArrayLike, K: int, parameters: NDArray[np.float64] | None =
     Parameters
     ----------
     labels : array of int, shape (N,)
-    K : int
     parameters : ndarray of float, shape (K, P), optional
         A row for each cluster, in the order of the model's list; they are put in the order of first appearance.
     """
@@ -172,9 +171,7 @@ def hdp_log_weight(
     ----------
     docs, words : array of int, shape (N,)
         Document and word of each token.
-    V : int
     gamma, alpha0 : float or (shape, rate)
-    eta : float
     log_unseen : float, optional
         log beta_u: the weight is then given the share that no topic holds; `gamma` and `alpha0` numbers.
 

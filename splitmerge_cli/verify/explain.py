@@ -77,11 +77,6 @@ def format_state(state: State) -> str:
 def worst_transition(case: Case, sampler: Component) -> Worst | None:
     """Find where a sampler leaves balance most on a case.
 
-    Parameters
-    ----------
-    case : Case
-    sampler : Component
-
     Returns
     -------
     Worst or None

@@ -36,12 +36,10 @@ def list_forms(case: Case, sampler: Component, given: Mapping[str, Any], mode: s
 
     Parameters
     ----------
-    case : Case
     sampler : Component
         One that supports the model.
     given : mapping
         Options that the user names: the same in all forms.
-    mode : str
     """
     target = sampler.target
     # by a term, or by an allocation or anchors of its own

@@ -65,8 +65,6 @@ def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Ker
 
     Parameters
     ----------
-    case : Case
-    sampler : Component
     given : container of str
         Options that the user names: hash tables are drawn by each of `TABLES_SEEDS` unless ``tables_seed`` is given.
     """

@@ -54,7 +54,6 @@ def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool =
         `KEYS` and options of samplers and models.
     own : sequence of str
         Hydra's additional search path.
-    everything : bool
 
     Raises
     ------

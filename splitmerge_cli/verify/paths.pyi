@@ -1,9 +1,7 @@
-from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -18,12 +16,5 @@ def execution_paths(
     K: int,
     parameters: ArrayLike | None = None,
     always_accept: bool = False,
-    limit: int = 2_000_000,
-) -> dict[str, Any]: ...
-def coupled_paths(
-    chains: CoupledChains,
-    step: int,
-    state_x: Sequence[Any],
-    state_y: Sequence[Any],
     limit: int = 2_000_000,
 ) -> dict[str, Any]: ...

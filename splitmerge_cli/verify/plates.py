@@ -20,6 +20,8 @@ from splitmerge_cli.verify.transitions import list_paths
 
 Labels = NDArray[np.int32]
 Plate = tuple[str, Labels]
+TRIES, SCANS = 400, (50, 100)
+"""Moves that are made from a state, and Gibbs scans after which chains are looked at, for an example."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,6 @@ def reconfigurations(
 
     Parameters
     ----------
-    model : Model
     sampler : Component
         `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
     state, za, zb : array_like of int, shape (N,)
@@ -87,11 +88,6 @@ def reconfigurations(
         How many.
     pair : tuple of int
         i and j; (-1, -1): drawn by each move.
-    seed : int
-
-    Yields
-    ------
-    Move
     """
     rng = Rng(seed)
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
@@ -135,12 +131,10 @@ def has_all_plates(move: Move) -> bool:
     )
 
 
-def find_example(
-    model: Model, sampler: Component, seed: int = 0, tries: int = 400, scans: tuple[int, int] = (50, 100)
-) -> tuple[Move, Move]:
+def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move, Move]:
     """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
-    Among the moves from the states of three chains after `scans[1]` scans (z_a is the chain's own after `scans[0]`, z_b
+    Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
     that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found.
 
     Raises
@@ -148,16 +142,16 @@ def find_example(
     RuntimeError
         There is none.
     """
-    states = gibbs_states(model, 3, scans, seed)
+    states = gibbs_states(model, 3, SCANS, seed)
     found: list[tuple[Move, Labels, Labels]] = []
     for own, other in product(range(3), repeat=2):
         if own != other:
             za, zb = states[own][0], states[other][1]
-            moves = reconfigurations(model, sampler, states[own][1], za, zb, tries, seed=seed)
+            moves = reconfigurations(model, sampler, states[own][1], za, zb, TRIES, seed=seed)
             found += [(move, za, zb) for move in moves if has_all_plates(move)]
     for move, za, zb in sorted(found, key=lambda each: -each[0].log_ratio):
         end = move.plate("singles")
-        for back in reconfigurations(model, sampler, end, za, zb, 20 * tries, move.pair, seed):
+        for back in reconfigurations(model, sampler, end, za, zb, 20 * TRIES, move.pair, seed):
             if is_same_partition(back.plate("singles"), move.plate("state")):
                 return move, back
     raise RuntimeError(f"no move from the states of seed {seed} shows all plates and was undone again")

@@ -163,7 +163,6 @@ def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Com
 
     Parameters
     ----------
-    case : Posterior
     labels : array_like of int
         ``[draws, N]``, successive draws of a chain, or of chains one after the other; any numbering of clusters.
     K : array_like of int, optional

@@ -17,7 +17,6 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.datasets import build_sampler
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import Ends, list_paths, paths_from
@@ -172,8 +171,6 @@ def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFra
 
     Parameters
     ----------
-    model : Model
-    sampler : Component
     state : State
         (labels numbered by first appearance, K).
 
@@ -190,22 +187,3 @@ def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFra
     table["log_ratio"] = table["log_ratio"].round(9)
     grouped = table.groupby(["move", "target_state", "log_ratio"], dropna=False, sort=True)["probability"].sum()
     return grouped.reset_index()[["move", "target_state", "probability", "log_ratio"]]
-
-
-def allocation_steps(model: Model, order: Sequence[int], sides: Sequence[int]) -> list[float]:
-    """Probability of each step when items are allocated one by one to two sides that begin empty.
-
-    Parameters
-    ----------
-    model : Model
-    order : sequence of int
-        Items in the order of allocation.
-    sides : sequence of int
-        0 for side A, 1 for side B, for each of them.
-
-    Returns
-    -------
-    list of float
-        Probability of the side taken, given those before. Source: Wang & Russell 2015, equation 5 and Table 1.
-    """
-    return pieces.allocation_steps(model, np.asarray(order, dtype=np.int32), np.asarray(sides, dtype=np.int32))

@@ -52,10 +52,8 @@ def verify_schedule(
         Names of models, and their cases.
     args : mapping of str to str
         The command's, as typed: `KEYS` of them make the schedule.
-    request : Request
     config_dir : str or Path, optional
         A folder with the user's own groups.
-    console : Console
 
     Returns
     -------
@@ -107,7 +105,6 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
 
     Parameters
     ----------
-    case : Case
     schedule : Schedule
         On the model of the case.
     rng : Rng

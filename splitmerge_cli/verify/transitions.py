@@ -21,12 +21,7 @@ from splitmerge_cli.verify.paths import execution_paths
 
 
 class Ends:
-    """Numbers of the states that paths end in.
-
-    Parameters
-    ----------
-    states : sequence of State
-    """
+    """Numbers of the states that paths end in."""
 
     def __init__(self, states: Sequence[State]) -> None:
         self.index = {state: t for t, state in enumerate(states)}
@@ -61,7 +56,6 @@ def paths_from(
     ----------
     model, rng, sampler
         The sampler works on this model and generator.
-    state : State
     always_accept : bool
         Accept every proposal and count no acceptance: the paths are proposals.
     limit : int
@@ -78,7 +72,7 @@ def paths_from(
 
 
 def list_paths(
-    model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
+    model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False
 ) -> list[tuple[State, float, float, str]]:
     """List the execution paths of one step from a state.
 
@@ -90,7 +84,7 @@ def list_paths(
         Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null proposal);
         the move's name.
     """
-    found = paths_from(model, rng, sampler, state, always_accept, limit)
+    found = paths_from(model, rng, sampler, state, always_accept)
     parameters = found["parameters"] or [None] * len(found["K"])
     reached = [state_of(*end) for end in zip(found["labels"], map(int, found["K"]), parameters, strict=True)]
     moves = [sampler.moves[t] for t in found["move"]]
@@ -128,11 +122,9 @@ def example_histories(states: Sequence[State], number: int, seed: int = 0) -> li
 
     Parameters
     ----------
-    states : sequence of State
     number : int
         Most pairs. The first is one cluster and singletons, which disagree on every pair of items; the second one
         cluster and item 0 apart, which agree on all others; the rest are drawn.
-    seed : int
     """
     partitions = list(dict.fromkeys(state[0] for state in states))
     if len(partitions) < 2:
@@ -158,17 +150,16 @@ def disagreements(history: History) -> list[tuple[int, int]]:
 
 
 def adaptive_matrices(
-    model: Model, rng: Rng, sampler: Any, states: Sequence[State], histories: Sequence[History], limit: int = 2_000_000
+    model: Model, rng: Rng, sampler: Any, states: Sequence[State], histories: Sequence[History]
 ) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
     """Enumerate the transition matrices of an adaptive sampler, for given partitions to learn from.
 
     Parameters
     ----------
-    model, rng, states, limit
-        As in `transition_matrix`; the limit is that of each matrix.
+    model, rng, states
+        As in `transition_matrix`.
     sampler : Sampler
         One with `fix`.
-    histories : sequence of (labels, labels)
 
     Yields
     ------
@@ -180,11 +171,11 @@ def adaptive_matrices(
     try:
         for za, zb in histories:
             sampler.fix(za, zb)
-            P = transition_matrix(model, rng, sampler, states, limit)
+            P = transition_matrix(model, rng, sampler, states)
             for_pair = []
             for i, j in disagreements((za, zb)):
                 sampler.fix(za, zb, i, j)
-                for_pair.append(transition_matrix(model, rng, sampler, states, limit))
+                for_pair.append(transition_matrix(model, rng, sampler, states))
             yield P, for_pair
     finally:
         sampler.fix()

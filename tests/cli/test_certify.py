@@ -387,7 +387,7 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
         plan: Any = SimpleNamespace(
             builder=SimpleNamespace(coupled_chains=coupled_chains), spec=SimpleNamespace(timing=False)
         )
-        pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.Coupled(), None)
+        pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.COUPLING, None, None)
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 
 

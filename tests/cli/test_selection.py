@@ -45,7 +45,10 @@ def test_the_covariance_that_predicts_best_is_taken(smcmc, tilted_cloud: np.ndar
     assert smcmc("run", *args, "model.covariance=full").stdout == result.stdout
 
 
-@pytest.mark.parametrize("command", ["race --seeds 1", "sweep --dry-run", "certify --pairs 2"])
+@pytest.mark.parametrize(
+    "command",
+    [pytest.param("race --seeds 1", marks=pytest.mark.slow), "sweep --dry-run", "certify --pairs 2"],
+)
 def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted_cloud: np.ndarray, tmp_path: Path, command: str) -> None:
     pd.DataFrame(tilted_cloud, columns=["x", "y"]).to_csv(tmp_path / "points.csv", index=False)
     samplers = "sampler=sams" if command.startswith("certify") else "sampler=sams,sdds"

@@ -12,7 +12,8 @@ from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import plan, prepare, run, stored
 
-HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "rich", "scipy", "sklearn", "splitmerge_cli._kernels", "typing")
+HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
+HEAVY += ("splitmerge_cli._kernels", "typing")
 SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
 
 IMPORTED = """
@@ -48,16 +49,31 @@ def test_what_is_no_part_of_its_identity_is_checked_all_the_same(smcmc, wrong: s
     assert result.exit_code == 2 and result.stderr.startswith(f"smcmc: {wrong}: expected")
 
 
+def test_a_run_needs_no_library_of_tables() -> None:
+    """pandas, SciPy and what else pyarrow imports by itself take longer than such a run."""
+    not_converged = ["N=60", "iterations=20", "chains=2", "progress=none"]
+    assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "splitmerge_cli._kernels"}
+
+
+def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:
+    code = (
+        "from splitmerge_cli.config import compose, targets; compose(['sampler=gibbs']); print(*targets.named_targets)"
+    )
+    named = subprocess.check_output([sys.executable, "-c", code], text=True).split()
+    assert {name.rpartition(".")[2] for name in named} == {"EMM", "Gibbs", "generate"}
+
+
+def test_nothing_is_collected_at_the_end_of_the_process() -> None:
+    code = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 0))\n"
+    code += "import sys; sys.argv = ['smcmc', '--version']; from splitmerge_cli.__main__ import main; main()"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).endswith("True\n")
+
+
 def test_signals_are_heeded_before_anything_else_is_imported() -> None:
     code = f"import sys, splitmerge_cli.runs.interrupts; print(*(n for n in {HEAVY} if n in sys.modules))"
     # what the environment of the tests imports at the start of every process is not counted
     before = subprocess.check_output([sys.executable, "-c", code.replace(", splitmerge_cli.runs.interrupts", "")])
     assert subprocess.check_output([sys.executable, "-c", code]) == before
-
-
-def test_tables_are_imported_at_the_end_of_a_run() -> None:
-    code = "import sys, splitmerge_cli.runs.drive; print('pandas' in sys.modules)"
-    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "False"
 
 
 def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,11 +17,11 @@ import pytest
 import reproduction
 import sampler_pages
 import verify_samplers
+from findings import findings
 
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
-from splitmerge_cli.papers.findings import findings
 from splitmerge_cli.papers.verdicts import COLUMNS
 from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records
@@ -186,12 +186,16 @@ def test_an_article_is_a_page_of_its_paper(tmp_path: Path) -> None:
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "sdds.md").write_text(
         "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
-        "```{claims}\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
+        "```{claims} steps\ncaption: Steps\nrows:\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
     )
     pages = write_pages(tmp_path)
     page = pages["article-sdds"]
     assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
-    assert "\n## What?\n" in page and "```{figure} ../reproduction/sdds-table1.png" in page and "Its caption" in page
+    assert (
+        "\n## What?\n" in page
+        and "```{figure} ../reproduction/sdds-table1.png" in page
+        and "**Figure 1.** Its caption" in page
+    )
     assert "| 0.625 |" in page and "not reproduced" in page
     assert "[article](article-sdds.md)" in pages["sdds"] and "\narticle-sdds\n" in pages["sdds"]
 

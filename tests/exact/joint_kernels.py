@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from compiled.coupled_paths import coupled_paths
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.coupled import CoupledChains
@@ -17,7 +18,6 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.paths import coupled_paths
 from splitmerge_cli.verify.transitions import Ends, transition_matrix
 
 

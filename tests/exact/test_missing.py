@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy import stats
 
 from splitmerge_cli.core.chain import Chain
@@ -18,7 +19,6 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.transitions import total_variation

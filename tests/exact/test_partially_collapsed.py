@@ -6,6 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
+from compiled import pieces
+from compiled.finite import FiniteTopics
 from scipy.stats import gamma, kstest
 
 from splitmerge_cli.core.rng import Rng
@@ -14,10 +16,8 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
-from splitmerge_cli.verify.finite import FiniteTopics
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 

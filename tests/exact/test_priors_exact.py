@@ -4,6 +4,7 @@ them with a largest K."""
 
 import numpy as np
 import pytest
+from compiled import pieces
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
 from small_priors import PACKAGE, register_priors
@@ -23,7 +24,6 @@ from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.transitions import (

@@ -4,6 +4,7 @@ partition and scales against the posterior with the scales integrated out, and w
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy import stats
 
 from splitmerge_cli.core.chain import Chain
@@ -17,7 +18,6 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.transitions import total_variation
@@ -111,8 +111,15 @@ MOVES = {
 }
 
 
-@pytest.mark.parametrize("name", MOVES)
-@pytest.mark.parametrize("covariance", JOINT)
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    [
+        # each sampler with one covariance, each covariance with two samplers or three: the others are slow
+        pytest.param(covariance, name, marks=() if (a + b) % len(JOINT) == 0 else pytest.mark.slow)
+        for a, covariance in enumerate(JOINT)
+        for b, name in enumerate(MOVES)
+    ],
+)
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
     scales held."""

@@ -5,6 +5,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.special import logsumexp, roots_jacobi
 from small_cases import MODELS, NETWORK
 
@@ -18,7 +19,6 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify import pieces
 
 POINTS = np.array([[0.1, -0.4], [2.3, 1.9], [-0.2, 0.3], [2.0, 2.6]])
 ROWS = np.array([[0, 1, 1], [1, 1, 0], [0, 0, 1], [0, 1, 1]], dtype=np.uint8)

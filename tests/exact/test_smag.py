@@ -7,6 +7,7 @@ is proved entry by entry (tests/replay). What a missing term does is seen here.
 
 import numpy as np
 import pytest
+from compiled import pieces
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.hdp import HDP
@@ -18,7 +19,6 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 from splitmerge_cli.verify.transitions import total_variation
 

@@ -4,6 +4,8 @@ number of threads.
 
 import numpy as np
 import pytest
+from compiled import pieces
+from compiled.finite import FiniteMixture, FiniteWeights
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.streams import Stream
@@ -12,9 +14,7 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.priors.uniform import Uniform
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
-from splitmerge_cli.verify.finite import FiniteMixture, FiniteWeights
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, transition_matrix
 

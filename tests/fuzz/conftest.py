@@ -9,7 +9,7 @@ import hypothesis
 import pytest
 from child import Child
 
-FEW = 20
+FEW = 12
 MANY = 2000
 
 

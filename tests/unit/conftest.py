@@ -66,8 +66,9 @@ def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     if not request.module.__name__.rpartition(".")[2].startswith("test_figures"):
         yield
         return
+    from printing import problems
+
     from splitmerge_cli.papers.drawing import Drawing
-    from splitmerge_cli.plots.printing import problems
 
     found: list[str] = []
     plain = Drawing.__init__

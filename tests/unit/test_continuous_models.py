@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from compiled import pieces
 from small_cases import CLOUD, POINTS, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
@@ -16,7 +17,6 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 MAKE = {

@@ -7,9 +7,11 @@ from arviz_stats.base import array_stats
 from rich.console import Console
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
+from scipy.special import ndtri
 from sklearn import metrics
 
 from splitmerge_cli.diagnostics import agreement, mixing, summary
+from splitmerge_cli.diagnostics.quantiles import normal_quantiles
 
 
 def ar1(phi, n, seed, chains=1):
@@ -39,7 +41,7 @@ def test_rhat_near_one_when_mixed_and_far_when_not():
 def test_autocorrelation_time_and_ess_of_an_autoregression(phi):
     x = ar1(phi, 50_000, 3)[0]
     tau = (1 + phi) / (1 - phi)
-    assert mixing.autocorrelation_time(x) == pytest.approx(tau, rel=0.15)
+    assert float(mixing.autocorrelation_times(x)) == pytest.approx(tau, rel=0.15)
     assert mixing.ess(x) == pytest.approx(len(x) / tau, rel=0.15)
 
 
@@ -127,7 +129,7 @@ def test_what_is_defined_and_what_is_not():
 
 def test_constant_series_and_single_chains_are_undefined():
     flat = np.ones((3, 50))
-    assert np.isnan(mixing.autocorrelation_time(flat[0]))
+    assert np.isnan(mixing.autocorrelation_times(flat[0]))
     assert np.isnan(mixing.ess(flat)) and "constant" in mixing.why_no_ess(flat)
     assert np.isnan(mixing.rhat(flat)) and "same value" in mixing.why_no_rhat(flat)
     stuck = flat * np.arange(3)[:, None]
@@ -145,11 +147,10 @@ def test_of_a_long_trace_every_mth_draw_is_looked_at(monkeypatch):
     rng = np.random.default_rng(3)
     x = np.repeat(rng.normal(size=600), 20)
     trace = pd.DataFrame({"chain": 0, "iteration": np.arange(len(x)), "seconds": 0.0, "log_joint": x})
-    moves = pd.DataFrame({"chain": [0], "move": ["split"], "proposed": [1], "accepted": [0], "null": [0]})
+    moves = [{"chain": 0, "move": "split", "proposed": 1, "accepted": 0, "null": 0}]
 
     def quantities() -> dict[str, float]:
-        rows = summary.diagnose(trace, moves)
-        return dict(zip(rows["quantity"], rows["value"], strict=True))
+        return {quantity: value for quantity, _, value, _ in summary.diagnose(trace, moves)}
 
     whole = quantities()
     monkeypatch.setattr(summary, "LONGEST", 1_000)
@@ -157,8 +158,8 @@ def test_of_a_long_trace_every_mth_draw_is_looked_at(monkeypatch):
     assert thinned["ess/log_joint"] == pytest.approx(whole["ess/log_joint"], rel=0.1)
     assert thinned["tau/log_joint"] == pytest.approx(whole["tau/log_joint"], rel=0.2)
     assert thinned["mean/log_joint"] == whole["mean/log_joint"]
-    notes = summary.diagnose(trace, moves).set_index("quantity")["note"]
-    assert "every 6-th" in notes["ess/log_joint"].iloc[0]
+    notes = {quantity: note for quantity, chain, _, note in summary.diagnose(trace, moves) if chain is None}
+    assert "every 6-th" in notes["ess/log_joint"]
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -178,6 +179,12 @@ def test_scores_of_many_singletons_take_no_table_of_all():
     assert agreement.accuracy(truth, np.arange(N)) == pytest.approx(2_000 / N)
     assert agreement.accuracy(np.arange(N), truth) == pytest.approx(2_000 / N)
     assert agreement.purity(truth, np.arange(N)) == 1
+
+
+def test_normal_quantiles_are_those_of_scipy_to_the_bit():
+    rng = np.random.default_rng(2)
+    for p in (rng.random(10_000), 10 ** rng.uniform(-300, 0, 10_000), 1 - 10 ** rng.uniform(-15, 0, 10_000)):
+        assert np.array_equal(normal_quantiles(p), ndtri(p))
 
 
 def test_scores_by_hand():
@@ -229,7 +236,7 @@ def frames(chains=2, n=400, constant=False):
             "null": [2, 0, 2, 0][: 2 * chains],
         }
     )
-    return trace, moves
+    return trace, moves.to_dict("records")
 
 
 def value(diagnosis, quantity, chain=None):
@@ -247,7 +254,7 @@ def test_diagnosis_of_a_run():
         "best": summary.Clustering(labels, labels[1], "chain 1"),
         "point": summary.Clustering({0: labels[0]}, None, "none at all"),
     }
-    d = pd.concat([summary.diagnose(trace, moves), summary.score(clusterings, truth)])
+    d = summary.as_frame(summary.diagnose(trace, moves) + summary.score(clusterings, truth))
     kept = trace[trace["iteration"] > 200]
     by_chain = [g["log_joint"].to_numpy() for _, g in kept.groupby("chain")]
     assert value(d, "rhat/log_joint").value == pytest.approx(mixing.rhat(np.stack(by_chain)))
@@ -255,7 +262,7 @@ def test_diagnosis_of_a_run():
         np.mean([row[0] for row in kept.loc[kept["chain"] == 1, "largest"]])
     )
     assert value(d, "tau/K", 0).value == pytest.approx(
-        mixing.autocorrelation_time(kept.loc[kept["chain"] == 0, "K"].to_numpy())
+        mixing.autocorrelation_times(kept.loc[kept["chain"] == 0, "K"].to_numpy())
     )
     assert value(d, "acceptance/split").value == pytest.approx(0.25)
     assert value(d, "acceptance/split", 0).value == pytest.approx(0.1)
@@ -272,10 +279,10 @@ def test_diagnosis_of_a_run():
 
 
 def test_diagnosis_says_why_a_value_is_missing():
-    d = summary.diagnose(*frames(constant=True))
+    d = summary.as_frame(summary.diagnose(*frames(constant=True)))
     assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note
     assert np.isnan(value(d, "tau/log_joint").value) and "0 of 2" in value(d, "tau/log_joint").note
-    single = summary.diagnose(*frames(chains=1))
+    single = summary.as_frame(summary.diagnose(*frames(chains=1)))
     assert np.isnan(value(single, "rhat/K").value) and "one chain" in value(single, "rhat/K").note
     assert not (d["quantity"] == "nmi/best").any()
 
@@ -290,14 +297,14 @@ def test_chains_of_different_length_are_cut_to_the_shortest():
 
 def test_a_run_of_no_iterations_has_its_start_state_only():
     trace, moves = frames()
-    d = summary.diagnose(trace[trace["iteration"] == 0], moves)
+    d = summary.as_frame(summary.diagnose(trace[trace["iteration"] == 0], moves))
     assert "fewer than 4" in value(d, "rhat/K").note
     assert np.isnan(value(d, "seconds_per_iteration").value)
 
 
 def test_terminal_table_shows_values_and_notes():
     console = Console(width=160, record=True)
-    console.print(summary.table(summary.diagnose(*frames(constant=True)), title="run"))
+    console.print(summary.table(summary.as_frame(summary.diagnose(*frames(constant=True))), title="run"))
     text = console.export_text()
     assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
 
@@ -308,7 +315,8 @@ def test_terminal_table_says_the_note_of_a_subject_once():
         name: summary.Clustering({0: labels}, labels, f"the note of {name}") for name in ("last", "best_lik", "point")
     }
     console = Console(width=80, record=True)
-    console.print(summary.table(pd.concat([summary.diagnose(*frames()), summary.score(clusterings, labels)])))
+    rows = summary.diagnose(*frames()) + summary.score(clusterings, labels)
+    console.print(summary.table(summary.as_frame(rows)))
     text = console.export_text()
     assert text.count("the note of last") == text.count("the note of point") == 1
     # nothing is cut, only folded

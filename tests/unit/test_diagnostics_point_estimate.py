@@ -149,13 +149,6 @@ def test_the_expected_loss_of_many_clusters(loss):
     assert expected_loss(labels) == pytest.approx(distances_between(labels, rows, loss).mean(), rel=1e-12)
 
 
-def test_the_best_sampled_may_have_as_many_clusters_as_are_allowed():
-    rows = check_partitions([[0, 0, 1, 2], [0, 1, 2, 2], [0, 1, 2, 3]])
-    found = ExpectedLoss(rows, "vi", 2**24, 3).best_sampled()
-    assert found is not None and found.max() == 2
-    assert ExpectedLoss(rows, "vi", 2**24, 2).best_sampled() is None
-
-
 def test_the_first_of_equals_is_taken_and_numbered_by_first_appearance():
     rows = check_partitions([[0, 0], [0, 1]])
     expected_loss = ExpectedLoss(rows, "vi", 2**24)
@@ -215,7 +208,6 @@ def test_the_best_sampled_partition_is_the_one_of_least_expected_loss(loss):
         best = found.best_sampled()
         assert found(best) == pytest.approx(min(expected_losses), abs=1e-12)
         assert distances_between(best[found.block], rows, loss).mean() == pytest.approx(min(expected_losses), abs=1e-12)
-        assert ExpectedLoss(check_partitions(rows), loss, 2**20, most_clusters=1).best_sampled() is None
 
 
 def test_shared_terms_are_their_definition():

@@ -120,7 +120,7 @@ def test_many_autocorrelation_times_at_once(draws: int) -> None:
     for k in np.ndindex(4, 3):
         if k != (1, 2):
             assert times[k] == pytest.approx(plain_time(x[k]), abs=1e-9)
-            assert times[k] == mixing.autocorrelation_time(x[k])
+            assert times[k] == mixing.autocorrelation_times(x[k])
     assert np.isnan(mixing.autocorrelation_times(x[..., :3])).all()
 
 

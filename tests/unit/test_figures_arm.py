@@ -31,8 +31,15 @@ from splitmerge_cli.papers.arm import (
 from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat, estimate
-from splitmerge_cli.plots import network
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    UNDECIDED,
+    by_rhat,
+    estimate,
+)
+from splitmerge_cli.plots import network, points
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
@@ -292,8 +299,11 @@ def test_table5_compares_acceptance_over_restarts(networks):
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
     rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
     assert rows["acceptance_percent"].to_numpy() == pytest.approx(100 * cell.acceptance())
-    assert {v.claim.metric for v in drawing.verdicts} == {"above_sarm", "above_bsm", "above_sm"}
-    assert all("restarts" in v.reason for v in drawing.verdicts)
+    assert {v.claim.metric for v in drawing.verdicts} == {
+        *("above_sarm", "above_bsm", "above_sm"),
+        *("times_sarm", "times_sm", "below_half_percent"),
+    }
+    assert all(v.unit == "restarts" for v in drawing.verdicts)
 
 
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
@@ -303,7 +313,8 @@ def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
     with use_style():
         drawing = arm_networks.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
-    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair"]
+    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair", "networks"]
+    assert drawing.verdicts[-1].verdict == NOT_TESTABLE and drawing.verdicts[-1].n == 2
 
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
@@ -317,7 +328,9 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
     # the warm-up is Gibbs sweeps, then every iteration costs as much
     assert arm.sweeps[:5] == pytest.approx(range(5)) and np.ptp(np.diff(arm.sweeps[5:])) < 1e-9
     assert np.diff(arm.sweeps)[-1] > 1
-    assert {v.claim.metric for v in drawing.verdicts} == {"less_effort_than_sm", "stays_below_sm"}
+    assert {v.claim.metric for v in drawing.verdicts} == {
+        *("less_effort_than_sm", "stays_below_sm", "times_slower_than_arm", "ends_above_sm", "does_not_converge"),
+    }
     level = arm.log_joint[0, 7]
     assert arm.reaches(level)[0] <= arm.sweeps[7] and np.isinf(arm.reaches(1.0)).all()
 
@@ -404,14 +417,14 @@ def test_clusters_stay_in_their_places():
 # a run's network
 
 
-def test_matrix_is_sorted_by_cluster_then_degree():
-    order, ends = network.matrix_order([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
+def test_items_are_sorted_by_cluster_then_degree():
+    order, ends = points.order_items([1, 0, 1, 1, 2], [1, 5, 3, 2, 0])
     assert order.tolist() == [2, 3, 0, 1, 4] and ends.tolist() == [3, 4, 5]
 
 
 def test_density_counts_shares():
     graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
-    order, _ = network.matrix_order(graph.truth, np.zeros(60))
+    order, _ = points.order_items(graph.truth, np.zeros(60))
     share = network.density(graph.values, order, cells=2)
     # nobody is tied to oneself
     assert share == pytest.approx(np.diag([29 / 30, 29 / 30]))

@@ -11,9 +11,9 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 from matplotlib.figure import Figure
+from printing import APART, lightness, problems
 
 from splitmerge_cli.papers import discovery
-from splitmerge_cli.plots.printing import APART, lightness, problems
 from splitmerge_cli.plots.style import (
     CYCLE,
     FULL,

@@ -4,11 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from findings import FILE, ClaimReference, claims_of, findings
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.findings import FILE, ClaimReference, claims_of, findings
 
 PAPERS = {paper.key: paper for paper in discovery.papers()}
 FIVE = ("arm", "lshsm", "sdds", "smag", "triadic")

@@ -5,6 +5,7 @@ import itertools
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.sparse import csr_array
 from small_cases import check_walk_weights
 
@@ -20,7 +21,6 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect, transition_matrix

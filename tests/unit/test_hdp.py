@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -16,7 +17,6 @@ from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import hdp_log_weight, mixture_states, normalise
 
 DATA = np.random.default_rng(6)

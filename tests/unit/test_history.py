@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from compiled import pieces
 from small_cases import MODELS
 
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -10,7 +11,6 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.verify import pieces
 
 
 def random_partitions(count: int, N: int, clusters: int, seed: int = 0) -> np.ndarray:

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.special import betaln, gammaln
 from small_cases import check_walk_weights
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.verify import pieces
 
 BETA = 0.6, 1.7
 

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy import integrate, stats
 from scipy.special import gammaln
 from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_walk_weights
@@ -19,7 +20,6 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.continuous import mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from compiled import pieces
 from small_cases import SAMPLERS, check_walk_weights
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, mixture_states, normalise
 
 

@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.sparse import csr_array
 from scipy.stats import beta, gamma
 from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
@@ -25,7 +26,6 @@ from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise, partitions
 

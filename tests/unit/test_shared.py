@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.sparse import csr_array
 from small_cases import MODELS, TYPES, table
 
@@ -22,7 +23,6 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
-from splitmerge_cli.verify import pieces
 
 N = 2_000
 RNG = np.random.default_rng(4)
@@ -256,7 +256,7 @@ import os
 import numpy as np
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.verify import pieces
+from compiled import pieces
 
 def resident():
     with open("/proc/self/statm", encoding="ascii") as file:

@@ -22,14 +22,11 @@ static inline double log_rise(const double *rise, int64_t length, double shape, 
     return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + s, (double)x);
 }
 
-/* out[k] += log of the rising factorial (a + sum[k])_x, for m neighbouring clusters. */
-static inline void add_log_rises(const double *rise, int64_t length, double a, const int64_t *sum, int64_t x,
-                                 ptrdiff_t m, double *out)
+/* out[k] += log of the rising factorial (a + sum[k])_x, for m neighbouring clusters; `whole`: the table has them all. */
+static inline void add_log_rises(const double *rise, int64_t length, int whole, double a, const int64_t *restrict sum,
+                                 int64_t x, ptrdiff_t m, double *restrict out)
 {
-    int64_t largest = 0;
-    for (ptrdiff_t k = 0; k < m; k++)
-        largest = sum[k] > largest ? sum[k] : largest;
-    if (largest + x < length)
+    if (whole)
         for (ptrdiff_t k = 0; k < m; k++)
             out[k] += rise[sum[k] + x] - rise[sum[k]];
     else

@@ -28,7 +28,7 @@ from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS, WORDS, layout
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, list_names, quote
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 
@@ -98,7 +98,7 @@ def read_tokens(
     else:
         table, has_names = _text(path, columns, header, encoding)
     document, word, count = _resolve(table, columns)
-    table.columns = [_trim(column) for column in table.columns]
+    table.columns = [pc.utf8_trim_whitespace(c) if is_text(c) else c for c in table.columns]
     if columns is None:
         table.leave_out(table.unnamed_columns(), "data.columns would read it", CHOOSE)
     of, names = codes(table, document, "the name of a document")
@@ -186,12 +186,6 @@ def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, e
         # a count may be written as 2.0
         table.parse([{count: pa.float64()}], lambda cell: None if NUMBER.fullmatch(cell.strip(" \t")) else COUNT)
     return table, named
-
-
-def _trim(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Strip the spaces around the cells of a column."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return pc.utf8_trim_whitespace(column) if text else column
 
 
 def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:

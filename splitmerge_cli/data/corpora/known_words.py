@@ -1,6 +1,5 @@
 """New documents under the words of a corpus."""
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
+from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of, vectorize
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 
 
@@ -86,21 +85,7 @@ def _count_words(documents: Any) -> tuple[csr_array, list[str]]:
     from sklearn.feature_extraction.text import CountVectorizer
 
     split = CountVectorizer().build_analyzer()
-    each = []
-    for document in documents:
-        words = split(document) if isinstance(document, str) else list(document)
-        if not all(isinstance(word, str) for word in words):
-            raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
-        each.append(Counter(words))
-    words = sorted({word for document in each for word in document})
-    code = {word: k for k, word in enumerate(words)}
-    counts = csr_array(
-        (
-            np.array([n for document in each for n in document.values()], dtype=np.int32),
-            np.array([code[word] for document in each for word in document], dtype=np.int64),
-            np.cumsum([0, *(len(document) for document in each)]),
-        ),
-        shape=(len(each), len(words)),
-    )
-    counts.sort_indices()
-    return counts, words
+    each = [split(document) if isinstance(document, str) else list(document) for document in documents]
+    if not all(isinstance(word, str) for words in each for word in words):
+        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
+    return vectorize(each, analyzer=list) if any(each) else (csr_array((len(each), 0), dtype=np.int32), [])

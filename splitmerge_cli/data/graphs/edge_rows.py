@@ -14,7 +14,7 @@ from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.tables.columns import index, numbers, position, words
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
-from splitmerge_cli.data.tables.table import NUMBER, Table, list_names, quote
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 ENDS = ("source", "target")
@@ -201,7 +201,7 @@ def names_of(table: Table, j: int) -> pa.ChunkedArray:
 def _weights(table: Table, j: int) -> NDArray[np.float64]:
     """Column `j` as weights, checked."""
     column = table.columns[j]
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
+    if is_text(column):
         trimmed = pc.utf8_trim_whitespace(column)
         good = pc.match_substring_regex(trimmed, f"(?i)^({NUMBER.pattern})$").to_numpy()
         if not good.all():

@@ -4,6 +4,7 @@ Prepared as the paper has it (section 3.3): the transpose added, what is not abo
 network keeps the nodes of highest degree, those of equal degree by descending number, in the order in which they were.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from io import BytesIO
 
@@ -19,109 +20,69 @@ EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
 
 
-def usair97(scale: float = 1.0, N: int | None = None) -> Dataset:
-    """332 airports of the United States; those are tied between which a company flew in 1997.
+DOCSTRING = """{what}
 
-    Parameters
-    ----------
-    scale : float
-        Share of the nodes that are kept: the round(scale n) of highest degree.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
+Parameters
+----------
+scale : float
+    Share of the nodes that are kept: the round(scale n) of highest degree.
+N : int, optional
+    Number of nodes that are kept, in place of `scale`.
 
-    Returns
-    -------
-    Dataset
-        Kind ``graph``, with the names of the airports.
+Returns
+-------
+Dataset
+    Kind ``graph``{names}.
 
-    Raises
-    ------
-    DataError
-        A parameter out of range; a file is absent or not the published one.
-    """
-    return _network("usair97", "name", scale, N)
+Raises
+------
+DataError
+    A parameter out of range; a file is absent or not the published one.
+"""
 
 
-def caltech36(scale: float = 1.0, N: int | None = None) -> Dataset:
-    """769 people at Caltech and who of them were friends on Facebook in 2005.
+def _reader(name: str, label: str | None, what: str, names: str) -> Callable[..., Dataset]:
+    """Build the function that reads a network; column `label` of the file of nodes holds the names."""
 
-    Parameters
-    ----------
-    scale : float
-        Share of the nodes that are kept: the round(scale n) of highest degree.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
+    def read(scale: float = 1.0, N: int | None = None) -> Dataset:
+        check_kept(scale, N)
+        path = sets.locate(name, EDGES)
+        nodes = None if label is None else sets.locate(name, NODES)
+        graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
+        found = graph.names
+        if nodes is not None:
+            table = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)
+            if label not in table:
+                raise DataError(f"{nodes}: columns {', '.join(table.columns)}; expected one named {label}")
+            found = table[label].tolist()
+        meta = {key: value for key, value in graph.meta.items() if key != "path"}
+        return keep(replace(graph, name=name, names=found, meta=meta), scale, N)
 
-    Returns
-    -------
-    Dataset
-        Kind ``graph``; the names are the numbers of the source, from 0.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range; a file is absent or not the published one.
-    """
-    return _network("caltech36", None, scale, N)
+    read.__doc__ = DOCSTRING.format(what=what, names=names)
+    return read
 
 
-def nips234(scale: float = 1.0, N: int | None = None) -> Dataset:
-    """The 234 authors of NIPS 1 to 17 with most co-authors, and who of them wrote together.
-
-    Parameters
-    ----------
-    scale : float
-        Share of the nodes that are kept: the round(scale n) of highest degree.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-
-    Returns
-    -------
-    Dataset
-        Kind ``graph``, with the names of the authors.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range; a file is absent or not the published one.
-    """
-    return _network("nips234", "name", scale, N)
-
-
-def hagmann998(scale: float = 1.0, N: int | None = None) -> Dataset:
-    """998 places of the human cortex; those are tied between which fibres were traced (Hagmann et al. 2008).
-
-    Parameters
-    ----------
-    scale : float
-        Share of the nodes that are kept: the round(scale n) of highest degree.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-
-    Returns
-    -------
-    Dataset
-        Kind ``graph``; the name of a node is that of its region, which others share.
-
-    Raises
-    ------
-    DataError
-        A parameter out of range; a file is absent or not the published one.
-    """
-    return _network("hagmann998", "region", scale, N)
-
-
-def _network(name: str, label: str | None, scale: float, N: int | None) -> Dataset:
-    """Read a network; column `label` of the file of nodes holds the names."""
-    check_kept(scale, N)
-    path = sets.locate(name, EDGES)
-    nodes = None if label is None else sets.locate(name, NODES)
-    graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
-    names = graph.names
-    if nodes is not None:
-        table = pd.read_csv(BytesIO(content(nodes)), dtype=str, keep_default_na=False)
-        if label not in table:
-            raise DataError(f"{nodes}: columns {', '.join(table.columns)}; expected one named {label}")
-        names = table[label].tolist()
-    meta = {key: value for key, value in graph.meta.items() if key != "path"}
-    return keep(replace(graph, name=name, names=names, meta=meta), scale, N)
+usair97 = _reader(
+    "usair97",
+    "name",
+    "332 airports of the United States; those are tied between which a company flew in 1997.",
+    ", with the names of the airports",
+)
+caltech36 = _reader(
+    "caltech36",
+    None,
+    "769 people at Caltech and who of them were friends on Facebook in 2005.",
+    "; the names are the numbers of the source, from 0",
+)
+nips234 = _reader(
+    "nips234",
+    "name",
+    "The 234 authors of NIPS 1 to 17 with most co-authors, and who of them wrote together.",
+    ", with the names of the authors",
+)
+hagmann998 = _reader(
+    "hagmann998",
+    "region",
+    "998 places of the human cortex; those are tied between which fibres were traced (Hagmann et al. 2008).",
+    "; the name of a node is that of its region, which others share",
+)

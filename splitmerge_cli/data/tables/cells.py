@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.table import NUMBER, Table
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text
 from splitmerge_cli.data.tables.text import Text
 
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -125,11 +125,11 @@ def cells_of(table: Table, j: int, also: Sequence[str | int | float] = ()) -> Ce
     """The cells of column `j`; `also`: what else stands for a missing one."""
     column = table.cells(j)
     kind, types = column.type, pa.types
-    if types.is_string(kind) or types.is_large_string(kind):
+    if is_text(column):
         return _of_text(table, j, column, also)
     if types.is_null(kind):
         return Cells(table, j, np.ones(len(column), dtype=bool), np.full(len(column), np.nan))
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
+    if not is_of_numbers(column):
         dated = types.is_temporal(kind)
         absent = pc.is_null(column).to_numpy()
         return Cells(table, j, absent, None, other="date" if dated else str(kind))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.missing import mark_missing
-from splitmerge_cli.data.tables.table import MISSING, Table, list_names
+from splitmerge_cli.data.tables.table import MISSING, Table, is_of_numbers, is_text, list_names
 
 
 def header_key(key: str, header: str | bool) -> str | bool:
@@ -84,12 +84,7 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
             i = int(np.argmax(bad))
             raise table.error(i, j, f"{expected}: a string or a 64-bit integer")
         return pa.chunked_array([pa.array(np.where(absent, 0, values).astype(np.int64), mask=absent)])
-    if not (
-        pa.types.is_integer(column.type)
-        or pa.types.is_string(column.type)
-        or pa.types.is_large_string(column.type)
-        or pa.types.is_boolean(column.type)
-    ):
+    if not (is_text(column) or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected strings or integers")
     return column
 
@@ -156,13 +151,12 @@ def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
 def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     """Column `j` as float64; raises as `numbers` for a column of another type."""
     column = table.cells(j)
-    kind, types = column.type, pa.types
-    if kind == pa.float64():
+    if column.type == pa.float64():
         return column.to_numpy()
-    if types.is_null(kind):
+    if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)):
-        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers ({hint})")
+    if not is_of_numbers(column):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({hint})")
     return pc.cast(column, pa.float64(), safe=False).to_numpy()
 
 

@@ -17,7 +17,7 @@ from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.text_tables import Written, parse_table, read_written
+from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.kinds import get_kind, kinds
 
@@ -124,7 +124,7 @@ def csv(
     if of_kind.reads_matrices and (matrix := _matrix(path, suffix)) is not None:
         table = matrix
     elif as_text:
-        table = read_written(path, wanted, header, Written(suffix, separator, decimal, encoding))
+        table = read_written(path, wanted, header, suffix, separator, decimal, encoding)
     elif suffix == ".xlsx":
         table = parse_table(read_sheet(path, sheet), wanted, header)
     elif suffix in _ARROW:

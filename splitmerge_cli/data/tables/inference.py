@@ -91,7 +91,6 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
 
     Parameters
     ----------
-    cells : Cells
     key : str
         The column as it is typed.
     chosen : bool
@@ -189,8 +188,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     assert cells.is_number is not None
     as_categories = f"data.types={{{key}:categorical}} reads it as categories"
     if 2 * (dates := cells.matches(DATE)).sum() >= present:
-        i = cells.first(dates)
-        return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, j)}: no model reads dates")
+        return Reading(problem=f"{table.place(cells.first(dates), j)}: no model reads dates")
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
@@ -213,17 +211,15 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         expected = f"a number, as in {numeric} of {present} rows"
         return Reading(problem=str(table.error(i, j, expected)), ways=tuple(ways))
     if sum(map(len, words)) > LONG * len(words) and len(words) > SOME:
-        return _too_many(
-            cells,
-            f"free text, {len(words)} different ones; expected words of a few kinds",
-            (as_documents(cells.table, key),),
-        )
+        what = f"free text, {len(words)} different ones; expected words of a few kinds"
+        return _reject(cells, what, as_documents(cells.table, key))
     if len(words) == present:
         return Reading(why="every value differs", names=present == len(codes))
-    if len(words) <= max(SOME, min(MOST, present // 2)):
+    most = max(SOME, min(MOST, present // 2))
+    if len(words) <= most:
         return _as_levels(codes, words)
-    what = f"{len(words)} different words in {present} rows; expected at most {max(SOME, min(MOST, present // 2))}"
-    return _too_many(cells, what, (as_categories,))
+    what = f"{len(words)} different words in {present} rows; expected at most {most}"
+    return _reject(cells, what, as_categories)
 
 
 def as_documents(table: Table, key: str) -> str:
@@ -231,17 +227,10 @@ def as_documents(table: Table, key: str) -> str:
     return f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} data.columns=[{key}] reads it as documents"
 
 
-def _place(cells: Cells, i: int) -> str:
-    return f"row {cells.table.row(i)}, {cells.table.column(cells.j)}"
-
-
-def _too_many(cells: Cells, what: str, ways: tuple[str, ...]) -> Reading:
-    i = cells.first(~cells.missing)
-    table = cells.table
-    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, cells.j)}: {what}", ways=ways)
+def _reject(cells: Cells, what: str, *ways: str) -> Reading:
+    """Reject a column for `what`, at its first cell."""
+    return Reading(problem=f"{cells.table.place(cells.first(~cells.missing), cells.j)}: {what}", ways=ways)
 
 
 def _foreign(cells: Cells) -> Reading:
-    i, table = cells.first(~cells.missing), cells.table
-    what = "no model reads dates" if cells.other == "date" else f"the column holds {cells.other}"
-    return Reading(problem=f"{table.path}: {_place(cells, i)}: {table.show_cell(i, cells.j)}: {what}")
+    return _reject(cells, "no model reads dates" if cells.other == "date" else f"the column holds {cells.other}")

@@ -4,14 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.inference import NAMED_AS_CLASS, NAMED_AS_ID
-from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
+from splitmerge_cli.data.tables.table import Table, column_key, is_text, list_names, quote
 
 FEW = 3
 """Rows below which no note says that a column counts them: that may well be chance."""
@@ -34,7 +33,7 @@ def check_names(table: Table) -> None:
         columns = ", ".join(str(j + 1) for j, other in enumerate(names) if other == name)
         table.notes.append(f"{table.path}: columns {columns} are all called '{name}'; numbers choose them{others}")
     held = [(column, name) for column, name in zip(table.columns, names, strict=bool(names)) if len(column)]
-    if len(held) < 2 or not all(pa.types.is_string(c.type) or pa.types.is_large_string(c.type) for c, _ in held):
+    if len(held) < 2 or not all(is_text(c) for c, _ in held):
         return
     again = np.ones(len(held[0][0]), dtype=bool)
     for column, name in held:
@@ -54,7 +53,6 @@ def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr
 
     Parameters
     ----------
-    table : Table
     columns : sequence of int
         Positions of the columns that are read.
     x : numpy.ndarray or csr_array
@@ -78,7 +76,6 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
     Parameters
     ----------
-    table : Table
     columns : sequence of int
         Positions of the columns that are read.
     x : numpy.ndarray

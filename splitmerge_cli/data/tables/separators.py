@@ -2,9 +2,9 @@
 
 import csv as csv_module
 import re
-from dataclasses import dataclass
 from io import StringIO
 from itertools import islice
+from typing import NamedTuple
 
 from splitmerge_cli.data.tables.table import NUMBER
 
@@ -26,15 +26,8 @@ _WITH_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _WITH_POINT = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """How the rows of a text table are written.
-
-    Attributes
-    ----------
-    separator, decimal : str
-        Keys of `SEPARATORS` and `DECIMALS`.
-    """
+class Layout(NamedTuple):
+    """How the rows of a text table are written: keys of `SEPARATORS` and `DECIMALS`."""
 
     separator: str
     decimal: str = "point"

@@ -149,11 +149,9 @@ class Table:
             elif items and self.item_names is None and (names := _row_names(self.cells(j))):
                 self.item_names, why = names, "has no name and another word in every row, the names of the items"
             else:
-                i = _first_uncounted(self.cells(j))
-                raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no name "
-                    f"and does not count the rows; expected {ask.format(n=j + 1)}"
-                )
+                place = self.place(_first_uncounted(self.cells(j)), j)
+                unnamed_data = "the column has no name and does not count the rows"
+                raise DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -168,11 +166,8 @@ class Table:
             column = self.cells(j)
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
             if pc.any(held).as_py():
-                i = int(np.argmax(held.to_numpy()))
-                raise DataError(
-                    f"{self.path}: row {self.row(i)}, {self.column(j)}: {self.show_cell(i, j)}: the column has no "
-                    f"name; expected {ask.format(n=j + 1)}"
-                )
+                place = self.place(int(np.argmax(held.to_numpy())), j)
+                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
@@ -193,11 +188,16 @@ class Table:
         value = self.cells(j)[i].as_py()
         return quote("" if value is None else f"{value:g}" if isinstance(value, float) else str(value))
 
+    def place(self, i: int, j: int, found: str | None = None) -> str:
+        """Place and content of a cell, item `i` in column `j`, as messages begin."""
+        found = self.show_cell(i, j) if found is None else found
+        return f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}"
+
     def error(self, i: int, j: int, expected: str, found: str | None = None) -> DataError:
         """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
         found = self.show_cell(i, j) if found is None else found
         hint = f" ({self.hint})" if j in self.hinted and is_missing(found.strip("'")) else ""
-        return DataError(f"{self.path}: row {self.row(i)}, {self.column(j)}: {found}; expected {expected}{hint}")
+        return DataError(f"{self.place(i, j, found)}; expected {expected}{hint}")
 
 
 def list_names(names: Sequence[str]) -> str:
@@ -205,15 +205,25 @@ def list_names(names: Sequence[str]) -> str:
     return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
 
 
+def is_text(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds strings."""
+    return pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+
+
+def is_of_numbers(column: pa.ChunkedArray) -> bool:
+    """Whether a column holds numbers, or true and false."""
+    kind, types = column.type, pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_decimal(kind)
+
+
 def _count_start(column: pa.ChunkedArray) -> int | None:
     """Start of the count in a column of one cell at least; None as for `Table.counts_from`."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
     first, last = (str(column[i].as_py()).strip() for i in (0, -1))
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
     if start is None:
         return None
     expected = pa.array(np.arange(start, start + len(column)))
-    if text:
+    if is_text(column):
         same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))

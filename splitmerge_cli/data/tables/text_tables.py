@@ -9,7 +9,6 @@ Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -34,35 +33,21 @@ _SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
 """The first line by which spreadsheet programs say what separates cells."""
 
 
-@dataclass(frozen=True)
-class Written:
-    """How a text is written, as far as the user says it.
-
-    Attributes
-    ----------
-    suffix : str
-        Ending of its name.
-    separator, decimal, encoding : str
-        As in `splitmerge_cli.data.tables.files.csv`.
-    """
-
-    suffix: str
-    separator: str
-    decimal: str
-    encoding: str
-
-
-def read_written(path: Path, wanted: Wanted, header: str | bool, written: Written) -> Text:
-    """A parsed text file; parameters and errors as of `splitmerge_cli.data.tables.files.csv`."""
-    data = read_text(path, written.encoding)
+def read_written(
+    path: Path, wanted: Wanted, header: str | bool, suffix: str, separator: str, decimal: str, encoding: str
+) -> Text:
+    """A parsed text file whose name ends in `suffix`; parameters and errors as of
+    `splitmerge_cli.data.tables.files.csv`."""
+    data = read_text(path, encoding)
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a name that ends so")
     notes: list[str] = []
-    before, separator = 0, written.separator
+    before = 0
     if not wanted.kind.one_column:
         if sep := _SEP_LINE.match(data):
             data, before = data[sep.end() :], 1
-            separator = separator if separator != "auto" else _name_of(sep[1].decode())
+            if separator == "auto":
+                separator = next(name for name, end in SEPARATORS.items() if end == sep[1].decode())
         blank = re.match(rb"([ \t]*\r?\n)+", data)
         if blank and data[blank.end() :].strip():
             lines = data.count(b"\n", 0, blank.end())
@@ -72,15 +57,13 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, written: Writte
             lines = data.count(b"\n", 0, comments)
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
-    default = BY_SUFFIX.get(written.suffix, "comma")
+    default = BY_SUFFIX.get(suffix, "comma")
     looks = not wanted.kind.one_column or wanted.mentioned_columns
     if looks:
-        found = layout(data, default, separator, written.decimal)
+        found = layout(data, default, separator, decimal)
     else:
-        found = Layout(
-            default if separator == "auto" else separator, "point" if written.decimal == "auto" else written.decimal
-        )
-    notes += _layout_notes(path, found, default, separator, written.decimal)
+        found = Layout(default if separator == "auto" else separator, "point" if decimal == "auto" else decimal)
+    notes += _layout_notes(path, found, default, separator, decimal)
     if found.separator == "space":
         data = tabs(path, data, before)
     delimiter = "\t" if found.separator == "space" else SEPARATORS[found.separator]
@@ -103,10 +86,6 @@ def _comments(data: bytes) -> int:
         top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
     )
     return 0 if named else start
-
-
-def _name_of(separator: str) -> str:
-    return next(name for name, end in SEPARATORS.items() if end == separator)
 
 
 def _layout_notes(path: Path, found: Layout, default: str, separator: str, decimal: str) -> list[str]:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing as missing_cells
-from splitmerge_cli.data.tables.table import NUMBER, Table, is_missing
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -53,7 +53,7 @@ def _numbers(table: Table, j: int, wanted: Wanted) -> NDArray[Any]:
     """Column `j` as numbers, words for 0 and 1 among them; NaN where a cell is missing, 2 of other words."""
     column = table.cells(j)
     kind = column.type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind):
+    if is_text(column):
         encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
         values = np.array([_truth_value(table, word, wanted) for word in encoded.dictionary.to_pylist()])
         if isinstance(table, Text) or not (values == 2).any():

@@ -71,16 +71,14 @@ class Wanted:
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
-        said = [f"data.{key}={_override_value(value)}" for key, value in self._options() if value]
+        options = ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
+        said = [f"data.{key}={_override_value(value)}" for key, value in options if value]
         where = "-" if str(table.path) == "standard input" else _quote(str(table.path))
         return " ".join(["smcmc run data=csv", f"data.path={where}", *said, "model=mixed"])
 
     def set_hint(self, table: Table, columns: Sequence[int]) -> None:
         """Let messages about cells of some columns say what reads missing cells."""
         table.hint, table.hinted = f"missing cells are read by {self.as_mixed(table)}", frozenset(columns)
-
-    def _options(self) -> Sequence[tuple[str, object]]:
-        return ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
 
     def note(self, table: Table) -> None:
         """Let a table note what is left out, or kept, of its columns though nobody asked for that."""

@@ -26,18 +26,10 @@ def _model(spec: RunSpecification, dataset: Dataset) -> Any:
 
 
 def plates(spec: RunSpecification) -> pd.DataFrame:
-    """Figure 1: a move, and the move that undoes it.
+    """Figure 1: a move, and the move that undoes it, by the data, model, sampler and seed of the experiment.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the experiment, for its data, model, sampler and seed.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i,
-        j, log_ratio.
+    Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i, j,
+    log_ratio.
     """
     forth, back = find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
@@ -83,19 +75,11 @@ PATHS = {
 
 
 def paths(spec: RunSpecification) -> pd.DataFrame:
-    """Figure 2: two paths to one partition, twice.
+    """Figure 2: two paths to one partition, twice, on the experiment's network of four nodes; of panel (a) its first
+    three.
 
-    Parameters
-    ----------
-    spec : RunSpecification
-        Of the experiment, for its network of four nodes and its model. Panel (a) has its first three
-        nodes.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns panel, path (upper, lower; of (b) also `compiled`: the probability with which the compiled walk of a
-        split of items 1 and 2 proposes the end), step, item (from 1), start, end (labels as text), probability.
+    Columns panel, path (upper, lower; of (b) also `compiled`: the probability with which the compiled walk of a split
+    of items 1 and 2 proposes the end), step, item (from 1), start, end (labels as text), probability.
     """
     dataset = _dataset(spec)
     rows = []

@@ -6,14 +6,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import mean_interval
+from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import (
+    between_restarts,
     indicator_times,
     largest_times,
+    late,
     mean_and_spread,
     planted_pairs,
     standardised_iterations,
@@ -21,10 +22,10 @@ from splitmerge_cli.diagnostics.restarts import (
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
+from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, jackknife, judge_interval
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, legend, title_of
+from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -40,22 +41,12 @@ ITERATIONS, SETS = 2000, 20
 """Length of the paper's chains, and its data sets for each example."""
 
 
-def example_of(run: Run) -> str:
-    """The example of a run, as claims call it."""
-    return EXAMPLES[option(run, "data")]
-
-
 def times(runs: Sequence[Run]) -> pd.DataFrame:
     """Autocorrelation times of every data set and sampler, warm-up left out.
 
     The indicators are those of 105 pairs of 15 items, three of every planted component, drawn once for each data set;
-    of every chain the largest time counts.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns example, sampler, set, chains, `METRICS` (means over the chains that have one), undefined_trace and
-        undefined_indicator (series that never change), series_indicator.
+    of every chain the largest time counts. Columns example, sampler, set, chains, `METRICS` (means over the chains that
+    have one), undefined_trace and undefined_indicator (series that never change), series_indicator.
     """
     rows = []
     for run in runs:
@@ -66,7 +57,7 @@ def times(runs: Sequence[Run]) -> pd.DataFrame:
         swept = standardised_iterations(run.moves(), run.config["iterations"])
         rows.append(
             {
-                "example": example_of(run),
+                "example": EXAMPLES[option(run, "data")],
                 "sampler": option(run, "sampler"),
                 "set": number,
                 "chains": run.config["chains"],
@@ -133,12 +124,11 @@ def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: s
     means = {s: rows_of(found, example, s)[metric].mean() for s in SAMPLERS}
     claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
     ours = _number(*mean_and_spread(rows_of(found, example, sampler)[metric]), digits)
-    paper = "" if claim is None else _number(claim.value, _spread(claim), digits)
+    paper = ""
+    if claim is not None:
+        _, said, spread = claim.statement.rpartition("spread ")
+        paper = _number(claim.value, float(spread) if said else np.nan, digits)
     return Entry(ours, paper, digits == 1 and means[sampler] == min(means.values()))
-
-
-def _spread(claim: Claim) -> float:
-    return float(claim.statement.rpartition("spread ")[2]) if "spread" in claim.statement else np.nan
 
 
 def _number(mean: float, spread: float, digits: int) -> str:
@@ -170,10 +160,44 @@ def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[
             # iterations in Gibbs sweeps grow with the length of a run
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
+        elif claim.metric == "rhat_near_1":
+            verdicts.append(_judge_rhats(claim, runs, note))
+        elif claim.metric.startswith("lower_spread"):
+            verdicts.append(_judge_spreads(claim, found, note))
         else:
             cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
             verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
     return verdicts
+
+
+def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:
+    """R-hat of the log joint between the chains of a data set, second half: near 1 on most data sets."""
+    rhats = []
+    for run in pick(runs, sampler=claim.sampler):
+        draws = late([run.trace(["chain", "iteration", "log_joint"])])
+        rhats.append(between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
+    samples = np.array(rhats)
+    rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(samples):.3g}){note}; so"
+    return by_majority(claim, samples, samples <= NEAR, rule)
+
+
+NEAR = 1.1
+"""An R-hat up to this is very near 1."""
+
+
+def _judge_spreads(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
+    """Log of the standard deviation of SM's times over that of ARM's, one set left out at a time."""
+    metric = f"autocorrelation_time_{claim.metric.rpartition('_')[2]}"
+    examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
+    wide = {s: np.stack([rows_of(found, e, s)[metric].to_numpy(float) for e in examples]) for s in ("sm", "arm")}
+
+    def gain(kept: NDArray[np.int64]) -> float:
+        sm, arm = (np.nanstd(wide[s][:, kept], axis=1, ddof=1) for s in ("sm", "arm"))
+        return float(np.mean(np.log(sm) - np.log(arm)))
+
+    reason = f"log of the spread over data sets of SM over that of ARM, mean over {len(examples)} examples{note}"
+    of = jackknife(*leave_one_out(gain, wide["arm"].shape[1]), mean_interval, "data sets")
+    return judge_interval(claim, of, 0.0, np.inf, reason, "positive")
 
 
 def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
@@ -222,7 +246,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 axis.set_major_formatter(lambda value, _: f"{value:g}")
                 axis.set_minor_locator(plt.NullLocator())
     shapes = [
-        Line2D([], [], color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
+        entry(color="#444444", marker=marker, linestyle="", label=example.partition(" ")[2].capitalize())
         for example, marker in markers.items()
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")

@@ -39,21 +39,10 @@ Labels = NDArray[np.int64]
 
 
 def follow(plates: Sequence[Labels], first: dict[int, int], places: int) -> list[dict[int, int]]:
-    """The place of every cluster on every plate: a cluster stays where the one is that shares most items with it.
+    """The place of every cluster by its label, on every plate: a cluster stays where the one is that shares most items
+    with it.
 
-    Parameters
-    ----------
-    plates : sequence of ndarray of int, shape (N,)
-        -1: not placed.
-    first : dict of int to int
-        Places of the clusters of the first plate.
-    places : int
-        How many there are.
-
-    Returns
-    -------
-    list of dict of int to int
-        Place by label, of each plate.
+    Plates are ``[N]``, -1: not placed; `first` has the places, of `places` in all, of the clusters of the first one.
     """
     found = [first]
     for before, labels in pairwise(plates):
@@ -77,10 +66,6 @@ def _disc(n: int) -> NDArray[np.float64]:
     angle = k * np.pi * (3 - np.sqrt(5))
     radius = SPREAD * np.sqrt(k + (0.5 if n > 1 else 0))
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-
-
-def _radius(n: int) -> float:
-    return SPREAD * np.sqrt(n) + 0.55 * RIM
 
 
 def fig1(table: pd.DataFrame) -> Drawing:
@@ -111,7 +96,9 @@ def fig1(table: pd.DataFrame) -> Drawing:
         state, end = of["state"], of["singles"]
         kind = "split" if state[i] == state[j] else "merge"
         row[0].text(-0.02, 0.5, f"{way}: a {kind}", transform=row[0].transAxes, rotation=90, ha="right", va="center")
-        first = _same_places(placed["singles"], end, ways["back"]["state"])
+        # the way back numbers the same partition in another way
+        places_of_items = [placed["singles"][label] for label in end.tolist()]
+        first = dict(zip(ways["back"]["state"].tolist(), places_of_items, strict=True))
     footnote(
         figure,
         "Discs: clusters; colours: the cluster in (A); rings: i and j; other marks: blocks of c.",
@@ -128,11 +115,6 @@ def fig1(table: pd.DataFrame) -> Drawing:
     return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
 
 
-def _same_places(place: dict[int, int], labels: Labels, other: Labels) -> dict[int, int]:
-    """Return the places by the labels of the same partition, numbered in another way."""
-    return {int(new): place[int(old)] for old, new in zip(labels, other, strict=True)}
-
-
 def _plate(
     ax: Axes,
     labels: Labels,
@@ -146,6 +128,7 @@ def _plate(
     ax.set(xlim=(-8.8, 8.8), ylim=(-7.4, 9.4), aspect="equal")
     ax.axis("off")
     inside = (block >= 0).any()
+    at: dict[int, tuple[float, float]] = {}
     for label in sorted(set(labels.tolist())):
         items = np.flatnonzero(labels == label)
         # the items of a block side by side
@@ -154,10 +137,10 @@ def _plate(
         centre = RING * np.array([np.cos(angle), np.sin(angle)]) if label >= 0 else np.zeros(2)
         dashes = "-" if label >= 0 else (0, (2, 2))
         face = "#f4f4f2" if label >= 0 else "white"
-        ax.add_patch(
-            Circle(tuple(centre), _radius(len(items)), facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7)
-        )
+        radius = SPREAD * np.sqrt(len(items)) + 0.55 * RIM
+        ax.add_patch(Circle(tuple(centre), radius, facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7))
         for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
+            at[item] = x, y
             # outside items stand back while blocks are shown
             alpha = FADED if inside and block[item] < 0 else 1.0
             ring = "#111111" if item in pair else "white"
@@ -173,18 +156,10 @@ def _plate(
                 zorder=3 + (item in pair),
             )
     for item, name in zip(pair, "ij", strict=True):
-        x, y = _place_of(item, labels, place, places, block)
         halo = [withStroke(linewidth=1.6, foreground="white")]
         ax.annotate(
-            f"${name}$", (x, y), (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
+            f"${name}$", at[item], (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
         )
-
-
-def _place_of(item: int, labels: Labels, place: dict[int, int], places: int, block: Labels) -> NDArray[np.float64]:
-    items = np.flatnonzero(labels == labels[item])
-    items = items[np.argsort(block[items], kind="stable")]
-    angle = 2 * np.pi * place[int(labels[item])] / places + np.pi / 2
-    return RING * np.array([np.cos(angle), np.sin(angle)]) + _disc(len(items))[int(np.flatnonzero(items == item)[0])]
 
 
 def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:

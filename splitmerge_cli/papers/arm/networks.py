@@ -8,12 +8,11 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval, median_interval
+from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
@@ -21,11 +20,13 @@ from splitmerge_cli.papers.arm.runs import (
     Cells,
     Rhat,
     describe_networks,
+    estimate_rhat,
     level_title,
     levels,
     name_networks,
     network_of,
     rhat_at,
+    unit_of,
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -35,13 +36,15 @@ from splitmerge_cli.papers.verdicts import (
     Samples,
     Verdict,
     by_majority,
+    estimate,
     exactly,
     jackknife,
     judge_interval,
     no_run,
+    untestable,
 )
 from splitmerge_cli.plots.runs import option, pick, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, legend, powers, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry, footnote, legend, powers, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -52,15 +55,8 @@ from splitmerge_cli.verify.transitions import total_variation
 
 @dataclass(frozen=True)
 class Frequencies:
-    """How often a sampler visited every partition.
-
-    Attributes
-    ----------
-    restarts : ndarray of float, shape (restarts, partitions)
-        Frequencies of each restart, over all its chains.
-    chains, iterations : int
-        Of a restart.
-    """
+    """How often a sampler visited every partition: frequencies ``[restarts, partitions]`` of each restart, over all its
+    chains; and the chains and iterations of a restart."""
 
     restarts: NDArray[np.float64]
     chains: int
@@ -134,7 +130,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
     ax.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
     ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
-    handles = [Line2D([], [], color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
+    handles = [entry(color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
     legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
     footnote(figure, "Bars: two standard errors over restarts.")
     first = next(iter(found.values()))
@@ -216,15 +212,8 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
 
 @dataclass(frozen=True)
 class Trace:
-    """Log joint of a run's chains, at a cost in Gibbs sweeps.
-
-    Attributes
-    ----------
-    sweeps : ndarray of float, shape (rows,)
-        Cost until each row.
-    iteration : ndarray of int, shape (rows,)
-    log_joint : ndarray of float, shape (chains, rows)
-    """
+    """Log joint of a run's chains, float64 ``[chains, rows]``, and of each row its iteration and its cost in Gibbs
+    sweeps."""
 
     sweeps: NDArray[np.float64]
     iteration: NDArray[np.int64]
@@ -317,6 +306,14 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         gibbs, sm, arm = (traces[claim.data, sampler] for sampler in FIG5)
         if claim.metric == "less_effort_than_sm":
             verdicts.append(_less_effort(claim, sm, arm))
+        elif claim.metric == "times_slower_than_arm":
+            verdicts.append(_times_slower(claim, sm, arm))
+        elif claim.metric == "ends_above_sm":
+            gap = np.array([np.median(a.final) - np.median(b.final) for a, b in zip(arm, sm, strict=False)])
+            rule = "the median of ARM's chains ends higher than that of SM's"
+            verdicts.append(by_majority(claim, gap, gap > 0, rule, unit="restarts"))
+        elif claim.metric in ("converges", "does_not_converge"):
+            verdicts.append(_judge_rhat(claim, traces[claim.data, claim.sampler]))
         elif claim.metric == "stays_below_sm":
             gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
@@ -324,6 +321,32 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         else:
             verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
+
+
+def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+    """How many times the sweeps of ARM SM needs to its own final level; one that never is there counts with all."""
+    ratios = []
+    for a, b in zip(arm, sm, strict=False):
+        level = float(np.median(b.final))
+        first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
+        ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
+    reason = f"sweeps of SM over those of ARM to SM's final level; rule: at least {claim.tolerance:g}"
+    of = estimate(ratios, geometric_interval, "restarts")
+    return judge_interval(claim, of, claim.tolerance, np.inf, reason, "at_least")
+
+
+def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
+    """R-hat of the log joint between restarts, second half: at most what is compatible with mixing, or above it."""
+    rows = min(len(trace.iteration) for trace in traces)
+    chains = min(len(trace.log_joint) for trace in traces)
+    draws = np.stack([trace.log_joint[:chains, rows // 2 : rows] for trace in traces])
+    of = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
+    if not np.isfinite(of.interval[0]):
+        return no_run(claim, "R-hat undefined", claim.rule)
+    edge = claim.tolerance
+    least, most = (-np.inf, edge) if claim.rule == "at_most" else (edge, np.inf)
+    reason = f"R-hat between restarts; rule: at {claim.rule.removeprefix('at_')} {edge:g}"
+    return judge_interval(claim, of, least, most, reason, claim.rule)
 
 
 def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
@@ -396,6 +419,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
         ax.set_title(level_title(level))
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
+    verdicts.append(_few_chains(claims["networks"], pd.DataFrame(plotted), unit_of(runs)))
     axes[0][0].set_ylabel("R-hat of the log joint")
     _name_lines(axes[0], plotted)
     footnote(
@@ -409,6 +433,21 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         "cost."
     )
     return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)
+
+
+def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
+    """R-hat of ARM with the fewest chains beside that of SM: "sometimes" cannot be told from chance."""
+    gaps = {}
+    for level, here in table.groupby("level", sort=False):
+        arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
+        if len(arm) and len(sm):
+            gaps[level] = float(np.log(arm.iloc[0] / sm.iloc[0]))
+    said = f"{sum(gap > 0 for gap in gaps.values())} of {len(gaps)} networks"
+    reason = (
+        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {said}; the paper says sometimes, and "
+        "four restarts on four networks do not tell it from chance"
+    )
+    return untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
 
 
 def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None:

@@ -68,16 +68,7 @@ def starts(runs: Iterable[Run]) -> list[str]:
 
 @dataclass(frozen=True)
 class Cell:
-    """The restarts of one sampler on one network from one start.
-
-    Attributes
-    ----------
-    runs : list of Run
-        One per restart, by seed.
-    level, start, sampler : str
-    chains : int
-        S.
-    """
+    """The restarts of one sampler on one network from one start: a run for each, by seed, of so many chains (S)."""
 
     runs: list[Run]
     level: str
@@ -158,19 +149,8 @@ class Rhat:
 
     @property
     def estimate(self) -> Estimate:
-        """The mean over chains by leaving out one unit at a time: a chain number, or a restart where chains are shared.
-
-        The interval is one of log(R-hat - 1), except where a mean is not above 1.
-        """
-        if self.shared:
-            unit, n = "restarts", self.restarts
-            whole, without = leave_one_out(lambda kept: between_restarts(self.draws[kept]).mean, n)
-        else:
-            x = self.values[np.isfinite(self.values)]
-            unit, n = "chain numbers", len(x)
-            whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
-        above = whole > 1 and (without > 1).all()
-        return jackknife(whole, without.tolist(), excess_interval if above else mean_interval, unit)
+        """The mean over chains, see `estimate_rhat`."""
+        return estimate_rhat(self.draws, self.shared)
 
     @property
     def mean(self) -> float:
@@ -183,22 +163,27 @@ class Rhat:
         return mean_and_spread(self.values)[1]
 
 
-def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
-    """R-hat of a sampler at the cost that ARM has for `length` iterations, in Gibbs sweeps.
+def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> Estimate:
+    """R-hat between restarts, mean over chains, by leaving out one unit at a time: a chain number, or a restart where
+    the chains of one share their history.
 
-    Parameters
-    ----------
-    cell, arm : Cell
-        The sampler, and ARM from the same start on the same network.
-    length : int
-        Iterations of ARM.
-    restarts : int, optional
-        As many of them, where there are more.
-
-    Returns
-    -------
-    Rhat
+    The interval is one of log(R-hat - 1), except where a mean is not above 1. `draws`: ``[restarts, S, draws]``.
     """
+    if shared:
+        unit, n = "restarts", len(draws)
+        whole, without = leave_one_out(lambda kept: between_restarts(draws[kept]).mean, n)
+    else:
+        x = between_restarts(draws).classic
+        x = x[np.isfinite(x)]
+        unit, n = "chain numbers", len(x)
+        whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
+    above = whole > 1 and (without > 1).all()
+    return jackknife(whole, without, excess_interval if above else mean_interval, unit)
+
+
+def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
+    """R-hat of a sampler at the cost that ARM, from the same start on the same network, has for `length` iterations, in
+    Gibbs sweeps; over at most so many `restarts`."""
     sweeps = length * arm.cost
     cut = float(length) if cell.sampler == "arm" else sweeps / cell.cost
     draws = late(cell.traces(cut)[:restarts])

@@ -42,13 +42,8 @@ def heldout_losses(behind: pd.DataFrame) -> pd.Series:
 
 
 def rule(chains: pd.DataFrame) -> pd.DataFrame:
-    """Return the choices of ``sampler=auto``: the columns of `splitmerge_cli.config.auto.Choice`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each model, and one for `ANY`.
-    """
+    """The choices of ``sampler=auto``, the columns of `splitmerge_cli.config.auto.Choice`: a row for each model, and
+    one for `ANY`."""
     behind = losses(chains)
     out = np.exp(heldout_losses(behind))
     one_move = behind[[name for name in behind.columns if " " not in name]]

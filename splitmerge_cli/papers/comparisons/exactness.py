@@ -37,21 +37,13 @@ def compute(spec: RunSpecification) -> pd.DataFrame:
 
 
 def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:
-    """Compare samplers with the enumerated posteriors of all small cases, exact and as printed.
+    """Compare samplers with the enumerated posteriors of all small cases, exact and as printed, and by chains of so
+    many iterations.
 
-    Parameters
-    ----------
-    samplers : sequence of str
-    iterations : int
-        Length of the sampled check.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each form of a sampler on each case: sampler, model, case, form, mode; defect and gibbs_defect
-        (max abs(pi P - pi), alone and with a Gibbs scan), tv and gibbs_tv (total variation of the stationary
-        distribution), sampled_tv and noise (of a chain, and what an exact sampler shows by chance), verdict. NaN where
-        a choice cannot be listed, or the kernel alone does not reach every state.
+    A row for each form of a sampler on each case: sampler, model, case, form, mode; defect and gibbs_defect (max abs(pi
+    P - pi), alone and with a Gibbs scan), tv and gibbs_tv (total variation of the stationary distribution), sampled_tv
+    and noise (of a chain, and what an exact sampler shows by chance), verdict. NaN where a choice cannot be listed, or
+    the kernel alone does not reach every state.
     """
     asked = {"sampler": ",".join(samplers), "mode": "both", "iterations": str(iterations)}
     table = pd.DataFrame(records(asked))

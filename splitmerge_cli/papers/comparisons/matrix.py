@@ -75,5 +75,4 @@ def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: st
     ax.set_xticks(np.arange(len(values.columns)) + 0.5, [MODELS[name] for name in values.columns], fontsize=6.5)
     ax.tick_params(length=0)
     ax.grid(visible=False)
-    for edge in ax.spines.values():
-        edge.set_visible(False)
+    ax.spines[:].set_visible(False)

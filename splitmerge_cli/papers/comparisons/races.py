@@ -40,20 +40,11 @@ def schedule_title(schedule: str) -> str:
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
-    """Race the runs of each data set, and put all chains into one table.
+    """Race the runs of each data set, of any models, and put all chains into one table.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of any data sets and models.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row a chain: model, items, data (the options that tell data sets of a model apart), schedule, start
-        (``one`` cluster or ``many``), seconds (to the target; inf: never), end (seconds of the whole chain),
-        agree (share of the chains of the race that agree with the best), and a second: ess_n_clusters, ess_log_joint,
-        ess_partition, accepted.
+    A row a chain: model, items, data (the options that tell data sets of a model apart), schedule, start (``one``
+    cluster or ``many``), seconds (to the target; inf: never), end (seconds of the whole chain), agree (share of the
+    chains of the race that agree with the best), and a second: ess_n_clusters, ess_log_joint, ess_partition, accepted.
     """
     key = tuple(str(run.path) for run in runs)
     if key not in _last:
@@ -96,31 +87,17 @@ def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) ->
 
 
 def log_times(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean logarithm of the seconds to the target over the starts of a data set.
+    """Mean logarithm of the seconds to the target over the starts of a data set; NaN where a schedule did not run.
 
-    A chain that never gets there counts with all its time, so that its seconds are too few.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each data set (index `TRIAL`), a column for each schedule; NaN where it did not run.
+    A row for each data set (index `TRIAL`), a column for each schedule. A chain that never gets there counts with all
+    its time, so that its seconds are too few.
     """
     seconds = np.log(np.maximum(np.minimum(table["seconds"], table["end"]), 1e-6))
     return table.assign(log=seconds).pivot_table(index=TRIAL, columns="schedule", values="log", aggfunc="mean")
 
 
 def losses(chains: pd.DataFrame) -> pd.DataFrame:
-    """Logarithm of the time to the target over that of the best in hindsight.
-
-    Parameters
-    ----------
-    chains : pandas.DataFrame
-        See `table`.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each data set, a column for each schedule; 0 of the best.
-    """
+    """Logarithm of the time to the target over that of the best in hindsight, of chains as in `table`: a row for each
+    data set, a column for each schedule; 0 of the best."""
     logs = log_times(chains)
     return logs.sub(logs.min(axis=1), axis=0)

@@ -6,14 +6,13 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
 from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, REFERENCE, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend, powers
 from splitmerge_cli.results.read import Run
 
 COLOURS = {"random": "#117733", "singletons": "#E69F00"}
@@ -22,13 +21,8 @@ TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for Pu
 
 
 def shares(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the cache's counts in every run.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns data (what claims call it), N, start, K0, iterations, looked_up, served, pairs, share; by iterations.
-    """
+    """The cache's counts in every run: columns data (what claims call it), N, start, K0, iterations, looked_up, served,
+    pairs, share; by iterations."""
     rows = []
     for run in runs:
         size = run.summary["N"]
@@ -59,11 +53,8 @@ def cache(runs: Sequence[Run]) -> Drawing:
         here = table[table["data"] == data]
         fewest = here.groupby("start")["K0"].min()
         for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
-            style = {
-                "color": COLOURS[start],
-                "linestyle": "--" if fewest[start] < K0 else "-",
-            }
-            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, **style)
+            dashes = "--" if fewest[start] < K0 else "-"
+            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, color=COLOURS[start], linestyle=dashes)
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
         generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
         sizes = [
@@ -79,10 +70,10 @@ def cache(runs: Sequence[Run]) -> Drawing:
         ax.margins(x=0.08)
     axes[0][0].set_ylabel("served from the cache")
     key = [
-        Line2D([], [], color=COLOURS[start], marker="o", markersize=3.5, label=f"from {words}")
+        entry(color=COLOURS[start], marker="o", markersize=3.5, label=f"from {words}")
         for start, words in (("random", "random clusters"), ("singletons", "singletons"))
     ]
-    printed = Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
+    printed = entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
     legend(figure, [*key, printed])
     room = max(run.config["sampler"]["cache"] for run in runs)
     notes = (

@@ -1,6 +1,6 @@
 """Figures 1 to 3: log likelihood against iteration and sampling time."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -26,13 +25,14 @@ from splitmerge_cli.papers.lshsm.runs import (
     data_of,
     handles,
     is_stand_in,
+    judge_cost,
     judge_lead,
     judge_times_faster,
     methods_of,
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, entry, footnote, legend, log_ticks
 from splitmerge_cli.results.read import Run
 
 LEVEL = (
@@ -68,13 +68,15 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
         ax.set_xlabel(AXES[axis])
     _legend(figure, runs)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
-    notes = f"{_describe_sets(runs)} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
+    sets = len({run.config["seed"] for run in runs})
+    said = f"{sets} data sets of each size, a chain on each: medians and ranges."
+    notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 
 
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
     """The samplers and the triangles, in two rows."""
-    mark = Line2D([], [], color="#444444", marker="^", linestyle="", label="median hitting time at the level")
+    mark = entry(color="#444444", marker="^", linestyle="", label="median hitting time at the level")
     key = [*handles(methods_of(runs)), mark]
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
@@ -95,18 +97,12 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
     ax.set_xscale("log")
     # from shortly before anything happens
     ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
-    low, high = ax.get_xlim()
+    low = ax.get_xlim()[0]
     place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
     for middle, colour, filled in marks:
         # one that was there from the start stands at the edge
         ax.plot(max(middle, low), 0.03, "^", color=colour, markerfacecolor=filled, **place)
-    short = high / low < 20
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
-    if short:
-        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,g}"))
-    else:
-        powers(ax.xaxis)
-    ax.xaxis.set_minor_locator(NullLocator())
+    log_ticks(ax.xaxis)
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
     return pd.concat([f.rename(columns={axis: "x"}) for f in frames], ignore_index=True)
@@ -124,11 +120,6 @@ def _thousands(y: float, _: int) -> str:
     return text.replace("-", "−")
 
 
-def _describe_sets(runs: Sequence[Run]) -> str:
-    seeds = {run.config["seed"] for run in runs}
-    return f"{len(seeds)} data sets of each size, a chain on each: medians and ranges."
-
-
 def _describe_forms(runs: Sequence[Run]) -> str:
     """Describe the forms of LSHSM in a footnote."""
     said = (
@@ -143,25 +134,30 @@ def _describe_forms(runs: Sequence[Run]) -> str:
     return said + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
 
 
+def _readings(claim: Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
+    """Starts from which there are chains, forms of LSHSM that a claim is about, and both in words."""
+    about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
+    for start, title in STARTS.items():
+        chains = climbs.chains_of(claim.data, start)
+        for form in (FORMS if about_lshsm else [""]) if chains else ():
+            if not form or form in chains:
+                yield start, form, ", ".join(filter(None, [title, f"LSHSM: {FORMS[form]}" if form else ""]))
+
+
 def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
     """Every claim of a figure, from each start and for each form of LSHSM."""
-    verdicts = []
-    for claim in published_claims(name):
-        for start, start_title in STARTS.items():
-            if not climbs.chains_of(claim.data, start):
-                continue
-            about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
-            for form in FORMS if about_lshsm else [""]:
-                if form and form not in climbs.chains_of(claim.data, start):
-                    continue
-                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
-                verdicts.append(_verdict(claim, climbs, start, form, axis, reading))
-    return verdicts
+    return [
+        _verdict(claim, climbs, start, form, axis, reading)
+        for claim in published_claims(name)
+        for start, form, reading in _readings(claim, climbs)
+    ]
 
 
 def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
     if claim.metric == "times_faster":
         return judge_times_faster(claim, climbs, start, form, reading)
+    if claim.metric == "cost_below_sdds":
+        return judge_cost(claim, climbs, start, form, reading)
     first = form if claim.sampler == "lshsm" else claim.sampler
     second = claim.metric.removeprefix("leads_")
     second = form if second == "lshsm" else second
@@ -235,37 +231,27 @@ def _describe_data(runs: Sequence[Run]) -> str:
     return said
 
 
-def _tolerance_of(metric: str) -> float:
-    """Return the tolerance of a Figure 2 claim; NaN where it has none."""
-    return next((claim.tolerance for claim in published_claims("lshsm-fig2") if claim.metric == metric), np.nan)
-
-
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
+    tolerances = {claim.metric: claim.tolerance for claim in reversed(published_claims("lshsm-fig2"))}
     for claim in published_claims("lshsm-fig3"):
         here = [run for run in runs if data_of(run) == claim.data]
         if not here:
             verdicts.append(no_run(claim))
             continue
         stands = _standing(here, claim.data).partition(" for ")[0]
-        for start, start_title in STARTS.items():
-            chains = climbs.chains_of(claim.data, start)
-            forms = [form for form in FORMS if form in chains]
-            if not chains:
-                continue
-            for form in forms if claim.sampler == "lshsm" or claim.metric == "leads_lshsm" else [""]:
-                reading = ", ".join(filter(None, [start_title, f"LSHSM: {FORMS[form]}" if form else ""]))
-                if claim.metric == "time_to_converge":
-                    method = form or claim.sampler
-                    times = climbs.hitting_times(claim.data, start, method, "seconds")
-                    reached = climbs.reached_text(claim.data, start, method)
-                    reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
-                    verdict = untestable(claim, times, reason, reading)
-                else:
-                    # what stands in is judged as Figure 2 is, though the claim itself has no rule
-                    ruled = replace(claim, tolerance=_tolerance_of(claim.metric))
-                    found = _verdict(ruled, climbs, start, form, "iteration", reading)
-                    reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
-                    verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
-                verdicts.append(replace(verdict, on=stands))
+        for start, form, reading in _readings(claim, climbs):
+            if claim.metric == "time_to_converge":
+                method = form or claim.sampler
+                times = climbs.hitting_times(claim.data, start, method, "seconds")
+                reached = climbs.reached_text(claim.data, start, method)
+                reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
+                verdict = untestable(claim, times, reason, reading)
+            else:
+                # what stands in is judged as Figure 2 is, though the claim itself has no rule
+                ruled = replace(claim, tolerance=tolerances.get(claim.metric, np.nan))
+                found = _verdict(ruled, climbs, start, form, "iteration", reading)
+                reason = f"the data cannot be had; on what stands in for them {found.verdict}: {found.reason}"
+                verdict = replace(found, claim=claim, verdict=NOT_TESTABLE, reason=reason, needed=None)
+            verdicts.append(replace(verdict, on=stands))
     return verdicts

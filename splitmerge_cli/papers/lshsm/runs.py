@@ -1,7 +1,7 @@
 """The runs of Luo & Shrivastava 2018: which they are, how far each chain has climbed and when, and who leads whom."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, no_run
+from splitmerge_cli.papers.verdicts import Verdict, by_majority, estimate, judge_interval, no_run
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import colour_of
+from splitmerge_cli.plots.style import colour_of, entry
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -72,22 +72,23 @@ def methods_of(runs: Iterable[Run]) -> list[str]:
 
 def handles(methods: Iterable[str]) -> list[Line2D]:
     """Legend entries."""
-    return [Line2D([], [], label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
+    return [entry(label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
 
 
 @dataclass(frozen=True)
 class Climb:
-    """The ascent of one chain: what it has at each recorded row.
-
-    Attributes
-    ----------
-    iteration, seconds, log_lik, log_joint : ndarray of float, shape (rows,)
-    """
+    """The ascent of one chain: iteration, seconds, log likelihood and log joint of each recorded row, float64
+    ``[rows]``."""
 
     iteration: NDArray[np.float64]
     seconds: NDArray[np.float64]
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
+
+    @property
+    def pace(self) -> float:
+        """Seconds an iteration."""
+        return float(self.seconds[-1] / max(self.iteration[-1], 1.0))
 
     def axis_values(self, axis: str) -> NDArray[np.float64]:
         """Iterations or seconds of the rows."""
@@ -160,15 +161,8 @@ def _common(pair: tuple[Climb, Climb]) -> float:
 
 
 class Climbs:
-    """The ascents of all chains, by what they ran on, from where and how.
-
-    Parameters
-    ----------
-    runs : sequence of Run
-        Of one chain each.
-    by : callable, optional
-        What a run ran on; its data set by default.
-    """
+    """The ascents of all chains, one a run, by what they ran on (`by`; by default their data set), from where and
+    how."""
 
     def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
         self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
@@ -247,41 +241,43 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
     told = [x for x in leads if np.isfinite(x.ratio)]
     if not told:
         why = "neither sampler left its start" if leads else "no run"
-        return replace(no_run(claim, why, "factor"), reading=reading)
+        return no_run(claim, why, "at_least", reading)
     note = f"; geometric mean over {len(told)} {unit if len(told) > 1 else unit.removesuffix('s')}"
     if lower := sum(x.lower for x in told):
         note += f"; on {lower} neither reached it and the level is the one that both reached"
     if bounds := sum(x.bound for x in told):
         note += f"; {bounds} of the ratios are bounds, because one of the two did not reach the level"
     ratios = [x.ratio for x in told]
-    if geometric_interval(ratios)[0] > claim.tolerance * claim.value:
-        note += "; more than is claimed"
-    return by_factor(claim, ratios, reading, note, geometric_interval, unit)
+    return by_least(claim, ratios, reading, unit, f"{geometric_interval(ratios)[0]:.3g} times sooner{note}")
 
 
-def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float], points: int = 250) -> pd.DataFrame:
-    """Return the log likelihood of a method's chains, less that of the best state, as far as all chains go.
+def by_least(claim: Claim, ratios: Sequence[float], reading: str, unit: str, reason: str) -> Verdict:
+    """Judge "so many times": reproduced at or above the claim's tolerance, however far above."""
+    reason = f"{reason}; rule: at least {claim.tolerance:g}"
+    of = estimate(ratios, geometric_interval, unit)
+    return judge_interval(claim, of, claim.tolerance, np.inf, reason, "at_least", reading)
 
-    Parameters
-    ----------
-    climbs : dict of int to Climb
-        By seed.
-    axis : {"iteration", "seconds"}
-    best : dict of int to float
-        Log likelihood of the best state, by seed.
-    points : int
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns `axis`, median, low, high (over the seeds), chains.
-    """
+def judge_cost(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
+    """Judge "an iteration costs orders of magnitude less": seconds an iteration of SDDS over those of an LSHSM form."""
+    chains = climbs.chains_of(claim.data, start)
+    own, other = chains.get(method, {}), chains.get("sdds", {})
+    ratios = [other[seed].pace / own[seed].pace for seed in own if seed in other]
+    if not ratios:
+        return no_run(claim, rule="at_least", reading=reading)
+    reason = f"an iteration of SDDS costs {geometric_interval(ratios)[0]:.3g} times that of LSHSM"
+    return by_least(claim, ratios, reading, climbs.unit(claim.data), reason)
+
+
+def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float]) -> pd.DataFrame:
+    """Log likelihood of a method's chains, by seed, less that of the `best` state of each seed, as far as all chains
+    go: columns `axis` (iteration or seconds), median, low, high (over the seeds), chains."""
     ends = [
         (float(c.axis_values(axis)[min(1, len(c.iteration) - 1)]), float(c.axis_values(axis)[-1]))
         for c in climbs.values()
     ]
     first = max(min(start for start, _ in ends), 1e-6)
-    where = np.geomspace(first, max(min(end for _, end in ends), first), points)
+    where = np.geomspace(first, max(min(end for _, end in ends), first), 250)
     values = np.stack([c.column_at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
     return pd.DataFrame(
         {

@@ -43,11 +43,8 @@ def cell_of(run: Run) -> Cell:
 def times(runs: Sequence[Run], climbs: Climbs) -> pd.DataFrame:
     """Seconds to the level of every chain.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns start, N, D, components, method, seed, seconds (infinite: not within the budget; NaN: no sampler found
-        a better state than the start), budget.
+    Columns start, N, D, components, method, seed, seconds (infinite: not within the budget; NaN: no sampler found a
+    better state than the start), budget.
     """
     rows = []
     budgets = {cell_of(run): float(run.config["budget"]) for run in runs}

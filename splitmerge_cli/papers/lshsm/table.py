@@ -1,8 +1,7 @@
 """Table 1: NMI and accuracy of the best state of every chain."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,10 +10,10 @@ from matplotlib.axes import Axes
 from sklearn.metrics import normalized_mutual_info_score
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
-from splitmerge_cli.papers.verdicts import Verdict, by_distance, untestable
+from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, untestable
 from splitmerge_cli.plots.runs import option
 from splitmerge_cli.plots.style import FULL, footnote
 from splitmerge_cli.results.read import Run
@@ -37,7 +36,6 @@ COLUMNS = {
     "ohsumed23": 0.995,
 }
 """Where a data set's column ends."""
-HEADS = {"KDDCUP04Bio": "KDD", "ohsumed23": "ohsumed23"}
 NO_LABELS = {
     "KDDCUP04Bio": "the 2,000 labels of the paper are not public, and the set has no others",
     "PubMed": "the set has no labels, and the paper does not say which it used",
@@ -52,14 +50,10 @@ def geometric_nmi(truth: Any, labels: Any) -> float:
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Return the scores of every run's best state by log joint, of one chain.
+    """Scores of every run's best state by log joint, of one chain: columns schedule, start, method, data (as run, not
+    what it stands for), seed, nmi, accuracy, clusters.
 
     Accuracy is the share of items in their true cluster under the best one-to-one match of clusters.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns schedule, start, method, data (as run, not what it stands for), seed, nmi, accuracy, clusters.
     """
     rows = []
     for run in runs:
@@ -91,8 +85,7 @@ def column_of(run: Run) -> str:
     return data_of(run) if name in ("s1", "s2", "s3") else str(name)
 
 
-@dataclass(frozen=True)
-class _Row:
+class _Row(NamedTuple):
     schedule: str
     start: str
     method: str
@@ -128,9 +121,8 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
     claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
-    sizes = {"kdd_like": "kdd_like", "ohsumed23": "ohsumed23"}
     for data, place in COLUMNS.items():
-        head = HEADS.get(data, sizes.get(data, data))
+        head = "KDD" if data == "KDDCUP04Bio" else data
         ax.text(place, -5.6, head, ha="right", va="center", fontsize=7.2, fontweight="bold")
     for left, right, words in [(0.27, 0.755, "the paper's data"), (0.775, 0.995, "stand-ins")]:
         ax.text((left + right) / 2, -6.45, words, ha="center", va="center", fontsize=6.8, color="#555555")
@@ -182,11 +174,33 @@ def _verdicts(found: pd.DataFrame) -> list[Verdict]:
             verdicts.append(_without_labels(claim, found))
             continue
         for (schedule, start), title in SETTINGS.items():
+            if claim.metric not in METRICS:
+                verdicts += _compare(claim, found, schedule, start)
+                continue
             for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
                 here = _rows_of(found, _Row(schedule, start, form), claim.data)
                 if len(here):
                     reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
                     verdicts.append(by_distance(claim, here[claim.metric], reading))
+    return verdicts
+
+
+def _compare(claim: Claim, found: pd.DataFrame, schedule: str, start: str) -> list[Verdict]:
+    """Judge the accuracy of one sampler against another's, paired by data set: more, or the same."""
+    other = claim.metric.rpartition("_")[2]
+    against = _rows_of(found, _Row(schedule, start, other), claim.data).set_index("seed")["accuracy"]
+    verdicts = []
+    for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
+        own = _rows_of(found, _Row(schedule, start, form), claim.data).set_index("seed")["accuracy"]
+        gain = (own - against).dropna()
+        if not len(gain):
+            continue
+        words = [SETTINGS[schedule, start], *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])]
+        if claim.metric.startswith("above"):
+            what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
+            verdicts.append(by_sign(claim, {what: gain}, ", ".join(words)))
+        else:
+            verdicts.append(by_distance(claim, gain, ", ".join(words)))
     return verdicts
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
@@ -17,11 +16,19 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.posterior import mean_K
-from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
+from splitmerge_cli.papers.sdds.posterior import CAPS, mean_K, mean_K_by_cap
+from splitmerge_cli.papers.sdds.runs import (
+    ITERATIONS,
+    LOCATIONS,
+    SINGLE_SITE,
+    STEPS,
+    TARGETS,
+    samplers_of,
+    share_accepted,
+)
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_bound, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, legend, sampler_handles, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, entry, legend, sampler_handles, title_of
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -83,35 +90,35 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
 
 def _exact(run: Run) -> float:
     """Return the posterior mean of K under a run's target, in the limit of concentration 0."""
+    config = run.config
+    data, model = config["data"], config["model"]
+    of_prior = [model[key] for key in ("kmax", "mu", "sigma", "label_prior")]
+    return mean_K(config["N"], data["entities"], data["n_tokens"], *of_prior)
+
+
+def _judge_mean(claim: Claim, run: Run, exact: float) -> list[Verdict]:
+    """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
     c = run.config
-    return mean_K(
-        c["N"],
-        c["data"]["entities"],
-        c["data"]["n_tokens"],
-        c["model"]["kmax"],
-        c["model"]["mu"],
-        c["model"]["sigma"],
-        c["model"]["label_prior"],
-    )
-
-
-def _describe_sum(run: Run) -> str:
-    """Describe the terms of the sum."""
-    return f"a sum over all states in the limit of concentration 0, K at most {run.config['model']['kmax']}"
-
-
-def _reference(ax: Axes, exact: float) -> None:
-    ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
+    if c["model"]["label_prior"] == "as_printed":
+        said = f"a sum over all states in the limit of concentration 0, K at most {c['model']['kmax']}"
+        return [exactly(claim, exact, said, TARGETS["as_printed"])]
+    verdicts = []
+    for mu, words in LOCATIONS.items():
+        means = mean_K_by_cap(c["N"], mu)
+        table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
+        said = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
+        verdicts.append(exactly(claim, means[-1], said, words))
+    return verdicts
 
 
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
     what = [
-        Line2D([], [], color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
-        Line2D([], [], color=grey, linewidth=THIN, label="thin: one chain"),
+        entry(color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
+        entry(color=grey, linewidth=THIN, label="thin: one chain"),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
-        Line2D([], [], color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
+        entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
     ]
     legend(figure, sampler_handles(samplers, dashed=True), what)
 
@@ -150,33 +157,44 @@ def _notes(runs: Sequence[Run]) -> str:
     )
 
 
-def fig3(runs: Sequence[Run]) -> Drawing:
-    """Running mean of K against iteration for N = 100, 200, 500."""
-    sizes, samplers = values(runs, "N"), samplers_of(runs)
-    figure, axes = plt.subplots(2, len(sizes), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    claims = published_claims("sdds-fig3")
-    verdicts, plotted = [], []
-    for row, target in enumerate(TARGETS):
-        for ax, N in zip(axes[row], sizes, strict=True):
-            here = pick(runs, N=N, model__label_prior=target)
-            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
+def _draw_targets(
+    axes: NDArray[np.object_], runs: Sequence[Run], key: str, symbol: str
+) -> dict[tuple[str, Any], tuple[Run, dict[str, _Paths], float]]:
+    """Draw a row of running means for each target, a panel for each value of a key; a run, paths and E[K] of each."""
+    found = {}
+    for row, target in zip(axes, TARGETS, strict=True):
+        for ax, value in zip(row, values(runs, key), strict=True):
+            here = pick(runs, model__label_prior=target, **{key: value})
+            paths = {s: _paths(pick(here, sampler=s)) for s in samplers_of(runs)}
             exact = _exact(here[0])
             _draw_paths(ax, paths)
-            _reference(ax, exact)
-            ax.set_title(f"N = {N}, E[K] = {exact:.1f}")
-            plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
-            for claim in claims:
-                if claim.data != f"emm N={N}":
-                    continue
-                if claim.metric == "exact_posterior_mean_K":
-                    verdicts.append(exactly(claim, exact, _describe_sum(here[0]), TARGETS[target]))
-                elif target == "as_printed":
-                    verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
-        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
-        axes[row][0].set_ylim(0, None)
+            ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
+            ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
+            found[target, value] = here[0], paths, exact
+        row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
+        row[0].set_ylim(0, None)
+    return found
+
+
+def fig3(runs: Sequence[Run]) -> Drawing:
+    """Running mean of K against iteration for N = 100, 200, 500."""
+    every, runs = runs, pick(runs, schedule="full_scan")
+    figure, axes = plt.subplots(2, len(values(runs, "N")), figsize=(FULL, 4.3), sharey="row", squeeze=False)
+    verdicts, plotted = [], []
+    for (target, N), (run, paths, exact) in _draw_targets(axes, runs, "N", "N").items():
+        plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+        for claim in published_claims("sdds-fig3"):
+            if claim.data != f"emm N={N}":
+                continue
+            if claim.metric == "exact_posterior_mean_K":
+                verdicts += _judge_mean(claim, run, exact)
+            elif target == "as_printed":
+                verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
+                if single := pick(every, schedule="single_site", N=N, sampler=claim.sampler):
+                    verdicts.append(_judge_K(claim, _paths(single), N, SINGLE_SITE))
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
-    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
+    _paths_legend(figure, samplers_of(runs), [frame["chains"].iloc[0] for frame in plotted])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, _notes(runs))
 
 
@@ -186,21 +204,12 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
     claims = published_claims("sdds-fig4")
     verdicts, plotted = [], []
-    for row, target in enumerate(TARGETS):
-        for ax, K0 in zip(axes[row], starts, strict=True):
-            here = pick(runs, K0=K0, model__label_prior=target, schedule="full_scan")
-            paths = {s: _paths(pick(here, sampler=s)) for s in samplers}
-            exact = _exact(here[0])
-            _draw_paths(ax, paths)
-            _reference(ax, exact)
-            ax.set_title(f"K₀ = {K0}, E[K] = {exact:.1f}")
-            plotted += [
-                p.rows(panel="running mean", target=target, schedule="full_scan", K0=K0, sampler=s, exact_mean_K=exact)
-                for s, p in paths.items()
-            ]
-            ax.set_xlabel("iteration")
-        axes[row][0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
-        axes[row][0].set_ylim(0, None)
+    shown = pick(runs, schedule="full_scan")
+    for (target, K0), (_, paths, exact) in _draw_targets(axes[:2], shown, "K0", "K₀").items():
+        where = {"panel": "running mean", "target": target, "schedule": "full_scan", "K0": K0}
+        plotted += [p.rows(**where, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+    for ax in axes[:2].flat:
+        ax.set_xlabel("iteration")
     _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
     for ax, K0 in zip(axes[2], starts, strict=True):
         for offset, schedule in [(-0.17, "full_scan"), (0.17, "single_site")]:
@@ -228,11 +237,14 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                         }
                     )
                 )
-                verdicts += [
-                    _judge_K(claim, path, here[0].config["N"], STEPS[schedule])
-                    for claim in claims
-                    if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
-                ]
+                for claim in claims:
+                    if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
+                        continue
+                    if claim.metric == "split_acceptance":
+                        rates = share_accepted(here, "split")
+                        verdicts.append(by_bound(claim, rates, reading=STEPS[schedule], units=path.sets))
+                    else:
+                        verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
         ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
@@ -241,11 +253,9 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        Line2D([], [], label=f"bottom row: {STEPS['full_scan']}", **grey),
-        Line2D([], [], label=STEPS["single_site"], markerfacecolor="white", **grey),
-        Line2D([], [], color="#444444", linewidth=1.1, label="95 % interval of the share"),
+        entry(label=f"bottom row: {STEPS['full_scan']}", **grey),
+        entry(label=STEPS["single_site"], markerfacecolor="white", **grey),
+        entry(color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
-    order = {claim: i for i, claim in enumerate(claims)}
-    verdicts.sort(key=lambda v: order[v.claim])
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, f"{_notes(runs)} {SETTLES}")

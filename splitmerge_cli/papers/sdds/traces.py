@@ -11,7 +11,8 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
-from splitmerge_cli.plots.runs import data_sets, option, pick, thinned_rows, values
+from splitmerge_cli.plots.run import stack_fractions
+from splitmerge_cli.plots.runs import data_sets, option, pick, values
 from splitmerge_cli.plots.style import FULL, colour_of, title_of
 from splitmerge_cli.results.read import Run
 
@@ -32,23 +33,12 @@ def traces(runs: Sequence[Run]) -> Drawing:
             here = pick(runs, N=N, sampler=sampler)
             shown = here[0].trace(["chain", "iteration", "largest"])
             shown = shown[shown["chain"] == shown["chain"].min()]
-            iteration = shown["iteration"].to_numpy()
-            fractions = np.cumsum(np.stack(shown["largest"].tolist()), axis=1)
-            at = thinned_rows(len(iteration), 600)
-            below = np.zeros(len(at))
-            for k in range(fractions.shape[1]):
-                top = fractions[at, k]
-                ax.fill_between(iteration[at], below, top, color=colour_of(sampler), alpha=0.62 - 0.11 * k, linewidth=0)
-                ax.plot(iteration[at], top, color=colour_of(sampler), linewidth=0.7)
-                below = top
+            drawn = stack_fractions(ax, shown, colour_of(sampler), most=600, edge=0.7)
+            plotted.append(drawn.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
             components = _components(here)
             found = components == claim.value
             ax.set_title(f"{title_of(sampler)}, N = {N:,}")
             ax.set_title(f"five in {found.sum()} of {len(found)}", loc="right", fontsize=7, color="#555555")
-            ax.grid(False)
-            frame = pd.DataFrame(fractions[at], columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
-            frame.insert(0, "iteration", iteration[at])
-            plotted.append(frame.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
             if sampler == claim.sampler:
                 rule = f"five clusters of at least {COMPONENT:.0%} of the items in the second half"
                 verdicts.append(by_majority(claim, components, found, rule, f"N = {N:,}", units=data_sets(here)))
@@ -56,8 +46,6 @@ def traces(runs: Sequence[Run]) -> Drawing:
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
     for ax in axes.flat:
-        ax.set_ylim(0, 1)
-        ax.margins(x=0)
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     notes = (
         "Areas: fraction of the items in the largest component, in the two largest, ... in the five largest, of the "

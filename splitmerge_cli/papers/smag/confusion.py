@@ -15,7 +15,7 @@ from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.smag.corpus import shares_map
+from splitmerge_cli.papers.smag.corpus import long_form, shares_map
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -45,10 +45,9 @@ class Found:
 
     Attributes
     ----------
-    confusion : numpy.ndarray
-        float64 ``[T, T + 1]``: share of the tokens of each true topic that has each name, none last.
-    mixtures : numpy.ndarray
-        float64 ``[J, T + 1]``: share of the tokens of each document.
+    confusion, mixtures : numpy.ndarray
+        float64 ``[T, T + 1]``, ``[J, T + 1]``: share of the tokens of each true topic, of each document, that has each
+        name, none last.
     overlap : float
         Mean over documents of the sum of the smaller of true and found weight.
     matched : int
@@ -67,16 +66,7 @@ class Found:
 
 
 def confuse(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
-    """One state against the truth.
-
-    Parameters
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, topic of every token, 0 to K - 1.
-    data : Dataset
-        A generated corpus.
-    eta : float
-    """
+    """One state, int32 ``[N]``, topic of every token from 0, against the truth of a generated corpus."""
     corpus, truth = data.values, data.truth
     assert truth is not None
     T, K = len(corpus.topics), int(labels.max()) + 1
@@ -126,12 +116,6 @@ class States:
         if key not in self._of:
             self._of[key] = {k: v for run in select(self.runs, *key) for k, v in _last_states(run).items()}
         return self._of[key]
-
-    def samples(
-        self, setting: str, start: str, method: str, value: Callable[[Found], float]
-    ) -> dict[tuple[int, int], float]:
-        """A number of every state."""
-        return {key: value(state) for key, state in self.states_of(setting, start, method).items()}
 
 
 def _last_states(run: Run) -> dict[tuple[int, int], Found]:
@@ -195,8 +179,8 @@ def _numbers(of: Sequence[Found], column: str) -> str:
     return f"{said}\nfound {np.mean(matched):.1f} of {TRUE_K} ({min(matched)} to {max(matched)})"
 
 
-def _with_interval(of: tuple[float, float, float], digits: int = 2) -> str:
-    centre, low, high = (f"{x:.{digits}f}" for x in of)
+def _with_interval(of: tuple[float, float, float]) -> str:
+    centre, low, high = (f"{x:.2f}" for x in of)
     return centre if not np.isfinite(of[1]) else f"{centre} [{low}, {high}]"
 
 
@@ -204,18 +188,10 @@ def _long(
     setting: str, column: str, panel: str, of: Sequence[Found], table: Callable[[Found], NDArray[np.float64]]
 ) -> pd.DataFrame:
     values = np.mean([table(x) for x in of], axis=0)
-    rows, width = values.shape
-    return pd.DataFrame(
-        {
-            "setting": setting,
-            "method": column,
-            "panel": panel,
-            "row": np.repeat(np.arange(1, rows + 1), width),
-            "column": ([str(t + 1) for t in range(width - 1)] + [OTHER]) * rows,
-            "value": values.ravel(),
-            "chains": len(of),
-        }
-    )
+    frame = long_form(panel, values, [*(str(t + 1) for t in range(values.shape[1] - 1)), OTHER])
+    frame.insert(0, "method", column)
+    frame.insert(0, "setting", setting)
+    return frame.assign(chains=len(of))
 
 
 def _note(runs: Sequence[Run], settings: Sequence[str]) -> str:

@@ -24,11 +24,8 @@ MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA
 def groups(spec: RunSpecification) -> pd.DataFrame:
     """The topics, the groups and their mixtures.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row
-        (topic or group, from 1), column (word, or topic from 1), value.
+    Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row (topic or
+    group, from 1), column (word, or topic from 1), value.
     """
     dataset = spec.data.function(**spec.data.options)
     corpus, words = dataset.values, list(dataset.vocabulary)
@@ -36,15 +33,16 @@ def groups(spec: RunSpecification) -> pd.DataFrame:
     names = [str(t + 1) for t in range(len(corpus.topics))]
     return pd.concat(
         [
-            _long("topics", corpus.topics, words),
-            _long("groups", of_groups, words),
-            _long("mixtures", corpus.mixtures, names),
+            long_form("topics", corpus.topics, words),
+            long_form("groups", of_groups, words),
+            long_form("mixtures", corpus.mixtures, names),
         ],
         ignore_index=True,
     )
 
 
-def _long(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
+def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
+    """A matrix as rows: panel, row (from 1), column, value."""
     rows, width = values.shape
     return pd.DataFrame(
         {
@@ -99,8 +97,7 @@ def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], colum
     ax.set_yticks(range(len(rows)), rows, fontsize=6.5)
     ax.tick_params(length=0)
     ax.grid(visible=False)
-    for spine in ax.spines.values():
-        spine.set(visible=True, color="#CCCCCC")
+    ax.spines[:].set(visible=True, color="#CCCCCC")
     return image
 
 

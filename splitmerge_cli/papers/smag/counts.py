@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
@@ -35,7 +34,7 @@ from splitmerge_cli.papers.smag.runs import (
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.plots.runs import data_sets, series
-from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, powers
 from splitmerge_cli.results.read import Run
 
 
@@ -98,25 +97,20 @@ def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.Data
         middle = np.median(K, axis=0)
         ax.plot(x, middle, linewidth=1.3, **style)
         at = np.unique(np.geomspace(1, len(x), 200).astype(int)) - 1
-        frames.append(
-            pd.DataFrame(
-                {
-                    "panel": "topics",
-                    "setting": setting,
-                    "start": start,
-                    "method": method,
-                    "iteration": iteration[at],
-                    "value": middle[at],
-                    "low": K.min(axis=0)[at],
-                    "high": K.max(axis=0)[at],
-                    "chains": len(K),
-                }
-            )
-        )
+        ends = {"low": K.min(axis=0)[at], "high": K.max(axis=0)[at]}
+        frames.append(_rows("topics", setting, start, method, iteration[at], middle[at], len(K), **ends))
     ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
     _marks(ax)
     ax.set_xscale("log")
     return pd.concat(frames, ignore_index=True)
+
+
+def _rows(
+    panel: str, setting: str, start: str, method: str, x: ArrayLike, y: ArrayLike, chains: Any, **more: ArrayLike
+) -> pd.DataFrame:
+    """Plotted values of one line."""
+    where = {"panel": panel, "setting": setting, "start": start, "method": method}
+    return pd.DataFrame({**where, "iteration": x, "value": y, **more, "chains": chains})
 
 
 def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
@@ -129,19 +123,7 @@ def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd
         x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
         share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
         ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method])
-        frames.append(
-            pd.DataFrame(
-                {
-                    "panel": "chains with ten topics",
-                    "setting": setting,
-                    "start": start,
-                    "method": method,
-                    "iteration": x,
-                    "value": share,
-                    "chains": len(when),
-                }
-            )
-        )
+        frames.append(_rows("chains with ten topics", setting, start, method, x, share, len(when)))
     _marks(ax)
     ax.set_ylim(0, 1)
     return pd.concat(frames, ignore_index=True)
@@ -155,31 +137,20 @@ def _draw_accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
         sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
         share = sums["accepted"] / sums["proposed"]
         ax.plot(share.index, share, marker="o", markersize=2.5, linewidth=1.1, **STYLES[method])
-        frames.append(
-            pd.DataFrame(
-                {
-                    "panel": "accepted so far",
-                    "setting": setting,
-                    "start": "one_cluster",
-                    "method": method,
-                    "iteration": share.index,
-                    "value": share.to_numpy(),
-                    "chains": each.groupby("iteration").size().to_numpy(),
-                }
-            )
-        )
+        chains = each.groupby("iteration").size().to_numpy()
+        frames.append(_rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains))
     _marks(ax)
     return pd.concat(frames, ignore_index=True)
 
 
 def _legend(figure: Figure) -> None:
-    lines = [Line2D([], [], label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
+    lines = [entry(label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
     grey: dict[str, Any] = {"color": "#444444", "linewidth": 1.2}
     others = [
-        Line2D([], [], label="(a), (b): from one topic", **grey),
-        Line2D([], [], label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
-        Line2D([], [], label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
-        Line2D([], [], label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
+        entry(label="(a), (b): from one topic", **grey),
+        entry(label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
+        entry(label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
+        entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
     ]
     legend(figure, lines[:3], [*lines[3:], others[3]], others[:3])
 
@@ -196,12 +167,36 @@ def _note(runs: Sequence[Run]) -> str:
     )
 
 
+FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
+"""Claims on what has ten topics first, and the method that it is compared with."""
+
+
+def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list[Verdict]:
+    """Judge whether split-merge by coin has ten topics before another method, chain by chain."""
+    verdicts = []
+    for method in FORMS if claim.metric == "faster_than_gibbs" else ["coin"]:
+        first, second = select(runs, setting, start, method), select(runs, setting, start, FASTER[claim.metric])
+        if not first or not second:
+            continue
+        a, b = (hitting_times(series(of, "n_clusters")[1]) for of in (first, second))
+        length = first[0].config["iterations"]
+        ratio = np.log(np.fmin(b, length) + 1) - np.log(np.fmin(a, length) + 1)
+        never = [f"{METHODS[m]} never in {int(np.isinf(x).sum())}" for m, x in [(method, a), (FASTER[claim.metric], b)]]
+        rule = f"ten topics sooner ({', '.join(never)} of {len(a)} chains up to iteration {length})"
+        words = reading(setting, start, method)
+        verdicts.append(by_majority(claim, ratio, a < b, rule, words, units=data_sets(first)))
+    return verdicts
+
+
 def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
     """Every claim under every setting, start and form."""
     verdicts = []
     for claim in published_claims("smag-fig3"):
         for setting in settings:
             for start in STARTS:
+                if claim.metric in FASTER:
+                    verdicts += _faster(claim, runs, setting, start)
+                    continue
                 for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
                     if claim.metric == "acceptance_falls" and start != "one_cluster":
                         continue

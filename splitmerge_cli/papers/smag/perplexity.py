@@ -10,8 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
@@ -20,7 +18,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, log_ticks
 from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
@@ -101,6 +99,17 @@ class Curves:
         gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
         return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
 
+    def early_differences(self, where: Where, method: str) -> NDArray[np.float64]:
+        """Return the same at equal iterations: where the one that made fewer of them ends."""
+        gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
+        found = []
+        for seed in own:
+            if seed in gibbs:
+                pair = (own[seed], gibbs[seed])
+                last = np.array([min(chain.frame["iteration"].iloc[-1] for chain in pair)], dtype=float)
+                found.append(float((pair[0].values_at("iteration", last) - pair[1].values_at("iteration", last))[0]))
+        return np.array(found)
+
 
 def _curve(run: Run, where: Where) -> Curve:
     frame = run.perplexity(["iteration", "seconds", COLUMNS[where.evaluation]])
@@ -134,7 +143,7 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     for ax, start in zip(_join_panels(figure, axes[-1]), STARTS, strict=True):
         plotted.append(_draw_differences(ax, curves, start))
     figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
-    lines = [Line2D([], [], label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
+    lines = [entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
     legend(figure, lines)
     footnote(
         figure,
@@ -178,14 +187,7 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
         )
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
-    low, high = ax.get_xlim()
-    if high / low < 20:
-        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=6))
-        ax.xaxis.set_major_formatter("{x:,g}")
-    else:
-        ax.xaxis.set_major_locator(LogLocator(numticks=6))
-        powers(ax.xaxis)
-    ax.xaxis.set_minor_locator(NullLocator())
+    log_ticks(ax.xaxis)
     return pd.concat(frames, ignore_index=True)
 
 
@@ -252,7 +254,8 @@ def _verdicts(name: str, curves: Curves) -> list[Verdict]:
 
 
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
-    lower = -curves.differences(where, form)
+    by_iteration = claim.metric.endswith("_by_iteration")
+    lower = -(curves.early_differences if by_iteration else curves.differences)(where, form)
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
     on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"
     said = f"Gibbs ({curves.level(where):.1f}) − split-merge"

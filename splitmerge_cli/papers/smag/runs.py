@@ -78,14 +78,7 @@ def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> li
 
 
 def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
-    """Return each chain's first row with at least so many topics; infinite where it has none.
-
-    Parameters
-    ----------
-    K : array_like
-        ``[chains, rows]``
-    topics : int
-    """
+    """The first row of each chain, ``[chains, rows]``, with at least so many topics; infinite where it has none."""
     enough = np.asarray(K) >= topics
     return np.where(enough.any(axis=1), enough.argmax(axis=1), np.inf)
 
@@ -97,13 +90,8 @@ def settled_count(K: ArrayLike) -> NDArray[np.int64]:
 
 
 def acceptance(runs: Sequence[Run]) -> pd.DataFrame:
-    """Share of the proposals so far that were accepted, from runs that are the beginnings of each other.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns iteration, seed, chain, proposed, accepted, share.
-    """
+    """Share of the proposals so far that were accepted, from runs that are the beginnings of each other: columns
+    iteration, seed, chain, proposed, accepted, share."""
     frames = []
     for run in runs:
         moves = run.moves()

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.intervals import share_interval
@@ -16,7 +16,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, judge_interval
 from splitmerge_cli.plots import points
-from splitmerge_cli.plots.style import FULL
+from splitmerge_cli.plots.style import FULL, entry
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -62,22 +62,15 @@ def errors_of(x: NDArray[np.float64], truth: ArrayLike, labels: ArrayLike) -> Er
     merged: tuple[int, ...] = ()
     angle = np.inf
     along = {k: direction(x[truth == k]) for k in lines}
-    for a in lines:
-        for b in lines:
-            cosine = abs(float(along[a] @ along[b]))
-            between = float(np.degrees(np.arccos(np.minimum(1.0, cosine))))
-            if a < b and counts[a].argmax() == counts[b].argmax() and between < angle:
-                merged, angle = (a, b), between
+    for a, b in combinations(lines, 2):
+        between = float(np.degrees(np.arccos(np.minimum(1.0, abs(float(along[a] @ along[b]))))))
+        if counts[a].argmax() == counts[b].argmax() and between < angle:
+            merged, angle = (a, b), between
     seconds = {k: int(np.sort(counts[k])[-2]) if len(counts[k]) > 1 else 0 for k in lines}
     broken = max(lines, key=lambda k: seconds[k], default=None)
     if broken is None or seconds[broken] < BROKEN * counts[broken].sum():
         return Errors(merged, angle, (), 0, 0)
     return Errors(merged, angle, (broken,), seconds[broken], int((counts[broken] > 0).sum()))
-
-
-def _last(run: Run) -> pd.DataFrame:
-    """The last recorded partition of every chain."""
-    return run.partitions(["chain", "iteration", "labels"]).sort_values("iteration").groupby("chain").last()
 
 
 @dataclass(frozen=True)
@@ -93,7 +86,8 @@ def _examples(runs: Sequence[Run]) -> list[_Example]:
     for run in runs:
         dataset = dataset_of(run)
         assert dataset.truth is not None
-        for labels in _last(run)["labels"]:
+        partitions = run.partitions(["chain", "iteration", "labels"]).sort_values("iteration")
+        for labels in partitions.groupby("chain").last()["labels"]:
             found.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
     return found
 
@@ -116,10 +110,10 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
         plotted.append(_plotted_points(example))
     handles = [
-        Line2D([], [], color="#333333", linewidth=1.5, label="fitted to a cluster"),
-        Line2D([], [], color=TRUE, linewidth=0.7, label="true line"),
-        Line2D([], [], color=CONCERNED, linewidth=9, label="concerned by the error"),
-        Line2D([], [], color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
+        entry(color="#333333", linewidth=1.5, label="fitted to a cluster"),
+        entry(color=TRUE, linewidth=0.7, label="true line"),
+        entry(color=CONCERNED, linewidth=9, label="concerned by the error"),
+        entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     notes = (
@@ -161,8 +155,7 @@ def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Ve
         ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
         ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
     ]:
-        verdict = _typical(claims[metric], shows, what, name_sets(runs))
-        verdicts.append(verdict)
+        verdicts.append(_typical(claims[metric], shows, what, name_sets(runs)))
     return name_data(runs, verdicts)
 
 

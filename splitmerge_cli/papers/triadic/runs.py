@@ -34,15 +34,6 @@ SETTINGS = {
     "unknown": Setting(noise="nig"),
 }
 """The settings of ``conf/experiment/triadic-table1.yaml``; those of as_printed runs are `main` and `kept`."""
-TITLES = {
-    "main": "σ₁ = 1, lines integrated out",
-    "main_scan": "σ₁ = 1, lines integrated out, full Gibbs scan after each move",
-    "main_timed": "σ₁ = 1, lines integrated out, equal time: {budget:g} s",
-    "kept": "σ₁ = 1, lines kept, as in the paper",
-    "kept_timed": "σ₁ = 1, lines kept, equal time: {budget:g} s",
-    "narrow": "σ₁ = 0.1, lines integrated out",
-    "unknown": "noise unknown (mean variance 1), lines integrated out",
-}
 WORDS = {
     "main": "sigma1 = 1, lines integrated out",
     "main_scan": "sigma1 = 1, lines integrated out, full Gibbs scan after each move",
@@ -53,6 +44,11 @@ WORDS = {
     "unknown": "noise unknown, lines integrated out",
 }
 """The settings in claims."""
+TITLES = {name: words.replace("sigma1", "σ₁") for name, words in WORDS.items()}
+TITLES |= {name: f"{TITLES[name]}: {{budget:g}} s" for name in ("main_timed", "kept_timed")}
+TITLES["kept"] += ", as in the paper"
+TITLES["unknown"] = TITLES["unknown"].replace("unknown", "unknown (mean variance 1)")
+"""The settings in tables."""
 METHODS = {
     "dyadic": "dyadic (SAMS)",
     "neal8": "auxiliary variables (m = 3)",
@@ -123,13 +119,8 @@ def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]
 
 
 def scores(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the last and the likeliest state of every chain.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns setting, method, set, chain, SCORE_STATE for `METRICS` and `STATES`, seconds and iterations.
-    """
+    """Scores of the last and the likeliest state of every chain: columns setting, method, set, chain, SCORE_STATE for
+    `METRICS` and `STATES`, seconds and iterations."""
     names = {f"{score}/{state}": f"{score}_{state}" for score in METRICS for state in STATES}
     frames = []
     for run in runs:
@@ -148,6 +139,7 @@ class Scores:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.chains = scores(runs)
+        self.sets = name_sets(runs)
         means = self.chains.drop(columns="chain").groupby(["setting", "method", "set"]).mean()
         self._by_set = {key: part.droplevel([0, 1]) for key, part in means.groupby(level=[0, 1])}
 
@@ -159,15 +151,31 @@ class Scores:
         """Mean over seeds for every data set, ``[sets]``."""
         return self._by_set[setting, method][column].to_numpy(float)
 
+    def by_chain(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
+        """Mean over data sets for every number of a chain, ``[chains]``: the sets are all that there are."""
+        c = self.chains
+        own = c[(c["setting"] == setting) & (c["method"] == method)]
+        return own.groupby("chain")[column].mean().to_numpy(float)
+
+    def units(self, setting: str, method: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """The independent values of a score, and what they are: chains on the published sets, else data sets."""
+        each = self.by_chain(setting, method, column)
+        if self.sets == "published data sets" and len(each) > 1:
+            return each, "chains"
+        return self.by_set(setting, method, column), self.sets
+
+    def unit_differences(self, setting: str, method: str, other: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """`method` minus `other` in the independent values, and what these are."""
+        (first, unit), (second, _) = (self.units(setting, m, column) for m in (method, other))
+        if unit == "chains":
+            n = min(len(first), len(second))
+            return first[:n] - second[:n], unit
+        return self.difference(setting, method, other, column), unit
+
     def difference(self, setting: str, method: str, other: str, column: str) -> NDArray[np.float64]:
         """`method` minus `other`, paired by data set, ``[sets]``."""
         first, second = (self._by_set[setting, m][column] for m in (method, other))
         return (first - second).dropna().to_numpy(float)
-
-    def count(self, setting: str, method: str) -> int:
-        """Number of chains."""
-        c = self.chains
-        return int(((c["setting"] == setting) & (c["method"] == method)).sum())
 
 
 def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -24,13 +24,8 @@ MOVES = {
 
 
 def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
-    """Move counts of a sampler.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns method, set, chain, move, before, after, proposed, accepted, share (of the chain's proposals).
-    """
+    """Move counts of a sampler: columns method, set, chain, move, before, after, proposed, accepted, share (of the
+    chain's proposals)."""
     table = pd.concat([run.moves().assign(set=number_of(run)) for run in runs], ignore_index=True)
     table = table[table["move"].isin(MOVES[method])].assign(method=method)
     table["before"], table["after"] = zip(*table["move"].map(MOVES[method]), strict=True)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
-from matplotlib.lines import Line2D
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published_claims
@@ -20,7 +19,7 @@ from splitmerge_cli.papers.triadic.runs import (
     select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry
 from splitmerge_cli.results.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
@@ -49,8 +48,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
     handles = [
-        Line2D([], [], color=REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
-        Line2D([], [], color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
+        entry(color=REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
+        entry(color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     notes = f"Last states. {describe_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
