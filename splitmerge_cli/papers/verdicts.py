@@ -519,7 +519,8 @@ def count_once(claims: pd.DataFrame) -> pd.DataFrame:
     pairs = shared_numbers(dict.fromkeys(claims["id"]))
     again = {key for key, first in pairs.items() if key in of and of[key] == of.get(first)}
     keys = zip(*(claims[name] for name in _NUMBER[:4]), strict=True)
-    return claims[[not (counted and key in again) for key, counted in zip(keys, claims["counted"], strict=True)]]
+    repeats = [counted and key in again for key, counted in zip(keys, claims["counted"], strict=True)]
+    return claims[~np.array(repeats, dtype=bool)]
 
 
 _NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
