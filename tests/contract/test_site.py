@@ -173,7 +173,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     said += ["1" * 64, "generated: follows from the seed", "index.json"]
     assert all(part in origin for part in said)
     # claims, reproduced, not reproduced, undecided, not testable, not kept yet
-    assert "| [Wang & Russell 2015](sdds.md) | 58 | 1 | 0 | 0 | 0 | 57 |" in pages["reproduction"]
+    assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 0 | 74 |" in pages["reproduction"]
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 
