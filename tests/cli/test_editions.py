@@ -174,7 +174,8 @@ def draw_verdicts(draw: np.random.Generator) -> list[verdicts.Verdict]:
     x = value * draw.gamma(40, 1 / 40, size) * draw.choice([0.4, 0.6, 1, 1.6, 3])
     summary = draw.choice([intervals.mean_interval, intervals.geometric_interval, intervals.median_interval])
     units = draw.integers(6, size=size)
-    scale = intervals.excess_interval if x.min() > 1 else intervals.mean_interval
+    scales = [intervals.mean_interval, intervals.geometric_interval]
+    scale = draw.choice([*scales, intervals.excess_interval] if x.min() > 1 else scales)
     without = intervals.leave_one_out(lambda kept: float(x[kept].mean()), size)[1]
     yes = x > draw.choice([0.1, value, 100])
     shares = intervals.share_interval(int(yes.sum()), size)

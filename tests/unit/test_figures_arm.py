@@ -231,6 +231,27 @@ def test_ratio_of_acceptance_is_the_same_at_every_call():
     assert arm_tables.ratio_interval(x, x / 2) == (ratio, low, high)
 
 
+@pytest.mark.parametrize(
+    ("rule", "tolerance", "factor", "verdict"),
+    [
+        ("at_least", 5.0, 7.0, REPRODUCED),
+        ("at_least", 5.0, 3.0, NOT_REPRODUCED),
+        ("factor", 2.0, 2.1, REPRODUCED),
+        ("factor", 2.0, 5.0, NOT_REPRODUCED),
+        # the other variant accepted nothing
+        ("at_least", 5.0, np.inf, UNDECIDED),
+    ],
+)
+def test_times_the_acceptance_of_another_variant(rule, tolerance, factor, verdict):
+    claim = replace(CLAIM, metric="times_sarm", value=2.0, rule=rule, tolerance=tolerance)
+    own = np.array([1.0, 1.1, 0.9, 1.05])
+    found = arm_tables._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
+    assert found.verdict == verdict
+    if np.isfinite(factor):
+        assert found.ours == pytest.approx(factor, rel=0.01) and 0 < found.low < found.ours < found.high
+        assert (found.n, found.unit, found.samples[0].interval) == (4, "restarts", "jackknife, geometric")
+
+
 def test_chains_that_share_their_past_are_one_unit(networks):
     """R-hat of ARM has the interval of leaving out restarts; chains of SM are independent, and so are their R-hats."""
     cells = arm_runs.Cells(networks)
