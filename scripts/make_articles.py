@@ -17,22 +17,34 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 
-from articles import articles, expand_blocks, read  # noqa: E402
+from articles import Article, Layout, articles  # noqa: E402
 
 from splitmerge_cli.papers.declaration import Paper  # noqa: E402
 from splitmerge_cli.results.provenance import commit  # noqa: E402
 
 FOLDER = ROOT / "docs" / "articles"
 STORED = ROOT / "docs" / "reproduction"
-PAGES = range(2, 5)
+PAGES = range(2, 11)
 """How long an article may be."""
 LOOK = {"papersize": "a4", "fontsize": "9.5pt", "margin": {"x": "2.1cm", "top": "2cm", "bottom": "2.2cm"}}
 HEADER = """
+#let sect = sym.inter
+#set math.equation(numbering: "(1)")
+#show figure.where(kind: table): set block(breakable: true)
+#show figure.where(kind: table): set figure.caption(position: top)
+#show figure.caption: set text(size: 8.5pt)
+#show figure.caption: set align(left)
+#show figure.caption.where(kind: table): it => block(sticky: true, it)
+#show figure.where(kind: image): set figure(placement: auto)
+#set table(inset: (x: 4pt, y: 3.2pt))
+#set table.cell(breakable: false)
 #show table: set par(justify: false)
-#show table: set text(size: 8pt, hyphenate: false)
+#show table: set text(size: 7.5pt, hyphenate: false)
 #show table.cell: set align(start)
+#show raw: set text(size: 0.95em)
 """
-"""Tables in small type, flush left."""
+"""The name that pandoc gives an intersection; numbered equations; tables in small type over as many pages as they need,
+captions above them; pictures at the top or bottom of a page."""
 
 
 def metadata(paper: Paper, about: dict[str, Any]) -> dict[str, Any]:
@@ -57,15 +69,19 @@ def make(paper: Paper, out: Path) -> int:
     import pypandoc
     import typst
 
-    about, text = read(FOLDER / f"{paper.key}.md")
-    told = metadata(paper, about)
-    out.mkdir(parents=True, exist_ok=True)
-
-    def picture(name: str, caption: str) -> str:
+    def figure(_number: int, name: str, width: str, caption: str) -> str:
         shutil.copyfile(STORED / f"{name}.png", out / f"{name}.png")
-        return f"![]({name}.png){{width=100%}}\n\n*{name}.* {caption}\n"
+        return f"![{caption}]({name}.png){{width={width}}}\n"
 
-    filled = f"*A replication of* {paper.citation}.\n\n" + expand_blocks(text, paper, STORED, picture)
+    layout = Layout(
+        figure=figure,
+        table=lambda _number, caption, table: f"{table}\n: {caption}\n",
+        equation=lambda _number, latex: f"$$\n{latex}\n$$\n",
+    )
+    article = Article(FOLDER / f"{paper.key}.md", paper, STORED, layout)
+    out.mkdir(parents=True, exist_ok=True)
+    told = metadata(paper, article.front_matter)
+    filled = f"*A replication of* {paper.citation}.\n\n{article.text}"
     (out / "article.md").write_text(filled, encoding="utf-8")
     (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
     source = out / "article.typ"
@@ -75,9 +91,7 @@ def make(paper: Paper, out: Path) -> int:
         look.write_text(yaml.safe_dump(LOOK | shown), encoding="utf-8")
         header.write_text(HEADER, encoding="utf-8")
         options = ["--standalone", f"--metadata-file={look}", f"--include-in-header={header}"]
-        pypandoc.convert_text(
-            filled, "typst", format="markdown-implicit_figures", outputfile=str(source), extra_args=options
-        )
+        pypandoc.convert_text(filled, "typst", format="markdown-citations", outputfile=str(source), extra_args=options)
     pages = typst.compile(str(source), format="svg")
     typst.compile(str(source), output=str(out / "article.pdf"))
     source.unlink()

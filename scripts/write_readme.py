@@ -13,13 +13,10 @@ from pathlib import Path
 
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.papers import overview
 from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "docs" / "_ext"))
-
-import overview  # noqa: E402
-
 README = ROOT / "README.md"
 BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
 END = "<!-- end of samplers x models -->"
@@ -56,7 +53,8 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(kept)
     said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
     rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
-    return "\n".join(lines) + f"\n\n{said}{rest}\n"
+    once = "Claims that share a measured number count once."
+    return "\n".join(lines) + f"\n\n{said}{rest}\n{once}\n"
 
 
 def updated_text(text: str) -> str:

@@ -1,37 +1,109 @@
-"""The articles of docs/articles: Markdown whose blocks of claims and figures are filled from docs/reproduction.
+"""The articles of docs/articles: Markdown whose numbers, tables and references are filled in from what is kept.
 
-``KEY.md`` is about the paper KEY; its front matter has `keywords` and `abstract`. A block of claims is a list of
-references, as in ``findings.yaml``::
+``KEY.md`` is about the paper KEY; its front matter has `keywords` and `abstract`. In the text:
 
-    ```{claims}
-    - {figure: sdds-fig3, data: emm N=500}
+* ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
+  `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
+  ``{{not_testable}}`` count the claims of the paper, ``{{edition}}`` says which commits made the kept runs;
+* ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
+* an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
+  figure and to a table;
+* blocks are filled by `BLOCKS`; that of a figure has its id and, where it should be narrower in print, a width::
+
+    ```{claims} acceptance
+    caption: Acceptance rates.
+    rows:
+    - {figure: sdds-fig5, data: emm N=500, as: "{sampler}, {metric}"}
     ```
 
-`counts` (no content) is the table of verdicts by figure, and `figure` a kept picture: its id after the braces, its
-caption within.
+``words.yaml`` says in words what data, samplers and metrics are, and on which scale a metric is shown.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import yaml
-from findings import ClaimReference, claims_of
+from findings import ClaimReference
+from pydantic import ValidationError
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.errors import one_line
+from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import claims_of as claims_of_figure
-from splitmerge_cli.papers.verdict_tables import interval, with_unit
+from splitmerge_cli.papers.kept import read_index
 from splitmerge_cli.papers.verdicts import VERDICTS, counts
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
 KEYS = ("keywords", "abstract")
 """Fields in the front matter of an article."""
 BLOCK = re.compile(r"^```\{(?P<kind>\w+)\} *(?P<argument>[^\n]*)\n(?P<body>.*?)^```\n", re.M | re.S)
-Show = Callable[[str, str], str]
+EQUATION = re.compile(r"^\$\$\n(?P<latex>.*?)\n\$\$ \(eq:(?P<name>\w+)\)$", re.M | re.S)
+NUMBER = re.compile(r"\{\{(\w+)(?:\.(\w+))?\}\}")
+LINK = re.compile(r"\[(eq|fig|table):([\w-]+)\]")
+CITED = re.compile(r"\[(@[\w; @]+)\]|(?<![\w\[@])@(\w+)")
+SCALES: Mapping[str, Callable[[float], float]] = {
+    "": float,
+    "percent": lambda x: 100 * x,
+    "ratio": lambda x: float(np.exp(x)),
+    "ratio10": lambda x: 10**x,
+}
+"""Scales on which a number is shown: `ratio` of a kept logarithm, `ratio10` of one to the base 10."""
+SIGN = "−"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How an article is set: functions of a number and what it numbers.
+
+    Attributes
+    ----------
+    figure : callable
+        Markdown of a picture, from number, id, width and caption.
+    table : callable
+        Of a table, from number, caption and the Markdown of its rows.
+    equation : callable
+        Of an equation, from number and LaTeX.
+    """
+
+    figure: Callable[[int, str, str, str], str]
+    table: Callable[[int, str, str], str]
+    equation: Callable[[int, str], str]
+
+
+class Number(ClaimReference):
+    """A number of a kept table, by patterns of its claim.
+
+    Attributes
+    ----------
+    reading : str, optional
+        Pattern of the reading; the counted one if left out.
+    show : str, optional
+        One of `SCALES`; that of the metric if left out.
+    """
+
+    reading: str | None = None
+    show: str | None = None
+
+
+class Row(ClaimReference):
+    """Rows of a table of claims.
+
+    Attributes
+    ----------
+    words : str, optional
+        What the claim says, with {data}, {sampler} and {metric} in words; in the file `as`.
+    """
+
+    words: str | None = None
 
 
 def articles(folder: Path) -> dict[str, Paper]:
@@ -55,71 +127,372 @@ def read(file: Path) -> tuple[dict[str, Any], str]:
     return about, text[front.end() :]
 
 
-def expand_blocks(text: str, paper: Paper, stored: Path, picture: Show) -> str:
-    """An article with its blocks filled in.
+@dataclass(frozen=True)
+class Article:
+    """An article, and what it is filled with.
 
-    Parameters
+    Attributes
     ----------
-    text : str
-        Markdown.
+    file : Path
     paper : Paper
-        What it is about.
     stored : Path
         The kept reproduction.
-    picture : callable
-        Markdown of a picture, from the id of its figure and a caption.
-
-    Raises
-    ------
-    ConfigError
-        A block that cannot be filled: its figure is not kept, its claims are none of the paper's.
+    layout : Layout
     """
 
-    def fill(found: re.Match[str]) -> str:
+    file: Path
+    paper: Paper
+    stored: Path
+    layout: Layout
+    _frames: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
+
+    @cached_property
+    def front_matter(self) -> dict[str, Any]:
+        """Front matter with its abstract filled in."""
+        return self._front | {"abstract": self._fill_line(" ".join(self._front["abstract"].split()))}
+
+    @cached_property
+    def text(self) -> str:
+        """The text, filled in.
+
+        Raises
+        ------
+        ConfigError
+            Something cannot be filled: a figure that is not kept, a claim or a number that is none, an unknown name.
+        """
+        source = self._source
+        parts, end = [], 0
+        for found in sorted([*BLOCK.finditer(source), *EQUATION.finditer(source)], key=lambda one: one.start()):
+            parts += [self._fill_line(source[end : found.start()]), self._fill_block(found)]
+            end = found.end()
+        return "".join([*parts, self._fill_line(source[end:])])
+
+    @cached_property
+    def _read(self) -> tuple[dict[str, Any], str]:
+        return read(self.file)
+
+    @property
+    def _front(self) -> dict[str, Any]:
+        return self._read[0]
+
+    @property
+    def _source(self) -> str:
+        return self._read[1]
+
+    @cached_property
+    def _words(self) -> dict[str, Any]:
+        return _load(self.file.parent / "words.yaml")
+
+    @cached_property
+    def _values(self) -> dict[str, Any]:
+        return dict(_load(self.file.parent / "values.yaml").get(self.paper.key, {}))
+
+    @cached_property
+    def _references(self) -> dict[str, Any]:
+        return _load(self.file.parent / "references.yaml")
+
+    @cached_property
+    def _numbers(self) -> dict[str, int]:
+        """Numbers of figures, tables and equations, in their order."""
+        kinds = {"figure": "fig", "claims": "table", "counts": "table", "errata": "table", "settings": "table"}
+        names = [
+            f"{kinds[one['kind']]}:{one['argument'].partition(' ')[0] or one['kind']}"
+            for one in BLOCK.finditer(self._source)
+            if one["kind"] in kinds
+        ]
+        names += [f"eq:{one['name']}" for one in EQUATION.finditer(self._source)]
+        found: dict[str, int] = {}
+        for name in names:
+            if name in found:
+                raise ConfigError(f"{self.file.name}: {name}: there are two")
+            found[name] = 1 + sum(other.startswith(name.partition(":")[0] + ":") for other in found)
+        return found
+
+    def _fail(self, what: str) -> ConfigError:
+        return ConfigError(f"{self.file.name}: {what}")
+
+    # lines
+
+    def _fill_line(self, text: str) -> str:
+        text = NUMBER.sub(self._number, text)
+        text = LINK.sub(self._link, text)
+        return CITED.sub(self._citation, text)
+
+    def _link(self, found: re.Match[str]) -> str:
+        kind, name = found.groups()
+        if (number := self._numbers.get(f"{kind}:{name}")) is None:
+            raise self._fail(f"{found[0]}: there is none")
+        return {"eq": f"({number})", "fig": f"Figure {number}", "table": f"Table {number}"}[kind]
+
+    def _citation(self, found: re.Match[str]) -> str:
+        keys = re.findall(r"\w+", found[1] or found[2])
+        if unknown := [key for key in keys if key not in self._references]:
+            raise self._fail(f"@{unknown[0]}: not in references.yaml")
+        entries = [self._references[key] for key in keys]
+        if found[2]:
+            return f"{entries[0]['name']} ({entries[0]['year']})"
+        return "(" + "; ".join(f"{one['name']} {one['year']}" for one in entries) + ")"
+
+    def _number(self, found: re.Match[str]) -> str:
+        name, field = found.groups()
+        if (general := self._general.get(name)) is not None:
+            return general
+        values = self._values
+        if name not in values or (field or "value") not in FIELDS:
+            raise self._fail(f"{found[0]}: expected a name of values.yaml, with one of the fields {', '.join(FIELDS)}")
+        try:
+            asked = Number.model_validate(values[name])
+        except ValidationError as error:
+            raise self._fail(f"values.{name}: {one_line(error)}") from error
+        rows = self._rows(asked)
+        rows = rows[rows["counted"]] if asked.reading is None else rows[_fits(rows["reading"], asked.reading)]
+        if len(rows) != 1:
+            raise self._fail(f"values.{name}: expected one row of {asked.figure}-claims.csv, found {len(rows)}")
+        row = rows.iloc[0]
+        scale = asked.show if asked.show is not None else self._metric(row)[1]
+        return FIELDS[field or "value"](row, scale)
+
+    @cached_property
+    def _general(self) -> dict[str, str]:
+        """Counts of verdicts, and what made the runs."""
+        frames = [self._claims_of(figure.id) for figure in self.paper.figures]
+        found = counts(frames)
+        kept = read_index(self.stored)["figures"]
+        ids = [figure.id for figure in self.paper.figures]
+        commits = dict.fromkeys(made["commit"][:7] for name in ids for made in kept[name]["made"] if made["runs"])
+        return {
+            "claims": str(int(found.sum())),
+            "edition": ", ".join(commits),
+            **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, found, strict=True)},
+        }
+
+    # blocks
+
+    def _fill_block(self, found: re.Match[str]) -> str:
+        if "latex" in found.groupdict():
+            return self.layout.equation(self._numbers[f"eq:{found['name']}"], found["latex"])
         kind, argument, body = found["kind"], found["argument"].strip(), found["body"].strip()
-        if kind == "claims":
-            return _claims(body, stored)
-        if kind == "counts":
-            return _counts(paper, stored)
-        if kind == "figure":
-            claims_of_figure(stored, argument)
-            return picture(argument, " ".join(body.split())) + "\n"
-        raise ConfigError(f"{paper.key}: block {kind}: expected claims, counts or figure")
+        if kind not in BLOCKS:
+            raise self._fail(f"block {kind}: expected one of {', '.join(BLOCKS)}")
+        return BLOCKS[kind](self, argument, body)
 
-    return BLOCK.sub(fill, text)
+    def _figure(self, argument: str, body: str) -> str:
+        name, _, width = argument.partition(" ")
+        self._claims_of(name)
+        caption = self._fill_line(" ".join(body.split()))
+        return self.layout.figure(self._numbers[f"fig:{name}"], name, width or "100%", caption)
+
+    def _table(self, name: str, caption: str, head: Sequence[str], rows: Sequence[Sequence[str]], *widths: int) -> str:
+        number = self._numbers[f"table:{name}"]
+        return self.layout.table(number, self._fill_line(caption), _pipe_table(head, rows, widths))
+
+    def _claims(self, name: str, body: str) -> str:
+        """The counted verdicts on claims that are referred to, in words."""
+        about = yaml.safe_load(body)
+        rows = []
+        for one in about["rows"]:
+            given = {("words" if key == "as" else key): value for key, value in one.items()}
+            asked = Row.model_validate(given)
+            found = self._rows(asked)
+            found = found[found["counted"]]
+            if found.empty:
+                raise self._fail(f"claims: {one}: expected a reference to a claim")
+            rows += [self._claim(row, asked.words) for _, row in found.iterrows()]
+        head = ["claim", "paper", "here, with 95 % interval", "of", "verdict"]
+        return self._table(name or "claims", about["caption"], head, rows, 52, 11, 27, 13, 15)
+
+    def _claim(self, row: Any, words: str | None) -> list[str]:
+        metric, scale = self._metric(row)
+        known = {
+            "data": self._words.get("data", {}).get(row["data"], row["data"]),
+            "sampler": self._words.get("samplers", {}).get(row["sampler"], row["sampler"]),
+            "metric": metric,
+        }
+        said = words or "{sampler}, {data}: {metric}"
+        units = _units(row, "") if row["n"] else "exact" if row["rule"] in ("exact", "holds") else "–"
+        return [
+            said.format(**known),
+            FIELDS["published"](row, scale),
+            FIELDS["both"](row, scale),
+            units,
+            str(row["verdict"]),
+        ]
+
+    def _counts(self, name: str, body: str) -> str:
+        """Claims by figure and verdict."""
+        titles = dict(list_figures())
+        frames = {figure.id: self._claims_of(figure.id) for figure in self.paper.figures}
+        rows = [
+            [_plain(titles[figure]), str(len(frame[frame["counted"]])), *map(str, counts([frame]))]
+            for figure, frame in frames.items()
+        ]
+        every = counts(frames.values())
+        rows.append(["all", str(int(every.sum())), *map(str, every)])
+        head = ["figure or table of the paper", "claims", *VERDICTS]
+        return self._table(name or "counts", " ".join(body.split()), head, rows, 46, 9, 13, 13, 12, 12)
+
+    def _errata(self, name: str, body: str) -> str:
+        rows = [[_plain(row[key]) for key in ("where", "printed", "correct", "effect")] for row in _rows(errata, self)]
+        return self._table(name or "errata", body, ["where", "printed", "correct", "effect"], rows, 14, 30, 30, 30)
+
+    def _settings(self, name: str, body: str) -> str:
+        rows = [
+            [_plain(row[key]) for key in ("setting", "paper", "chosen", "sensitivity")] for row in _rows(settings, self)
+        ]
+        head = ["setting", "the paper", "here", "how much it matters"]
+        return self._table(name or "settings", body, head, rows, 15, 24, 36, 32)
+
+    def _list_references(self, _name: str, _body: str) -> str:
+        """The cited entries, by author."""
+        text = self._front["abstract"] + self._source
+        keys = dict.fromkeys(key for found in CITED.finditer(text) for key in re.findall(r"\w+", found[1] or found[2]))
+        cited = sorted((self._references[key] for key in keys), key=lambda one: (one["name"], one["year"]))
+        return "\n".join(f"- {_entry(one)}" for one in cited) + "\n"
+
+    # kept rows
+
+    def _claims_of(self, name: str) -> pd.DataFrame:
+        """The kept claims of a figure."""
+        if name not in self._frames:
+            self._frames[name] = claims_of_figure(self.stored, name)[0]
+        return self._frames[name]
+
+    def _rows(self, asked: ClaimReference) -> pd.DataFrame:
+        frame = self._claims_of(asked.figure)
+        fits = np.ones(len(frame), dtype=bool)
+        for key in ("data", "sampler", "metric"):
+            if (pattern := getattr(asked, key)) is not None:
+                fits &= _fits(frame[key], pattern)
+        return frame[fits]
+
+    def _metric(self, row: Any) -> tuple[str, str]:
+        """A metric in words, and its scale."""
+        known = self._words.get("metrics", {}).get(row["metric"], {})
+        known = {"words": known} if isinstance(known, str) else known
+        return known.get("words", row["metric"].replace("_", " ")), known.get("show", "")
 
 
-def _claims(body: str, stored: Path) -> str:
-    """The counted verdicts on claims that are referred to."""
-    references = [ClaimReference.model_validate(one) for one in yaml.safe_load(body)]
-    rows = []
-    for claim in claims_of(references):
-        frame, _ = claims_of_figure(stored, claim.id)
-        own = (frame["data"] == claim.data) & (frame["sampler"] == claim.sampler) & (frame["metric"] == claim.metric)
-        for r in frame[own & frame["counted"]].itertuples(index=False):
-            what = ", ".join(part for part in (r.data, r.sampler, r.metric.replace("_", " ")) if part)
-            units = f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else ""
-            ours, around = with_unit(r.ours, r.unit), interval(r.low, r.high)
-            rows.append([f"{r.id}: {what}", with_unit(r.published, r.unit), ours, around, units, r.verdict])
-    if not rows:
-        raise ConfigError(f"claims: {body}: expected a reference to a claim")
-    return _table(["claim", "published", "ours", "95 % interval", "units", "verdict"], rows)
+BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
+    "claims": Article._claims,
+    "counts": Article._counts,
+    "figure": Article._figure,
+    "errata": Article._errata,
+    "settings": Article._settings,
+    "references": Article._list_references,
+}
+"""Functions that fill a block, by its kind."""
 
 
-def _counts(paper: Paper, stored: Path) -> str:
-    """Claims by figure and verdict."""
-    titles = dict(list_figures())
-    frames = {figure.id: claims_of_figure(stored, figure.id)[0] for figure in paper.figures}
-    rows: list[Sequence[object]] = [
-        [titles[name], len(frame[frame["counted"]]), *counts([frame])] for name, frame in frames.items()
-    ]
-    every = counts(frames.values())
-    return _table(["figure or table", "claims", *VERDICTS], [*rows, ["all", int(every.sum()), *every]])
+def _load(file: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A pipe table: the first column is the widest."""
-    widths = [max(3, *(len(str(row[i])) for row in [head, *rows])) for i in range(len(head))]
-    lines = [head, ["-" * min(width, 40) for width in widths], *rows]
-    cells = [[str(cell).replace("|", "\\|").replace("_", "\\_") for cell in line] for line in lines]
-    return "\n" + "".join(f"| {' | '.join(line)} |\n" for line in cells) + "\n"
+def _rows(table: Callable[[Paper], pd.DataFrame], article: Article) -> list[Any]:
+    return [row for _, row in table(article.paper).iterrows()]
+
+
+def _fits(column: pd.Series, pattern: str) -> Any:
+    """Which values fit a pattern: * stands for anything, ? for one sign."""
+    expression = "".join({"*": ".*", "?": "."}.get(sign, re.escape(sign)) for sign in pattern)
+    return column.astype(str).str.fullmatch(expression).to_numpy(dtype=bool)
+
+
+def _entry(one: Mapping[str, Any]) -> str:
+    """An entry of the list of references."""
+    text = f"{one['text']} ({one['year']})."
+    if doi := one.get("doi"):
+        text += f" DOI [{doi}](https://doi.org/{doi})."
+    if arxiv := one.get("arxiv"):
+        text += f" [arXiv:{arxiv}](https://arxiv.org/abs/{arxiv})."
+    if url := one.get("url"):
+        text += f" <{url}>."
+    return text
+
+
+def _plain(text: object) -> str:
+    """Text of a CSV file as Markdown: code stays code, other signs lose their meaning, decimals get their zero."""
+    parts = re.split(r"(`[^`]*`)", " ".join(str(text).split()))
+    return "".join(part if part.startswith("`") else _escape(part) for part in parts)
+
+
+def _escape(text: str) -> str:
+    text = re.sub(r"(?<![\w.)\]])\.(?=\d)", "0.", text)
+    return re.sub(r"([\\*_<>|$\[\]{}~^@#])", r"\\\1", text)
+
+
+def _digits(value: float) -> str:
+    """Three significant digits, thousands apart."""
+    if np.isnan(value):
+        return "–"
+    if np.isinf(value):
+        return "never"
+    if value and (abs(value) < 1e-3 or abs(value) >= 1e6):
+        mantissa, _, power = f"{value:.2g}".partition("e")
+        shown = f"${mantissa} \\times 10^{{{int(power)}}}$" if power else mantissa
+    elif abs(value) >= 100:
+        shown = f"{value:,.0f}"
+    else:
+        shown = f"{value:.3g}"
+    return shown.replace("-", SIGN) if "$" not in shown else shown
+
+
+def _print_number(row: Any, scale: str) -> str:
+    """The published number, as it is printed."""
+    value = SCALES[scale](row["published"])
+    return "–" if np.isnan(value) else f"{value:,.6g}".replace("-", SIGN) + _unit(row, scale)
+
+
+def _unit(row: Any, scale: str) -> str:
+    unit = "%" if scale == "percent" else row["unit"] if row["unit"] in ("%", "s", "ms") else ""
+    return f"\N{NO-BREAK SPACE}{unit}" if unit else ""
+
+
+def _value(row: Any, scale: str) -> str:
+    return _digits(SCALES[scale](row["ours"])) + ("" if np.isnan(row["ours"]) else _unit(row, scale))
+
+
+def _interval(row: Any, scale: str) -> str:
+    if not np.isfinite([row["low"], row["high"]]).all():
+        return ""
+    return f"[{_digits(SCALES[scale](row['low']))}, {_digits(SCALES[scale](row['high']))}]"
+
+
+def _share(row: Any, _scale: str) -> str:
+    """How many units show what the paper says: ``3 of 10``."""
+    found = re.search(rf"in (\d+ of \d+) {re.escape(row['of'])}", row["reason"])
+    return found[1] if found else "–"
+
+
+def _reason_part(pattern: str) -> Callable[[Any, str], str]:
+    """A function for the first group of a pattern in the reason of a verdict."""
+
+    def find(row: Any, _scale: str) -> str:
+        match = re.search(pattern, row["reason"])
+        return match[1] if match else "–"
+
+    return find
+
+
+def _units(row: Any, _scale: str) -> str:
+    return f"{row['n']} {row['of'] if row['n'] != 1 else row['of'].removesuffix('s')}"
+
+
+FIELDS: Mapping[str, Callable[[Any, str], str]] = {
+    "value": _value,
+    "interval": _interval,
+    "both": lambda row, scale: " ".join(part for part in (_value(row, scale), _interval(row, scale)) if part),
+    "published": _print_number,
+    "share": _share,
+    "units": _units,
+    "medians": _reason_part(r"median ([\d,]+ against [\d,]+)"),
+    "ratio": _reason_part(r"ratio ([\d.]+ \[[^\]]+\])"),
+    "verdict": lambda row, _scale: str(row["verdict"]),
+}
+"""Fields of a number: its value, interval, both, what the paper printed, the share of the units that shows what the
+paper says, how many units there are, the verdict; and medians and ratios that its reason gives."""
+
+
+def _pipe_table(head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> str:
+    """A pipe table; the dashes are the widths of its columns."""
+    lines = [list(head), ["-" * width for width in widths], *map(list, rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)

@@ -74,6 +74,8 @@ def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, 
         ".png": "picture",
         ".pdf": "for print",
         "-claims.csv": "claims",
+        "-units.csv": "values by unit",
+        "-units.csv.gz": "values by unit, packed",
         ".csv": "numbers",
         ".csv.gz": "numbers, packed",
     }

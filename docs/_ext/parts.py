@@ -5,9 +5,9 @@ from html import escape
 from typing import Any
 
 import pandas as pd
-from overview import Counts
 
 from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 

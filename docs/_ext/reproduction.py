@@ -5,18 +5,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import articles
+import edition_pages
 import figure_pages
-import overview
 import pandas as pd
 import parts
 import word_pages
-from overview import Counts
 from parts import FOLDER, WIDE, cell
 
+from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.papers.discovery import comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import INDEX, read_index
+from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Settings that the papers leave out"}
@@ -37,7 +38,11 @@ def write(source: Path) -> None:
     kept = overview.kept_claims(stored)
     index = read_index(stored)["figures"] if (stored / INDEX).is_file() else {}
     titles, known = dict(list_figures()), papers()
-    pages = {"reproduction": _overview(kept, titles)}
+    editions = overview.editions(stored)
+    has_editions = len(editions) > 1
+    pages = {"reproduction": _overview(kept, titles, has_editions)}
+    if has_editions:
+        pages["editions"] = edition_pages.page(editions, titles)
     written = articles.articles(source / ARTICLES)
     for paper in known:
         pages[paper.key] = _paper(paper, titles, kept, paper.key in written)
@@ -70,8 +75,9 @@ def table_of_papers(kept: Mapping[str, pd.DataFrame]) -> str:
     return parts.table(head, [[link, *map(int, row[1:])] for link, row in zip(links, rows, strict=True)], raw=(0,))
 
 
-def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> str:
+def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str], editions: bool = False) -> str:
     whole = overview.total(kept)
+    extra = PAGES | ({"editions": f"{edition_pages.TITLE}: the same from other seeds"} if editions else {})
     text = (
         "# Reproduction\n\nWhich published claims does this code reproduce? "
         f"{_count_text(whole, f'The {len(papers())} papers')}\n"
@@ -86,8 +92,7 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
         "A claim that does not reproduce is a finding. "
         f"{_wrong(whole)}\n"
         + table_of_papers(kept)
-        + "\n".join(f"- [{title}]({name}.md)" for name, title in PAGES.items())
-        + "\n"
+        + "".join(f"- [{title}]({name}.md)\n" for name, title in extra.items())
     )
     for paper, counts in overview.by_paper(kept):
         text += f"\n## {paper.name}\n\n*{cell(paper.title)}*. {_count_text(counts)}\n{parts.bar(counts)}"
@@ -96,7 +101,7 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str]) -> st
     for comparison in comparisons():
         listed = _figure_list(comparison, titles)
         text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
-    return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *PAGES])
+    return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *extra])
 
 
 def _comparison(comparison: Comparison, titles: Mapping[str, str]) -> str:
@@ -127,15 +132,21 @@ def _wrong(counts: Counts) -> str:
 
 
 def _article(paper: Paper, source: Path) -> str:
-    about, text = articles.read(source / ARTICLES / f"{paper.key}.md")
+    titles = dict(list_figures())
 
-    def picture(name: str, caption: str) -> str:
-        return f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {name}\n:width: 100%\n\n{caption}\n```\n"
+    def figure(number: int, name: str, _width: str, caption: str) -> str:
+        head = f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
+        return f"{head}**Figure {number}.** {caption}\n```\n"
 
-    filled = articles.expand_blocks(text, paper, source / FOLDER, picture)
+    layout = articles.Layout(
+        figure=figure,
+        table=lambda number, caption, table: f"**Table {number}.** {caption}\n\n{table}\n",
+        equation=lambda number, latex: f"$$\n{latex} \\qquad ({number})\n$$\n",
+    )
+    written = articles.Article(source / ARTICLES / f"{paper.key}.md", paper, source / FOLDER, layout)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
-        f"**Abstract.** {about['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", filled)
+        f"**Abstract.** {written.front_matter['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
     )
 
 

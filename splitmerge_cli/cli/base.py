@@ -145,6 +145,9 @@ ConfigDir = Annotated[
 ]
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
 Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
+Edition = Annotated[
+    int, typer.Option("--edition", min=1, metavar="N", help="Whose seeds: those of the files, or N - 1 million more.")
+]
 Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)]
 
 

@@ -8,7 +8,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Out, Scale, app, complain, complete_figure, console, explain_errors
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Edition,
+    Out,
+    Scale,
+    app,
+    complain,
+    complete_figure,
+    console,
+    explain_errors,
+)
 from splitmerge_cli.cli.results import checked_scale
 
 if TYPE_CHECKING:
@@ -22,27 +32,43 @@ def keep(
     scale: Scale = "quick",
     out: Out = Path("results"),
     to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to keep them.")] = Path("docs/reproduction"),
+    edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Keep pictures, numbers, claims and origin of figures from stored runs, small enough for a repository."""
+    """Keep pictures, numbers, claims and origin of figures from stored runs, small enough for a repository.
+
+    Edition N, from 2 on, is kept in the folder edition-N within the other.
+    """
     from splitmerge_cli.papers import kept
+    from splitmerge_cli.papers.editions import kept_folder
     from splitmerge_cli.papers.reproduce import command
 
-    done, missing = kept.keep(ids, checked_scale(scale), out, to, config_dir)
+    to = kept_folder(to, edition)
+    done, missing = kept.keep(ids, checked_scale(scale), out, to, config_dir, edition)
     size = sum(file.stat().st_size for file in to.iterdir() if file.is_file())
     typer.echo(f"{to}: {len(done)} figures kept, {size / 1e6:.1f} MB in all")
     if missing:
-        complain(f"{', '.join(missing)}: results are missing; {command(missing, scale, out, config_dir)} makes them")
+        complain(
+            f"{', '.join(missing)}: results are missing; {command(missing, scale, out, config_dir, edition)} makes them"
+        )
         raise typer.Exit(2)
 
 
 def check_kept(
-    ids: Sequence[str], scale: str | None, out: Path, folder: Path, workers: int | None, config_dir: str | None
+    ids: Sequence[str],
+    scale: str | None,
+    out: Path,
+    folder: Path,
+    workers: int | None,
+    config_dir: str | None,
+    edition: int = 1,
 ) -> int:
     """Make figures again and compare them with what was kept; the exit status, 1 where something differs."""
     from splitmerge_cli.papers import kept
     from splitmerge_cli.papers.discovery import select
+    from splitmerge_cli.papers.editions import kept_folder
 
+    folder = kept_folder(folder, edition)
     read = kept.read_index(folder)
     # of the whole folder: what lies beside a figure, its numbers and pictures, is read together with it
     damage = list(kept.find_damage(folder, read, whole=True))
@@ -53,17 +79,28 @@ def check_kept(
     index = read["figures"]
     names = [name for name in select(ids, config_dir) if name in ids or name in index]
     found = {name: kept.claims_of(folder, name) for name in names}
+    for name in found:
+        if "rules" not in index[name]:
+            complain(f"{name}: kept without its rules: whether they have changed cannot be told")
+    changed = kept.rule_changes(read, list(found), config_dir)
+    for line in changed:
+        complain(f"{folder}: rules: {line}")
     if not found:
         complain(f"{folder}: none of {', '.join(ids)} is kept; smcmc keep {' '.join(ids)} --to {folder} adds them")
         return 2
     for name, (_, at) in found.items():
         if scale not in (None, at):
             complain(f"{name}: kept at {at} scale, made again at {scale}: runs differ, so intervals may not agree")
-    return _check_again({name: (claims, scale or at) for name, (claims, at) in found.items()}, out, workers, config_dir)
+    figures = {name: (claims, scale or at) for name, (claims, at) in found.items()}
+    return max(_check_again(figures, out, workers, config_dir, edition), int(bool(changed)))
 
 
 def _check_again(
-    figures: "Mapping[str, tuple[pd.DataFrame, str]]", out: Path, workers: int | None, config_dir: str | None
+    figures: "Mapping[str, tuple[pd.DataFrame, str]]",
+    out: Path,
+    workers: int | None,
+    config_dir: str | None,
+    edition: int = 1,
 ) -> int:
     """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
     from splitmerge_cli.papers.again import compare, reproduce_again
@@ -72,7 +109,7 @@ def _check_again(
     status, lines = 0, []
     for at in dict.fromkeys(at for _, at in figures.values()):
         names = [name for name, (_, of) in figures.items() if of == at]
-        failed, claims = reproduce_again(names, at, new, workers, config_dir)
+        failed, claims = reproduce_again(names, at, new, workers, config_dir, edition)
         if failed:
             return failed
         for name in names:

@@ -9,6 +9,7 @@ import typer
 
 from splitmerge_cli.cli.base import (
     ConfigDir,
+    Edition,
     Figures,
     Out,
     Scale,
@@ -48,6 +49,7 @@ def reproduce(
     kept: Annotated[
         Path, typer.Option("--kept", metavar="FOLDER", help="With --check: a folder that smcmc keep wrote.")
     ] = Path("docs/reproduction"),
+    edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
@@ -57,8 +59,8 @@ def reproduce(
         from splitmerge_cli.cli.kept import check_kept
 
         chosen = None if scale is None else checked_scale(scale)
-        raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir))
-    raise typer.Exit(papers.reproduce(ids, checked_scale(scale or "quick"), out, workers, config_dir))
+        raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
+    raise typer.Exit(papers.reproduce(ids, checked_scale(scale or "quick"), out, workers, config_dir, edition))
 
 
 @app.command()
@@ -71,6 +73,7 @@ def plot(
     only: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Which pictures of the runs, such as pairs,projection.")
     ] = None,
+    edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
     """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
@@ -80,7 +83,7 @@ def plot(
         papers.show_pictures(targets, config_dir)
         return
     names = None if only is None else only.split(",")
-    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names))
+    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names, edition))
 
 
 @app.command()

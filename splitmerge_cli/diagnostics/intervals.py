@@ -1,6 +1,8 @@
 """Intervals of level 0.95 over what is independent: data sets, restarts, splits; never over chains that share them."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,42 +16,117 @@ MOST_UNITS = 1_000
 """Units beyond which no number of units is proposed."""
 
 
-def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:
-    """Mean of the finite samples of each unit, in the order of the units.
+def split_units(samples: ArrayLike, units: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
+    """Mean of the finite samples of each unit, and what the unit is called, in the order of the units.
 
     Parameters
     ----------
     samples : array_like of float, ``[n]``
     units : array_like, ``[n]``, optional
-        What each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is a unit.
+        What each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is a unit,
+        and they are numbered from 1.
 
     Returns
     -------
-    ndarray of float64, ``[units]``
-        Units without a finite sample are left out.
+    tuple of ndarray
+        Names, and float64 means, ``[units]``. Units without a finite sample are left out.
     """
     x = np.asarray(samples, dtype=float).ravel()
-    if units is None:
-        return x[np.isfinite(x)]
-    where = np.asarray(units).ravel()
-    means = [x[(where == unit) & np.isfinite(x)] for unit in np.unique(where)]
-    return np.array([of.mean() for of in means if len(of)])
+    where = np.arange(1, len(x) + 1) if units is None else np.asarray(units).ravel()
+    names = np.unique(where[np.isfinite(x)])
+    return names, np.array([x[(where == name) & np.isfinite(x)].mean() for name in names])
 
 
-def mean_interval(samples: ArrayLike) -> tuple[float, float, float]:
-    """Mean and t interval of independent samples.
+def by_unit(samples: ArrayLike, units: ArrayLike | None) -> NDArray[np.float64]:
+    """Mean of the finite samples of each unit; see `split_units`."""
+    return split_units(samples, units)[1]
+
+
+def _keep(x: ArrayLike) -> Any:
+    return x
+
+
+def _log_excess(x: ArrayLike) -> Any:
+    return np.log(np.asarray(x, dtype=float) - 1)
+
+
+def _above_one(y: ArrayLike) -> Any:
+    return 1 + np.exp(y)
+
+
+@dataclass(frozen=True)
+class TInterval:
+    """Centre of independent samples and its t interval, on a scale; called with the samples.
 
     One sample, or a sample with no finite value, has no interval (NaN).
+
+    Attributes
+    ----------
+    name : str
+        As tables of units name it.
+    to_scale, from_scale : callable
+        The scale on which samples are averaged, and the way back; increasing functions.
+    floor : float
+        Variance of the mean of any number of samples, over that of one: what no more samples take away.
     """
-    x = np.asarray(samples, dtype=float)
-    x = x[np.isfinite(x)]
-    if not len(x):
-        return np.nan, np.nan, np.nan
-    half = stats.t.ppf(1 - TAIL, len(x) - 1) * x.std(ddof=1) / np.sqrt(len(x)) if len(x) > 1 else np.nan
-    return float(x.mean()), float(x.mean() - half), float(x.mean() + half)
+
+    name: str
+    to_scale: Callable[[ArrayLike], Any] = _keep
+    from_scale: Callable[[ArrayLike], Any] = _keep
+    floor: float = 0.0
+
+    def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
+        """Centre, low and high end."""
+        x = np.asarray(samples, dtype=float)
+        y = self.to_scale(x[np.isfinite(x)])
+        if not len(y):
+            return np.nan, np.nan, np.nan
+        n, half = len(y), np.nan
+        if n > 1:
+            half = stats.t.ppf(1 - TAIL, n - 1) * y.std(ddof=1) / np.sqrt(n) * np.sqrt(1 + n * self.floor)
+        centre, low, high = self.from_scale(np.array([y.mean(), y.mean() - half, y.mean() + half]))
+        return float(centre), float(low), float(high)
+
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
+        """Units with which an interval of this spread and centre lies within a range or outside.
+
+        Parameters
+        ----------
+        interval : tuple of float
+            Centre, low and high end, of `n` units.
+        n : int
+        least, most : float
+            The range; infinite ends have no bound.
+
+        Returns
+        -------
+        float or None
+            The smallest number m above `n` for which t(m - 1) s sqrt(1 / m + floor) is at most the distance of the
+            centre from the nearer end, on the scale; ``MOST_UNITS + 1`` stands for more than `MOST_UNITS`. Infinite
+            where no number is enough; None where the interval is not known, or its centre is on an end.
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            centre, low, high, *ends = (float(self.to_scale(value)) for value in (*interval, least, most))
+        gap = min((abs(centre - end) for end in ends if np.isfinite(end)), default=np.nan)
+        if not np.isfinite([low, high, gap]).all() or gap <= 0:
+            return None
+        spread = (high - low) / 2 / (stats.t.ppf(1 - TAIL, n - 1) * np.sqrt(1 / n + self.floor))
+        if stats.norm.ppf(1 - TAIL) * spread * np.sqrt(self.floor) >= gap:
+            return np.inf
+        m = np.arange(n + 1, MOST_UNITS + 1)
+        enough = stats.t.ppf(1 - TAIL, m - 1) * spread * np.sqrt(1 / m + self.floor) <= gap
+        return int(m[enough.argmax()]) if enough.any() else MOST_UNITS + 1
 
 
-def overlapping_interval(share: float) -> Summary:
+mean_interval = TInterval("mean")
+"""Mean and t interval."""
+geometric_interval = TInterval("geometric", np.log, np.exp)
+"""Geometric mean of positive samples."""
+excess_interval = TInterval("log(x - 1)", _log_excess, _above_one)
+"""The scale of an R-hat: of what it has above 1."""
+
+
+def overlapping_interval(share: float) -> TInterval:
     """Build the mean and t interval for scores on random splits of one set, whose parts overlap.
 
     Parameters
@@ -62,61 +139,99 @@ def overlapping_interval(share: float) -> Summary:
     Nadeau & Bengio (2003), "Inference for the generalization error", Machine Learning 52: the variance of the mean of
     n splits is that of one times 1/n + share / (1 - share).
     """
-
-    def summary(samples: ArrayLike) -> tuple[float, float, float]:
-        mean, low, high = mean_interval(samples)
-        n = int(np.isfinite(np.asarray(samples, dtype=float)).sum())
-        wider = np.sqrt(1 + n * share / (1 - share))
-        return mean, mean - wider * (mean - low), mean + wider * (high - mean)
-
-    return summary
+    return TInterval(f"overlapping {share:g}", floor=share / (1 - share))
 
 
-def geometric_interval(samples: ArrayLike) -> tuple[float, float, float]:
-    """Geometric mean of positive samples and its interval."""
-    x = np.asarray(samples, dtype=float)
-    mean, low, high = np.exp(mean_interval(np.log(x[np.isfinite(x)])))
-    return float(mean), float(low), float(high)
+@dataclass(frozen=True)
+class MedianInterval:
+    """Median of samples and its distribution-free interval, between two order statistics; called with the samples.
+
+    Fewer than 6 samples have no interval (NaN).
+
+    Attributes
+    ----------
+    name : str
+        As tables of units name it.
+    """
+
+    name: str = "median"
+
+    def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
+        """Centre, low and high end."""
+        x = np.asarray(samples, dtype=float)
+        x = np.sort(x[np.isfinite(x)])
+        if not len(x):
+            return np.nan, np.nan, np.nan
+        rank = int(stats.binom.ppf(TAIL, len(x), 0.5)) - 1
+        low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
+        return float(np.median(x)), float(low), float(high)
+
+    def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
+        """Units that would do, see `TInterval.units_needed`: the side towards the nearer end shrinks as 1 / sqrt(n)."""
+        centre, low, high = interval
+        if centre < least:
+            sides = [(high - centre, least - centre)]
+        elif centre > most:
+            sides = [(centre - low, centre - most)]
+        else:
+            sides = [(centre - low, centre - least), (high - centre, most - centre)]
+        ratios = [half / gap for half, gap in sides if gap > 0]
+        if len(ratios) < len(sides) or not np.isfinite(ratios).all():
+            return None
+        return int(np.clip(np.ceil(n * max(ratios) ** 2), n + 1, MOST_UNITS + 1))
 
 
-def median_interval(samples: ArrayLike) -> tuple[float, float, float]:
-    """Median and its distribution-free interval, between two order statistics (NaN for fewer than 6 samples)."""
-    x = np.asarray(samples, dtype=float)
-    x = np.sort(x[np.isfinite(x)])
-    if not len(x):
-        return np.nan, np.nan, np.nan
-    rank = int(stats.binom.ppf(TAIL, len(x), 0.5)) - 1
-    low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
-    return float(np.median(x)), float(low), float(high)
+median_interval = MedianInterval()
+"""Median and its distribution-free interval."""
+Interval = TInterval | MedianInterval
+"""Ways to an interval that can be told again from a table of units."""
 
 
-def jackknife_interval(statistic: Callable[[NDArray[np.int64]], float], units: int) -> tuple[float, float, float]:
-    """A statistic of all units and its interval by leaving out one unit at a time.
-
-    Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.
+def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -> tuple[float, NDArray[np.float64]]:
+    """A statistic of all units, and of all but each.
 
     Parameters
     ----------
     statistic : callable
         Takes the numbers of the units that are kept, int64 ``[m]``.
     units : int
-        Number of units; 3 at least, else the interval is NaN.
+        Number of units.
+
+    Returns
+    -------
+    tuple of float and ndarray of float64, ``[units]``
+    """
+    every = np.arange(units)
+    without = [statistic(np.delete(every, k)) for k in every] if units > 1 else []
+    return statistic(every), np.array(without, dtype=float)
+
+
+def jackknife_interval(
+    whole: float, without: NDArray[np.float64], of: TInterval = mean_interval
+) -> tuple[float, float, float]:
+    """A statistic of all units and its interval by leaving out one unit at a time.
+
+    Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.
+
+    Parameters
+    ----------
+    whole, without : float and ndarray of float64, ``[units]``
+        See `leave_one_out`; of fewer than 3 units the interval is NaN.
+    of : TInterval
+        The scale.
 
     Returns
     -------
     tuple of float
         Value of all units, and the t interval of Tukey's pseudo-values around it.
     """
-    every = np.arange(units)
-    whole = statistic(every)
-    if units < 3 or not np.isfinite(whole):
-        return whole, np.nan, np.nan
-    without = np.array([statistic(np.delete(every, k)) for k in every])
-    if not np.isfinite(without).all():
-        return whole, np.nan, np.nan
-    pseudo = units * whole - (units - 1) * without
-    half = stats.t.ppf(1 - TAIL, units - 1) * pseudo.std(ddof=1) / np.sqrt(units)
-    return whole, float(whole - half), float(whole + half)
+    n = len(without)
+    if n < 3 or not np.isfinite([whole, *without]).all():
+        return float(whole), np.nan, np.nan
+    pseudo = n * of.to_scale(whole) - (n - 1) * of.to_scale(without)
+    half = stats.t.ppf(1 - TAIL, n - 1) * pseudo.std(ddof=1) / np.sqrt(n)
+    low, high = of.from_scale(of.to_scale(whole) + half * np.array([-1.0, 1.0]))
+    return float(whole), float(low), float(high)
 
 
 def share_interval(successes: int, n: int) -> tuple[float, float]:
@@ -126,32 +241,7 @@ def share_interval(successes: int, n: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def units_for_mean(interval: tuple[float, float, float], units: int, least: float, most: float) -> int | None:
-    """Units that an interval with this spread needs to lie within the range or outside.
-
-    Parameters
-    ----------
-    interval : tuple of float
-        Centre, low and high end.
-    units : int
-        Behind it.
-    least, most : float
-        The range; infinite ends have no bound.
-
-    Returns
-    -------
-    int or None
-        None where the interval is not known, or its centre is on an end of the range.
-    """
-    centre, low, high = interval
-    half = max(centre - low, high - centre)
-    gap = min(abs(centre - end) for end in (least, most) if np.isfinite(end))
-    if not np.isfinite(half) or gap <= 0:
-        return None
-    return max(units + 1, int(np.ceil(units * (half / gap) ** 2)))
-
-
-def units_for_share(successes: int, n: int) -> int | None:
+def units_for_share(successes: int, n: int) -> float | None:
     """Units that a share needs whose interval is to exclude one half; None for a share of one half or of nothing."""
     if n == 0 or 2 * successes == n:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL, units_for_mean
+from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
 from splitmerge_cli.diagnostics.partition_losses import all_distances
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
@@ -234,7 +234,9 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
         mean = float(gap.mean())
         others.append(Comparison(name, float(np.exp(mean)), float(np.exp(low)), float(np.exp(high))))
         if not low > 0 or n < FEWEST:
-            more = units_for_mean((mean, float(low), float(high)), n, -np.inf, 0.0)
+            # the width of a bootstrap interval goes as 1 / sqrt(trials)
+            wider = max(mean - low, high - mean) / mean if mean > 0 else np.nan
+            more = max(n + 1, int(np.ceil(n * wider**2))) if np.isfinite(wider) else None
             needed.append(FEWEST if n < FEWEST and (low > 0 or more is None) else more)
     known = [max(count, FEWEST) for count in needed if count is not None]
     return Result(first, others, n, not needed, max(known) if needed and len(known) == len(needed) else None)

@@ -11,7 +11,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.papers.report import FOLDER
+from splitmerge_cli.papers.editions import figures_folder
 from splitmerge_cli.papers.reproduce import command, reproduce
 from splitmerge_cli.papers.verdict_tables import headline, interval, number
 from splitmerge_cli.papers.verdicts import read_claims
@@ -100,9 +100,10 @@ def reproduce_again(
     out: Path,
     workers: int | None = None,
     config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> tuple[int, dict[str, pd.DataFrame]]:
     """Make figures in a folder of their own: the status of `reproduce`, and the claims of those drawn."""
-    status = reproduce(names, scale, out, workers, config_dir)
-    paths = {name: out / FOLDER / f"{name}-claims.csv" for name in names}
-    remedy = f"{command(names, scale, out, config_dir)} makes it anew"
+    status = reproduce(names, scale, out, workers, config_dir, edition)
+    paths = {name: out / figures_folder(edition) / f"{name}-claims.csv" for name in names}
+    remedy = f"{command(names, scale, out, config_dir, edition)} makes it anew"
     return status, {name: read_claims(path, remedy) for name, path in paths.items() if path.is_file()}

@@ -3,10 +3,11 @@
 ``claims.csv`` of a paper's folder has one row for each published value and each sentence that claims something.
 ``readings.csv`` says for rows of it, by patterns, under which reading (start, form, setting) the one verdict is given,
 what is measured, by which rule of `splitmerge_cli.papers.verdicts` and with which tolerance, and why so.
-``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen.
+``errata.csv`` has the errors of the paper, ``settings.csv`` what it leaves open and what was chosen. ``shared.csv``
+names claims that are judged by the same measured number as another one: they are counted once.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
@@ -23,6 +24,7 @@ from splitmerge_cli.papers.discovery import paper_of
 PUBLISHED = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
 READINGS = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]
 PATTERNS = READINGS[:4]
+SHARED = [*PATTERNS, "first_id", "first_data", "first_sampler", "first_metric"]
 ERRATA = ["where", "printed", "correct", "why", "command", "effect", "shows"]
 SETTINGS = ["setting", "paper", "chosen", "why", "sensitivity"]
 RULES = {
@@ -119,6 +121,29 @@ def _claim(row: Any, readings: Sequence[Any]) -> Claim:
             read = {name: getattr(r, name) for name in READINGS[4:]}
             return replace(own, **read | {"tolerance": _number(r.tolerance)})
     return own
+
+
+def shared_numbers(figures: Iterable[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
+    """The claims of papers that share a measured number with another claim.
+
+    Parameters
+    ----------
+    figures : iterable of str
+        Of whose papers.
+
+    Returns
+    -------
+    dict
+        Figure, data, sampler and metric of each such claim, and of the one that is counted.
+
+    Raises
+    ------
+    ConfigError
+        A file ``shared.csv`` has other columns, or an empty cell.
+    """
+    papers = {paper.key: paper for paper in map(paper_of, figures) if paper is not None}
+    rows = [_complete(paper.folder / "shared.csv", SHARED) for paper in papers.values()]
+    return {row[:4]: row[4:] for table in rows for row in table.itertuples(index=False, name=None)}
 
 
 def _number(text: Any) -> float:

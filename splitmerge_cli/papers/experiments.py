@@ -22,6 +22,7 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli.config import ConfigError, plain
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers.editions import shift_seeds
 from splitmerge_cli.sweeps.sweep import expand
 
 FOLDER = "experiment"
@@ -50,24 +51,34 @@ def _title(name: str, config_dir: str | Path | None) -> str:
 
 
 def jobs(
-    name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
+    name: str,
+    scale: str,
+    out: Path,
+    stand_in: bool = False,
+    config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> list[list[str]]:
     """Overrides of every run that a figure needs; none for an exact figure.
 
     `stand_in`: with generated data in place of the published ones, for an experiment that has such. `config_dir`: a
-    folder of the user's own.
+    folder of the user's own. `edition`: whose seeds, see `splitmerge_cli.papers.editions`.
     """
     own = _plan(name, config_dir)
     found = []
     for source in own["of"]:
-        found += _jobs_of(source, scale, stand_in, config_dir, own.get("only"))
-    found += _jobs_of(name, scale, stand_in, config_dir)
+        found += _jobs_of(source, scale, stand_in, config_dir, edition, own.get("only"))
+    found += _jobs_of(name, scale, stand_in, config_dir, edition)
     # of a network that stands in for a published one there is one size
     return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, found))]
 
 
 def timed_jobs(
-    name: str, scale: str, out: Path, stand_in: bool = False, config_dir: str | Path | None = None
+    name: str,
+    scale: str,
+    out: Path,
+    stand_in: bool = False,
+    config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> set[tuple[str, ...]]:
     """Return the `jobs` of a figure whose seconds count, see ``reproduce.timed``; parameters as there.
 
@@ -78,12 +89,18 @@ def timed_jobs(
         settings = _plan(source, config_dir).get("timed", False)
         if settings:
             only = None if settings is True else settings
-            found |= {(*job, out_override(out)) for job in _jobs_of(source, scale, stand_in, config_dir, only)}
+            own = _jobs_of(source, scale, stand_in, config_dir, edition, only)
+            found |= {(*job, out_override(out)) for job in own}
     return found
 
 
 def _jobs_of(
-    source: str, scale: str, stand_in: bool, config_dir: str | Path | None, only: Sequence[str] | None = None
+    source: str,
+    scale: str,
+    stand_in: bool,
+    config_dir: str | Path | None,
+    edition: int,
+    only: Sequence[str] | None = None,
 ) -> list[list[str]]:
     """The jobs of an experiment's own entries at a scale; `only`: of these settings."""
     plan = _plan(source, config_dir)
@@ -95,6 +112,8 @@ def _jobs_of(
                 own = {"each", *setting}
                 grid = {key: value for key, value in (entry | plan["shared"]).items() if key not in own} | setting
                 found += [[f"experiment={source}", *job] for job in expand(_overrides(grid))]
+    # before data are replaced: the seeds of what stands in are fixed
+    found = [shift_seeds(job, edition, plan["seed"]) for job in found]
     return [_replace_data(job, plan["stand_in"]) for job in found] if stand_in else found
 
 
@@ -121,9 +140,9 @@ def _read(text: str) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
 
 
 def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
-    """Return an experiment's part ``reproduce``; its grid as `shared`, and `each` with one nameless setting."""
+    """Return an experiment's part ``reproduce``; its grid as `shared`, its `seed`, `each` with one nameless setting."""
     values, shared = _read(_file(name, config_dir).read_text(encoding="utf-8"))
-    plan = {"each": {"": {}}, "shared": dict(shared)} | values.get("reproduce", {})
+    plan = {"each": {"": {}}, "shared": dict(shared), "seed": values.get("seed", 0)} | values.get("reproduce", {})
     of = plan.get("of", [])
     plan["of"] = [of] if isinstance(of, str) else list(of)
     if "stand_in" not in plan:

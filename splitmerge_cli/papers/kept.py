@@ -1,7 +1,8 @@
 """The kept reproduction: of every figure a small picture, its numbers, its claims, and where they come from.
 
 A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.pdf``, ``ID.csv`` (or ``ID.csv.gz``) and
-``ID-claims.csv`` for each figure, and ``index.json`` with the runs, versions, machine, data and digests of all.
+``ID-claims.csv`` for each figure, ``ID-units.csv`` (or ``ID-units.csv.gz``) with the numbers that its verdicts follow
+from, and ``index.json`` with the runs, versions, machine, data and digests of all.
 docs/files.md has its format.
 """
 
@@ -20,9 +21,11 @@ from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, paper_names, select
+from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
-from splitmerge_cli.papers.verdicts import counts, frame, read_claims
+from splitmerge_cli.papers.rules import changes, rules
+from splitmerge_cli.papers.verdicts import Verdict, counts, frame, read_claims, units_frame
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, replace_file, report_damage, write_text
@@ -30,7 +33,9 @@ from splitmerge_cli.results.manifest import read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.read import Run
 
 INDEX = "index.json"
-FORMAT = 2
+FORMAT = 3
+FORMATS = (2, FORMAT)
+"""Formats that can be read; 2 has neither units nor rules."""
 BESIDE = "README.md"
 """A file that may lie in the folder, too."""
 DPI = 150
@@ -40,7 +45,12 @@ NUMBERS_BYTES = 400_000
 
 
 def keep(
-    ids: Sequence[str], scale: str, out: Path, folder: Path, config_dir: str | Path | None = None
+    ids: Sequence[str],
+    scale: str,
+    out: Path,
+    folder: Path,
+    config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> tuple[list[str], list[str]]:
     """Write the kept reproduction of figures from what is stored of them to `folder`, whose other figures stay.
 
@@ -53,11 +63,13 @@ def keep(
         Ids of the figures that were kept, and of those whose results are missing.
     """
     names = select(ids, config_dir)
-    known, finished = figures(config_dir), Finished(config_dir)
+    known, finished = figures(config_dir), Finished(config_dir, edition)
     titles, papers = dict(list_figures(config_dir)), paper_names(config_dir)
-    index: dict[str, Any] = {"format": FORMAT, "figures": {}}
+    index: dict[str, Any] = {"figures": {}}
     if (folder / INDEX).is_file():
         index = read_index(folder)
+    index |= {"format": FORMAT, "edition": edition}
+    now = rules(config_dir)
     kept, missing = [], []
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -65,9 +77,13 @@ def keep(
         if runs is None:
             missing.append(name)
             continue
-        said = figure_entry(name, scale, runs, titles, papers)
-        index["figures"][name] = said | _keep_figure(known[name], runs, scale, out, folder, config_dir)
+        said = figure_entry(name, scale, runs, titles, papers, edition)
+        said |= _keep_figure(known[name], runs, scale, out, folder, config_dir)
+        index["figures"][name] = said | {"rules": now["digest"]}
         index["figures"] = dict(sorted(index["figures"].items()))
+        used = {figure.get("rules") for figure in index["figures"].values()}
+        index["rules"] = {key: of for key, of in index.get("rules", {}).items() if key in used}
+        index["rules"][now["digest"]] = {key: value for key, value in now.items() if key != "digest"}
         # after each: what is interrupted leaves what the index says
         write_sealed(folder / INDEX, index)
         kept.append(name)
@@ -75,14 +91,19 @@ def keep(
 
 
 def figure_entry(
-    name: str, scale: str, runs: Sequence[Run], titles: Mapping[str, str], papers: Mapping[str, str]
+    name: str,
+    scale: str,
+    runs: Sequence[Run],
+    titles: Mapping[str, str],
+    papers: Mapping[str, str],
+    edition: int = 1,
 ) -> dict[str, Any]:
     """Return the entry of a figure that the indexes of a stored reproduction and of an archive share."""
     return {
         "title": titles[name],
         "paper": papers[name],
         "scale": scale,
-        "command": command([name], scale, Path("results")),
+        "command": command([name], scale, Path("results"), edition=edition),
         "seconds": round(sum(sum(run.summary["seconds"]) for run in runs), 3),
     }
 
@@ -100,13 +121,14 @@ def _keep_figure(
     claims = frame(drawing.verdicts, published_claims(name), scale)
     write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
-    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv"]
+    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv", _write_units(drawing.verdicts, folder, name)]
     return {
         "notes": drawing.notes,
-        "verdicts": {verdict: int(number) for verdict, number in counts([claims]).items()},
+        "verdicts": {verdict: int(number) for verdict, number in counts([claims], once=False).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
         "runs": _by_experiment(runs),
         "made": environments(runs),
+        "began": min((run.status["started"] for run in runs), default=None),
         "data": _data(runs),
         "files": {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in files},
     }
@@ -127,6 +149,18 @@ def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[str,
     with replace_file(folder / f"{name}.csv.gz") as part:
         part.write_bytes(packed)
     return f"{name}.csv.gz", len(plotted.iloc[::every])
+
+
+def _write_units(verdicts: Sequence[Verdict], folder: Path, name: str) -> Path:
+    """Write what verdicts follow from, to the last digit, compressed where it is large."""
+    for ending in (".csv", ".csv.gz"):
+        (folder / f"{name}-units{ending}").unlink(missing_ok=True)
+    text = units_frame(verdicts).to_csv(index=False, lineterminator="\n").encode()
+    large = len(text) > NUMBERS_BYTES
+    path = folder / f"{name}-units.csv{'.gz' if large else ''}"
+    with replace_file(path) as part:
+        part.write_bytes(gzip.compress(text, mtime=0) if large else text)
+    return path
 
 
 def _text(table: pd.DataFrame) -> bytes:
@@ -174,12 +208,14 @@ def read_index(folder: Path) -> dict[str, Any]:
     if not os.path.lexists(file):
         raise ConfigError(f"{file}: no such file; expected a folder that smcmc keep wrote")
     index = read_sealed(file, remedy)
-    if index.get("format") != FORMAT:
-        raise ConfigError(f"{file}: format={index.get('format')}: expected {FORMAT}")
+    if index.get("format") not in FORMATS:
+        raise ConfigError(f"{file}: format={index.get('format')}: expected {' or '.join(map(str, FORMATS))}")
     with report_damage(file, remedy):
         for name, figure in index["figures"].items():
             {"quick": "quick", "paper": "paper"}[figure["scale"]]
             figure["files"][f"{name}-claims.csv"]
+            if "rules" in figure:
+                index["rules"][figure["rules"]]["files"].items()
             for one, said in figure["files"].items():
                 if one != Path(one).name or not isinstance(said["bytes"], int) or not isinstance(said["sha256"], str):
                     raise ValueError("expected files of this folder, each with its size and digest")
@@ -187,7 +223,10 @@ def read_index(folder: Path) -> dict[str, Any]:
 
 
 def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
-    """List the faults of the files that an index names; of the `whole` folder also what else lies in it."""
+    """List the faults of the files that an index names; of the `whole` folder also what else lies in it.
+
+    Later editions, each a folder with an index of its own, may lie there.
+    """
     listed = {INDEX, BESIDE}
     for name, figure in index["figures"].items():
         for file, said in figure["files"].items():
@@ -202,7 +241,24 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
             except Refused as error:
                 yield f"{name}: {file}: {error.why}"
     if whole:
+        listed |= {kept_folder(folder, edition).name for edition in kept_editions(folder)}
         yield from (f"{file}: not in {INDEX}" for file in sorted({one.name for one in folder.iterdir()} - listed))
+
+
+def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
+    """Name what has changed since figures were kept: rules by file, see `splitmerge_cli.papers.rules.changes`.
+
+    Figures of which no rules were kept, those of an index of format 2, are passed over.
+    """
+    digests = {index["figures"][name].get("rules") for name in names} - {None}
+    files = rules(config_dir)["files"]
+    return sorted({line for digest in digests for line in changes(index["rules"][digest]["files"], files)})
+
+
+def units_file(index: Mapping[str, Any], name: str) -> str | None:
+    """The file of a figure's units; None where none were kept."""
+    files = index["figures"][name]["files"]
+    return next((file for file in (f"{name}-units.csv", f"{name}-units.csv.gz") if file in files), None)
 
 
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:

@@ -2,7 +2,6 @@
 
 import base64
 import re
-import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from html import escape
@@ -11,11 +10,15 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli import __version__
+from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper
 from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.drawing import caption_of, manifest_of
+from splitmerge_cli.papers.editions import drawn_editions, edition_option, figures_folder
 from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers.reproduce import folders
+from splitmerge_cli.papers.rules import rules
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
@@ -86,6 +89,7 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
         "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
         f'<p class="soft">{date.today().isoformat()}, smcmc {escape(__version__)}</p>',
         _summary(verdicts),
+        _editions(out, titles, verdicts, where),
         _contents(shown, titles, verdicts),
     ]
     for each, names in shown:
@@ -99,12 +103,6 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
         + "\n".join(body)
         + "\n</body>\n</html>\n"
     )
-
-
-def folders(out: str | Path, config_dir: str | Path | None) -> str:
-    """Return a command's options for the results folder and for the user's own configuration folder."""
-    named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
-    return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
 
 
 def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
@@ -134,6 +132,36 @@ def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
     )
 
 
+def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.DataFrame | None], where: str) -> str:
+    """The verdicts by paper of each edition that was drawn, and which moved; empty where there is but one."""
+    found = [overview.Edition(1, {name: frame for name, frame in verdicts.items() if frame is not None})]
+    for number in drawn_editions(out):
+        folder, option = out / figures_folder(number), f"{edition_option(number)}{where}"
+        drawn = {name: _claims(folder, name, option) for name in titles}
+        found.append(overview.Edition(number, {name: frame for name, frame in drawn.items() if frame is not None}))
+    if len(found) == 1:
+        return ""
+    first, *later = found
+    head, *rows = overview.editions_table(found)
+    parts = [_listing("editions", "Editions: the same figures from other seeds", head, rows)]
+    for each in later:
+        moved, compared = overview.list_moved(first, each), overview.count_compared(first, each)
+        listed = [
+            f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
+            + (" (reading, rule or tolerance changed)" if r.reread else "")
+            for r in moved.itertuples(index=False)
+        ]
+        items = "".join(f"<li>{escape(line)}</li>" for line in listed)
+        said = f"Edition {each.number}: {len(moved)} of {compared} verdicts moved."
+        absent = overview.list_absent(first, each)
+        said += f" Not made again: {', '.join(absent)}." if absent else ""
+        parts.append(f"<p>{escape(said)}</p><ul>{items}</ul>")
+    now = rules()
+    last = f"; changed last in commit {now['commit']}, {now['committed']}" if now["commit"] else ""
+    parts.append(f"<p class='soft'>SHA-256 of the rules as they are now: {now['digest']}{escape(last)}.</p>")
+    return "\n".join(parts)
+
+
 def _contents(
     sets: Sequence[tuple[FigureSet, Sequence[str]]],
     titles: Mapping[str, str],
@@ -144,7 +172,7 @@ def _contents(
     for each, name in [(each, name) for each, names in sets for name in names]:
         title = f"{each.name}, {titles[name]}"
         frame = verdicts[name]
-        found = {} if frame is None else counts([frame]).to_dict()
+        found = {} if frame is None else counts([frame], once=False).to_dict()
         scale = "not drawn" if frame is None else _scale(frame)
         cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
         rows.append(f'<td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}')

@@ -1,5 +1,6 @@
 """Reproduce and plot: from the name of a figure to its runs, its picture and its verdicts."""
 
+import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
@@ -13,10 +14,10 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
+from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
-from splitmerge_cli.papers.report import FOLDER, folders
 from splitmerge_cli.papers.verdict_tables import VerdictTable
-from splitmerge_cli.papers.verdicts import frame
+from splitmerge_cli.papers.verdicts import frame, units_frame
 from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
@@ -28,9 +29,15 @@ from splitmerge_cli.terminal import console
 TABLE = "table.csv"
 
 
-def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None) -> str:
+def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None, edition: int = 1) -> str:
     """The command that makes these figures from nothing."""
-    return f"smcmc reproduce {' '.join(names)} --scale {scale}{folders(out, config_dir)}"
+    return f"smcmc reproduce {' '.join(names)} --scale {scale}{edition_option(edition)}{folders(out, config_dir)}"
+
+
+def folders(out: str | Path, config_dir: str | Path | None) -> str:
+    """Return a command's options for the results folder and for the user's own configuration folder."""
+    named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
+    return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
 
 
 def reproduce(
@@ -39,6 +46,7 @@ def reproduce(
     out: str | Path = "results",
     workers: int | None = None,
     config_dir: str | Path | None = None,
+    edition: int = 1,
 ) -> int:
     """Run what figures need and is not there yet, draw them, and check their claims.
 
@@ -54,6 +62,8 @@ def reproduce(
         the others (`splitmerge_cli.papers.experiments.timed_jobs`).
     config_dir : str or Path, optional
         A folder of the user's own: its groups, and its paper if it holds one.
+    edition : int
+        Whose seeds; see `splitmerge_cli.papers.editions`.
 
     Returns
     -------
@@ -70,14 +80,11 @@ def reproduce(
     known = figures(config_dir)
     for name in names:
         function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
-    wanted = {name: jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir) for name in names}
+    stood_in = {name: needs_stand_in(name, scale, config_dir) for name in names}
+    wanted = {name: jobs(name, scale, out, stood_in[name], config_dir, edition) for name in names}
     # figures may share runs
     distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
-    timed = {
-        job
-        for name in names
-        for job in timed_jobs(name, scale, out, needs_stand_in(name, scale, config_dir), config_dir)
-    }
+    timed = {job for name in names for job in timed_jobs(name, scale, out, stood_in[name], config_dir, edition)}
     outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir, timed=timed), strict=True))
     if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
         raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
@@ -93,7 +100,7 @@ def reproduce(
             continue
         if known[name].compute:
             _compute(known[name], out, config_dir)
-        _draw(known[name], [o.path for o in own if o.path], scale, out, config_dir)
+        _draw(known[name], [o.path for o in own if o.path], scale, out, config_dir, edition)
     return status
 
 
@@ -120,21 +127,23 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _draw(
-    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
+    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None, edition: int
 ) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
     from splitmerge_cli.plots.style import save, use_style
 
+    folder = out / figures_folder(edition)
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
-        paths = save(drawing.figure, out / FOLDER / entry.id)
+        paths = save(drawing.figure, folder / entry.id)
     claims = frame(drawing.verdicts, published_claims(entry.id), scale)
-    for name, table in ((entry.id, drawing.plotted), (f"{entry.id}-claims", claims)):
-        paths.append(out / FOLDER / f"{name}.csv")
+    tables = {"": drawing.plotted, "-claims": claims, "-units": units_frame(drawing.verdicts)}
+    for end, table in tables.items():
+        paths.append(folder / f"{entry.id}{end}.csv")
         _write_csv(table, paths[-1])
-    paths.append(caption_of(out / FOLDER, entry.id))
+    paths.append(caption_of(folder, entry.id))
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
-    write_manifest(manifest_of(out / FOLDER, entry.id), [path.name for path in paths])
+    write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
         console(200).print(VerdictTable(claims))
     for path in paths:
@@ -167,6 +176,7 @@ def plot(
     out: str | Path = "results",
     config_dir: str | Path | None = None,
     only: Sequence[str] | None = None,
+    edition: int = 1,
 ) -> int:
     """Draw from stored results only.
 
@@ -179,6 +189,8 @@ def plot(
         As for `reproduce`; of a figure its runs of this scale.
     only : sequence of str, optional
         Which pictures of a run; by default all that it has.
+    edition : int
+        Of which edition a figure's runs are.
 
     Returns
     -------
@@ -197,14 +209,14 @@ def plot(
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
     names = select([target for target in targets if not (Path(target) / STATUS).is_file()], config_dir)
     missing, status = [], 0
-    known, finished = figures(config_dir), Finished(config_dir)
+    known, finished = figures(config_dir), Finished(config_dir, edition)
     for name in names:
         found = finished.find(known[name], scale, out)
         if found is None:
             missing.append(name)
             continue
         try:
-            _draw(known[name], found, scale, out, config_dir)
+            _draw(known[name], found, scale, out, config_dir, edition)
         except DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
@@ -212,7 +224,7 @@ def plot(
         _plot_run(path, config_dir, only)
     if missing:
         which = f"{', '.join(missing)}: results are missing"
-        print(f"smcmc: {which}; this makes them: {command(missing, scale, out, config_dir)}", file=sys.stderr)
+        print(f"smcmc: {which}; this makes them: {command(missing, scale, out, config_dir, edition)}", file=sys.stderr)
         status = 2
     return status
 
@@ -220,17 +232,17 @@ def plot(
 class Finished:
     """Looks up what figures are drawn from, each run once: figures may share runs."""
 
-    def __init__(self, config_dir: str | Path | None = None) -> None:
-        self._config_dir = config_dir
+    def __init__(self, config_dir: str | Path | None = None, edition: int = 1) -> None:
+        self._config_dir, self._edition = config_dir, edition
         self._run = cache(partial(find_run, config_dir=config_dir))
 
     def find(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None
-        found = self._all(jobs(entry.id, scale, out, config_dir=self._config_dir))
+        found = self._all(jobs(entry.id, scale, out, False, self._config_dir, self._edition))
         if found is None and scale == "quick":
-            found = self._all(jobs(entry.id, scale, out, stand_in=True, config_dir=self._config_dir))
+            found = self._all(jobs(entry.id, scale, out, True, self._config_dir, self._edition))
         return found
 
     def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:

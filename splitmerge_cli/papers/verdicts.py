@@ -9,7 +9,7 @@ same rules and shown below it; they are not counted.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import BinaryIO
@@ -22,14 +22,17 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.intervals import (
     MOST_UNITS,
     TAIL,
+    Interval,
     Summary,
+    TInterval,
     by_unit,
+    jackknife_interval,
     mean_interval,
     share_interval,
-    units_for_mean,
+    split_units,
     units_for_share,
 )
-from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.claims import Claim, shared_numbers
 from splitmerge_cli.results.files import report_damage
 
 REPRODUCED = "reproduced"
@@ -39,6 +42,82 @@ NOT_TESTABLE = "not testable"
 VERDICTS = (REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE)
 MIXED = 1.2
 """An R-hat up to this is compatible with mixing (Herlau et al. 2014: "lower than 1.1 or 1.2")."""
+
+
+FINITE = {"published data sets": 100, "published networks": 4}
+"""Units of which so many are published, and no more can be had."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Numbers of independent units that a verdict rests on.
+
+    Attributes
+    ----------
+    quantity : str
+        What the number is.
+    interval : str
+        How numbers become an interval: the name of a `splitmerge_cli.diagnostics.intervals.Interval`, ``share``,
+        ``jackknife`` with such a name, ``noise``; empty where none decides.
+    units : tuple of str
+        What each unit is called: a seed, the number of a data set. Of a jackknife ``all``, and who is left out.
+    values : tuple of float
+    """
+
+    quantity: str
+    interval: str
+    units: tuple[str, ...]
+    values: tuple[float, ...]
+
+    @classmethod
+    def build(cls, quantity: str, interval: str, units: Iterable[object], values: Iterable[float]) -> "Samples":
+        """Samples from any sequences."""
+        return cls(quantity, interval, tuple(map(str, units)), tuple(float(value) for value in values))
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A measured number, and what it is measured over.
+
+    Attributes
+    ----------
+    interval : tuple of float
+        Centre, low and high end.
+    n : int
+        Independent units.
+    unit : str
+        What they are.
+    scale : splitmerge_cli.diagnostics.intervals.Interval or None
+        Tells how many units would decide; None where that cannot be said.
+    samples : tuple of Samples
+    """
+
+    interval: tuple[float, float, float]
+    n: int
+    unit: str
+    scale: Interval | None = mean_interval
+    samples: tuple[Samples, ...] = ()
+
+
+def estimate(
+    samples: ArrayLike,
+    summary: Interval = mean_interval,
+    unit: str = "data sets",
+    units: ArrayLike | None = None,
+    quantity: str = "value",
+) -> Estimate:
+    """Return the estimate of samples, one of each unit or more; see `splitmerge_cli.diagnostics.intervals`."""
+    names, values = split_units(samples, units)
+    kept = Samples.build(quantity, summary.name, names, values)
+    return Estimate(summary(values), len(values), unit, summary, (kept,))
+
+
+def jackknife(whole: float, without: ArrayLike, scale: TInterval, unit: str) -> Estimate:
+    """Return the estimate of a statistic by leaving out one unit at a time."""
+    each = np.asarray(without, dtype=float)
+    names = ["all", *range(1, len(each) + 1)]
+    kept = Samples.build("without the unit", f"jackknife, {scale.name}", names, [whole, *each])
+    return Estimate(jackknife_interval(whole, each, scale), len(each), unit, scale, (kept,))
 
 
 @dataclass(frozen=True)
@@ -59,10 +138,13 @@ class Verdict:
         The rule that was applied, as ``readings.csv`` names it.
     unit : str
         What the independent units are.
-    needed : int or None
-        Units that would decide what is undecided; None where that cannot be said.
+    needed : float or None
+        Units that would decide what is undecided, infinite where no number of them would; None where that cannot be
+        said.
     on : str
         Where the runs differ from the paper's: generated data in the place of published ones, fewer items.
+    samples : tuple of Samples
+        What the verdict follows from.
     """
 
     claim: Claim
@@ -75,8 +157,9 @@ class Verdict:
     reason: str
     rule: str = ""
     unit: str = "data sets"
-    needed: int | None = None
+    needed: float | None = None
     on: str = ""
+    samples: tuple[Samples, ...] = field(default=(), compare=False, repr=False)
 
     @property
     def is_counted(self) -> bool:
@@ -88,7 +171,10 @@ class Verdict:
         """str: the reason, and what would decide it."""
         if self.verdict != UNDECIDED or self.needed is None:
             return self.reason
-        enough = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,}"
+        if np.isinf(self.needed):
+            only = f"only {FINITE[self.unit]} {self.unit}" if self.unit in FINITE else f"{self.unit} that overlap"
+            return f"{self.reason}; cannot be decided by this design ({only})"
+        enough = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,.0f}"
         return f"{self.reason}; {enough} {self.unit} would decide it"
 
 
@@ -99,19 +185,12 @@ def no_run(claim: Claim, reason: str = "no run", rule: str = "", reading: str | 
 
 
 def judge_interval(
-    claim: Claim,
-    interval: tuple[float, float, float],
-    n: int,
-    least: float,
-    most: float,
-    reason: str,
-    rule: str,
-    reading: str = "",
-    unit: str = "data sets",
+    claim: Claim, of: Estimate, least: float, most: float, reason: str, rule: str, reading: str = ""
 ) -> Verdict:
     """Judge an interval: reproduced within [least, most], not reproduced outside, else undecided."""
-    centre, low, high = interval
-    needed = None
+    centre, low, high = of.interval
+    n, unit = of.n, of.unit
+    needed: float | None = None
     if not np.isfinite([low, high]).all():
         verdict, reason = UNDECIDED, f"{reason}; no interval of {n} {unit if n != 1 else unit.removesuffix('s')}"
         needed = 2 if n == 1 else None
@@ -120,8 +199,15 @@ def judge_interval(
     elif high < least or low > most:
         verdict = NOT_REPRODUCED
     else:
-        verdict, needed = UNDECIDED, units_for_mean(interval, n, least, most)
-    return Verdict(claim, reading, centre, low, high, n, verdict, reason, rule, unit, needed)
+        verdict = UNDECIDED
+        needed = _at_most_all(None if of.scale is None else of.scale.units_needed(of.interval, n, least, most), n, unit)
+    return Verdict(claim, reading, centre, low, high, n, verdict, reason, rule, unit, needed, samples=of.samples)
+
+
+def _at_most_all(needed: float | None, n: int, unit: str) -> float | None:
+    """The number of units needed; infinite where so many cannot be had."""
+    there_are = FINITE.get(unit, np.inf)
+    return np.inf if n >= there_are or (needed is not None and needed > there_are) else needed
 
 
 def _tolerance(claim: Claim) -> float:
@@ -161,18 +247,24 @@ def by_majority(
     units : array_like, optional
         What each sample belongs to; by default each is a unit.
     """
-    yes = by_unit(agrees, units) > 0.5
+    names, shares = split_units(agrees, units)
+    yes = shares > 0.5
     n, k = len(yes), int(yes.sum())
     if n == 0:
         return no_run(claim, rule="most", reading=reading)
     low, high = share_interval(k, n)
     verdict = REPRODUCED if low > 0.5 else NOT_REPRODUCED if high < 0.5 else UNDECIDED
     reason = f"{rule} in {k} of {n} {unit} (share in [{low:.2f}, {high:.2f}])"
-    needed = units_for_share(k, n) if verdict == UNDECIDED else None
+    needed = _at_most_all(units_for_share(k, n), n, unit) if verdict == UNDECIDED else None
+    kept = [Samples.build("shows it", "share", names, yes)]
+    if short[0]:
+        kept.append(Samples.build(f"cannot be {short[0]}", "", [short[1]], [1]))
     if verdict == short[0]:
         verdict, reason = UNDECIDED, f"{reason}; {short[1]}"
-    shown = summary(samples if units is None else by_unit(samples, units))
-    return Verdict(claim, reading, *shown, n, verdict, reason, "most", unit, needed)
+    shown = np.ravel(samples) if units is None else by_unit(samples, units)
+    called = range(1, len(shown) + 1) if units is None else split_units(samples, units)[0]
+    kept.append(Samples.build("value", getattr(summary, "name", ""), called, shown))
+    return Verdict(claim, reading, *summary(shown), n, verdict, reason, "most", unit, needed, samples=tuple(kept))
 
 
 def by_factor(
@@ -180,7 +272,7 @@ def by_factor(
     samples: ArrayLike,
     reading: str = "",
     note: str = "",
-    summary: Summary = mean_interval,
+    summary: Interval = mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
@@ -188,12 +280,17 @@ def by_factor(
 
     `samples`: measured values, none negative. `note` goes with the reason. Others as for `by_majority`.
     """
-    interval, n = _positive(by_unit(samples, units), summary)
-    if not n:
+    of = estimate(samples, summary, unit, units)
+    if not of.n:
         return no_run(claim, "never proposed in any chain", "factor", reading)
     least, most = claim.value / _tolerance(claim), claim.value * _tolerance(claim)
-    reason = f"ours / published = {interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
-    return judge_interval(claim, interval, n, least, most, reason, "factor", reading, unit)
+    reason = f"ours / published = {of.interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
+    return _cut(judge_interval(claim, of, least, most, reason, "factor", reading))
+
+
+def _cut(verdict: Verdict) -> Verdict:
+    """A verdict on what is never negative: its interval is cut at 0."""
+    return replace(verdict, low=max(verdict.low, 0.0))
 
 
 def by_bound(
@@ -205,49 +302,52 @@ def by_bound(
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Judge "almost never": reproduced at or below the claim's tolerance. Parameters as of `by_factor`."""
-    interval, n = _positive(by_unit(samples, units), mean_interval)
-    if not n:
+    of = estimate(samples, mean_interval, unit, units)
+    if not of.n:
         return no_run(claim, "never proposed in any chain", "at_most", reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
-    return judge_interval(claim, interval, n, -np.inf, _tolerance(claim), reason, "at_most", reading, unit)
+    return _cut(judge_interval(claim, of, -np.inf, _tolerance(claim), reason, "at_most", reading))
 
 
-def by_distance(claim: Claim, samples: ArrayLike, reading: str = "", units: ArrayLike | None = None) -> Verdict:
+def by_distance(
+    claim: Claim,
+    samples: ArrayLike,
+    reading: str = "",
+    unit: str = "data sets",
+    units: ArrayLike | None = None,
+) -> Verdict:
     """Judge a mean score, of each data set over its seeds: reproduced within the claim's tolerance of the published
     value. Others as for `by_majority`."""
-    each = by_unit(samples, units)
-    interval = mean_interval(each)
-    if not np.isfinite(interval[0]):
+    of = estimate(samples, mean_interval, unit, units)
+    if not of.n:
         return no_run(claim, rule="distance", reading=reading)
-    reason = f"ours - published = {interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
+    reason = f"ours - published = {of.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
     least, most = claim.value - _tolerance(claim), claim.value + _tolerance(claim)
-    return judge_interval(claim, interval, len(each), least, most, reason, "distance", reading)
+    return judge_interval(claim, of, least, most, reason, "distance", reading)
 
 
-def by_rhat(
-    claim: Claim, interval: tuple[float, float, float], restarts: int, reading: str = "", note: str = ""
-) -> Verdict:
+def by_rhat(claim: Claim, of: Estimate, reading: str = "", note: str = "") -> Verdict:
     """Judge an R-hat between restarts.
 
     Reproduced where it and the published one are both compatible with mixing (`MIXED`), or neither is and they are
-    within the claim's tolerance, a factor, of each other. `interval`: mean over the chains of a restart, and its
-    interval over `restarts`; `note` goes with the reason.
+    within the claim's tolerance, a factor, of each other. `of`: mean over the chains of a restart; `note` goes with the
+    reason.
     """
-    if not np.isfinite(interval[0]):
+    if not np.isfinite(of.interval[0]):
         return no_run(claim, "undefined in all chains", "mixing", reading)
     if claim.value <= MIXED:
         least, most, rule = -np.inf, MIXED, f"published at most {MIXED:g}, so must ours be"
     else:
         least, most = max(MIXED, claim.value / _tolerance(claim)), claim.value * _tolerance(claim)
         rule = f"above {MIXED:g} and within a factor {_tolerance(claim):g}"
-    return judge_interval(claim, interval, restarts, least, most, f"rule: {rule}{note}", "mixing", reading, "restarts")
+    return judge_interval(claim, of, least, most, f"rule: {rule}{note}", "mixing", reading)
 
 
 def by_sign(
     claim: Claim,
     differences: Mapping[str, ArrayLike],
     reading: str = "",
-    summary: Summary = mean_interval,
+    summary: Interval = mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
@@ -256,25 +356,22 @@ def by_sign(
     `differences`: one per sample, by what they are. Each is positive if its interval lies above 0; the claim is not
     reproduced if one of the intervals lies below. Others as for `by_majority`.
     """
-    of_units = {what: by_unit(x, units) for what, x in differences.items()}
-    intervals = {what: summary(x) for what, x in of_units.items()}
-    sets = min(len(x) for x in of_units.values())
-    worst = min(intervals.values())
-    judged = [
-        judge_interval(claim, each, sets, 0.0, np.inf, "", "positive", reading, unit) for each in intervals.values()
+    of = {what: estimate(x, summary, unit, units, what) for what, x in differences.items()}
+    judged = [judge_interval(claim, each, 0.0, np.inf, "", "positive", reading) for each in of.values()]
+    open_ones = [v for v in judged if v.verdict == UNDECIDED]
+    verdict = next((v for v in judged if v.verdict == NOT_REPRODUCED), open_ones[0] if open_ones else judged[0])
+    needed = None
+    if verdict.verdict == UNDECIDED and all(v.needed is not None for v in open_ones):
+        needed = max(v.needed for v in open_ones if v.needed is not None)
+    said = [
+        f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]"
+        for what, (mean, least, most) in ((what, each.interval) for what, each in of.items())
     ]
-    verdict = next((v for v in judged if v.verdict == NOT_REPRODUCED), None) or next(
-        (v for v in judged if v.verdict == UNDECIDED), judged[0]
-    )
-    said = [f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]" for what, (mean, least, most) in intervals.items()]
-    reason = f"{'; '.join(said)}: paired over {sets} {unit}"
-    return replace(verdict, ours=worst[0], low=worst[1], high=worst[2], reason=reason)
-
-
-def _positive(x: ArrayLike, summary: Summary) -> tuple[tuple[float, float, float], int]:
-    """Centre and interval (cut at 0) of samples, and their number."""
-    centre, low, high = summary(x)
-    return (centre, float(np.fmax(low, 0)) if np.isfinite(low) else low, high), len(np.ravel(x))
+    n, worst = min(each.n for each in of.values()), min(each.interval for each in of.values())
+    reason = f"{'; '.join(said)}: paired over {n} {unit}"
+    kept = tuple(one for each in of.values() for one in each.samples)
+    ours, low, high = worst
+    return replace(verdict, ours=ours, low=low, high=high, n=n, reason=reason, needed=needed, samples=kept)
 
 
 def exactly(claim: Claim, value: float, reason: str = "", reading: str = "") -> Verdict:
@@ -284,13 +381,15 @@ def exactly(claim: Claim, value: float, reason: str = "", reading: str = "") -> 
     if not same and claim.statement:
         text = f"{text}; {claim.statement}" if reason else claim.statement
     verdict = REPRODUCED if same else NOT_REPRODUCED
-    return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, text, "exact", "")
+    kept = (Samples.build("exact", "", [""], [value]),)
+    return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, text, "exact", "", samples=kept)
 
 
 def holds(claim: Claim, value: float, true: bool, reason: str, reading: str = "") -> Verdict:
     """Judge a claim in words from exact numbers, given in the reason."""
     verdict = REPRODUCED if true else NOT_REPRODUCED
-    return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, reason, "holds", "")
+    kept = (Samples.build("holds", "", [""], [true]), Samples.build("exact", "", [""], [value]))
+    return Verdict(claim, reading, value, np.nan, np.nan, 0, verdict, reason, "holds", "", samples=kept)
 
 
 def untestable(
@@ -298,13 +397,13 @@ def untestable(
     samples: ArrayLike,
     reason: str,
     reading: str = "",
-    summary: Summary = mean_interval,
+    summary: Interval = mean_interval,
     unit: str = "data sets",
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Give the measured values of a claim that cannot be judged here, and say why."""
-    x = by_unit(samples, units)
-    return Verdict(claim, reading, *summary(x), len(x), NOT_TESTABLE, reason, "none", unit)
+    of = estimate(samples, summary, unit, units)
+    return Verdict(claim, reading, *of.interval, of.n, NOT_TESTABLE, reason, "none", unit, samples=of.samples)
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
@@ -320,6 +419,23 @@ def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> p
         rows += [v for v in own if not v.is_counted]
     cells = {name: [attrgetter(what)(v) if what else scale for v in rows] for name, what in COLUMNS.items()}
     return pd.DataFrame(cells)
+
+
+KEY = ("id", "data", "sampler", "metric", "reading", "on")
+"""Columns that tell the rows of ``ID-claims.csv`` apart."""
+UNITS = (*KEY, "quantity", "interval", "of", "unit", "value")
+"""Columns of ``ID-units.csv``."""
+
+
+def units_frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+    """Return the table of ``ID-units.csv``: the numbers that every verdict follows from, one row each."""
+    rows = []
+    for v in verdicts:
+        claim = v.claim.id, v.claim.data, v.claim.sampler, v.claim.metric, v.reading, v.on
+        for s in v.samples:
+            of = s.quantity, s.interval, v.unit
+            rows += [(*claim, *of, unit, value) for unit, value in zip(s.units, s.values, strict=True)]
+    return pd.DataFrame(rows, columns=list(UNITS))
 
 
 COLUMNS: dict[str, str] = {
@@ -381,11 +497,31 @@ def expected_errors(claims: pd.DataFrame) -> float:
     return float(TAIL * decided.sum())
 
 
-def counts(claims: Iterable[pd.DataFrame]) -> pd.Series:
-    """Number of claims by verdict."""
+def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
+    """Number of claims by verdict; `once`: claims that share a number as one, see `count_once`."""
     frames = list(claims)
     if not frames:
         return pd.Series(0, index=list(VERDICTS))
-    whole = pd.concat(frames)
+    whole = count_once(pd.concat(frames)) if once else pd.concat(frames)
     found: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
     return found
+
+
+def count_once(claims: pd.DataFrame) -> pd.DataFrame:
+    """Return the verdicts of several figures without those that rest on the number of another one among them.
+
+    Parameters
+    ----------
+    claims : pandas.DataFrame
+        As `frame` makes them. Where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count.
+    """
+    of = {row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)}
+    pairs = shared_numbers(dict.fromkeys(claims["id"]))
+    again = {key for key, first in pairs.items() if key in of and of[key] == of.get(first)}
+    keys = zip(*(claims[name] for name in _NUMBER[:4]), strict=True)
+    repeats = [counted and key in again for key, counted in zip(keys, claims["counted"], strict=True)]
+    return claims[~np.array(repeats, dtype=bool)]
+
+
+_NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
+"""Columns that tell whether two claims share a number."""

@@ -1,5 +1,7 @@
 """The articles: every paper has one, its blocks can be filled from what is kept, and it says what ReScience C asks."""
 
+import re
+from functools import cache
 from pathlib import Path
 
 import articles
@@ -13,25 +15,48 @@ from splitmerge_cli.papers.verdicts import counts, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER, STORED = ROOT / "docs" / "articles", ROOT / "docs" / "reproduction"
-
-
-def link(name: str, caption: str) -> str:
-    return f"![{caption}]({name}.png)"
-
-
+LAYOUT = articles.Layout(
+    figure=lambda number, name, width, caption: f"Figure {number} ({name}, {width}): {caption}\n",
+    table=lambda number, caption, table: f"Table {number}: {caption}\n\n{table}\n",
+    equation=lambda number, latex: f"$$ {latex} ({number}) $$",
+)
+FRONT = "---\nkeywords: a\nabstract: In short.\n---\n"
 WRITTEN = sorted(path.stem for path in FOLDER.glob("*.md"))
+SECTIONS = ("claim?", "done?", "results?", "and why?", "tested?", "Errata", "Data and code", "References")
+
+
+def article(folder: Path, text: str) -> articles.Article:
+    """An article on Wang and Russell with the words and references of all."""
+    for name in ("words.yaml", "references.yaml"):
+        (folder / name).write_text((FOLDER / name).read_text(encoding="utf-8"), encoding="utf-8")
+    (folder / "sdds.md").write_text(FRONT + text, encoding="utf-8")
+    return articles.Article(folder / "sdds.md", paper_of("sdds-fig1"), STORED, LAYOUT)
+
+
+@cache
+def find_article(key: str) -> articles.Article:
+    """An article of the folder."""
+    return articles.Article(FOLDER / f"{key}.md", next(one for one in papers() if one.key == key), STORED, LAYOUT)
 
 
 @pytest.mark.parametrize("key", WRITTEN)
-def test_blocks_are_filled_from_what_is_kept(key):
-    paper = next(one for one in papers() if one.key == key)
-    about, text = articles.read(FOLDER / f"{key}.md")
-    filled = articles.expand_blocks(text, paper, STORED, link)
-    assert "{claims}" in text and "{counts}" in text and "{figure}" in text
-    assert "```{" not in filled and ".png)" in filled
+def test_an_article_is_filled_from_what_is_kept(key):
+    text, about = find_article(key).text, find_article(key).front_matter
+    assert not re.search(r"\{\{\w|```\{|\[(?:eq|fig|table):|@\w+\d{4}|nan", about["abstract"] + text)
+    heads = re.findall(r"^# (.*)$", text, re.M)
+    assert all(any(head.endswith(end) for head in heads) for end in SECTIONS)
     assert len(about["keywords"].split(",")) >= 3 and 50 <= len(about["abstract"].split()) <= 250
-    every = counts(read_claims(STORED / f"{figure.id}-claims.csv", "") for figure in paper.figures)
-    assert f"| all | {every.sum()} | {' | '.join(map(str, every))} |" in filled
+    every = counts(read_claims(STORED / f"{figure.id}-claims.csv", "") for figure in find_article(key).paper.figures)
+    assert f"| all | {every.sum()} | {' | '.join(map(str, every))} |" in text
+    assert not re.search(rf"^\| [^|]*\b{key}-(?:fig|table)", text.partition("# Errata")[0], re.M)
+
+
+@pytest.mark.parametrize("key", WRITTEN)
+def test_each_figure_table_and_equation_is_numbered_in_order(key):
+    text = find_article(key).text
+    for pattern in (r"^Figure (\d+) \(", r"^Table (\d+): \S", r" \((\d+)\) \$\$"):
+        numbers = [int(number) for number in re.findall(pattern, text, re.M)]
+        assert numbers == list(range(1, len(numbers) + 1)) and numbers
 
 
 def test_metadata_is_that_of_the_journal():
@@ -41,26 +66,61 @@ def test_metadata_is_that_of_the_journal():
     assert yaml.safe_load(yaml.safe_dump(told)) == told
 
 
-def test_what_cannot_be_filled_is_said(tmp_path):
-    paper = paper_of("sdds-fig1")
-    cases = {
-        "```{figure} sdds-fig9\nA caption\n```\n": "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9",
-        "```{pictures}\n```\n": "block pictures: expected claims, counts or figure",
-        "```{claims}\n- {figure: sdds-fig1, metric: no_such}\n```\n": "expected a reference to a claim",
-    }
-    for text, message in cases.items():
-        with pytest.raises(ConfigError, match=message):
-            articles.expand_blocks(text, paper, STORED, link)
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("```{figure} sdds-fig9\nA caption\n```\n", "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9"),
+        ("```{pictures}\n```\n", "sdds.md: block pictures: expected one of claims, counts, figure"),
+        ("```{claims} a\ncaption: b\nrows:\n- {figure: sdds-fig1, metric: no_such}\n```\n", "reference to a claim"),
+        ("See [fig:sdds-fig1].", r"\[fig:sdds-fig1\]: there is none"),
+        ("As @nobody1999 says.", "@nobody1999: not in references.yaml"),
+        ("It is {{ratio}}.", r"\{\{ratio\}\}: expected a name of values.yaml"),
+        ("```{counts}\nA\n```\n\n```{counts}\nB\n```\n", "table:counts: there are two"),
+    ],
+)
+def test_what_cannot_be_filled_is_an_error(tmp_path, text, message):
+    with pytest.raises(ConfigError, match=message):
+        article(tmp_path, text).text  # noqa: B018
+
+
+def test_a_number_is_that_of_one_row(tmp_path):
+    text = "{{rate}}, {{rate.both}}, {{rate.published}}, {{rate.units}}, {{rate.verdict}}."
+    values = "sdds:\n  rate: {figure: sdds-fig5, data: '*N=100', metric: split_acceptance}\n"
+    kept = read_claims(STORED / "sdds-fig5-claims.csv", "")
+    row = kept[(kept["data"] == "emm N=100") & (kept["metric"] == "split_acceptance") & kept["counted"]].iloc[0]
+    (tmp_path / "values.yaml").write_text(values)
+    shown = article(tmp_path, text).text.replace("\N{NO-BREAK SPACE}", " ")
+    assert shown.startswith(f"{100 * row['ours']:.3g} %, ")
+    assert f" [{100 * row['low']:.3g}, {100 * row['high']:.3g}], 7.8 %, " in shown
+    assert shown.endswith(f", {row['n']} {row['of']}, {row['verdict']}.")
+    (tmp_path / "values.yaml").write_text(values.replace("split_acceptance", "'*_acceptance'"))
+    with pytest.raises(ConfigError, match=r"values.rate: expected one row of sdds-fig5-claims.csv, found 2"):
+        article(tmp_path, text).text  # noqa: B018
+
+
+def test_a_kept_logarithm_is_shown_as_a_ratio():
+    row = read_claims(STORED / "arm-fig6b-claims.csv", "").iloc[0]
+    assert articles.FIELDS["value"](row, "ratio") == f"{2.718281828 ** row['ours']:.3g}"
+
+
+def test_an_article_without_front_matter_is_an_error(tmp_path):
     (tmp_path / "a.md").write_text("---\nkeywords: a\n---\nText\n")
     with pytest.raises(ConfigError, match="front matter with keywords and abstract"):
         articles.read(tmp_path / "a.md")
 
 
-def test_claims_are_shown_as_they_are_kept():
-    text = "Before\n\n```{claims}\n- {figure: sdds-table1}\n```\nAfter\n"
-    filled = articles.expand_blocks(text, paper_of("sdds-table1"), STORED, link)
+def test_claims_are_shown_as_they_are_kept(tmp_path):
+    text = "```{claims} steps\ncaption: Steps.\nrows:\n- {figure: sdds-table1, as: 'step: {metric}'}\n```\n"
+    filled = article(tmp_path, text).text
     kept = read_claims(STORED / "sdds-table1-claims.csv", "")
-    rows = [line for line in filled.splitlines() if line.startswith("| sdds-table1")]
-    assert len(rows) == kept["counted"].sum() > 0
+    rows = [line for line in filled.splitlines() if line.startswith("| step: ")]
+    assert filled.startswith("Table 1: Steps.") and len(rows) == kept["counted"].sum() > 0
     for row, verdict in zip(rows, kept.loc[kept["counted"], "verdict"], strict=True):
         assert row.rstrip(" |").endswith(verdict)
+
+
+def test_only_what_is_cited_is_listed(tmp_path):
+    filled = article(tmp_path, "As @jain2004 say [@dahl2005; @neal2000].\n\n```{references}\n```\n").text
+    assert filled.startswith("As Jain and Neal (2004) say (Dahl 2005; Neal 2000).")
+    assert [line[:8] for line in filled.splitlines() if line.startswith("- ")] == ["- D. B. ", "- S. Jai", "- R. M. "]
+    assert "DOI [10.1198/1061860043001](https://doi.org/10.1198/1061860043001)" in filled

@@ -10,18 +10,21 @@ import re
 from pathlib import Path
 
 import numpy as np
+import recompute_verdicts
 import reproduction
 import write_readme
 
 from splitmerge_cli.diagnostics.intervals import geometric_interval, mean_interval, share_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.discovery import papers
-from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_distance, by_factor, exactly, judge_interval
+from splitmerge_cli.papers.editions import kept_editions
+from splitmerge_cli.papers.verdicts import Estimate, Verdict, by_bound, by_distance, by_factor, exactly, judge_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"
 VERDICTS = ("reproduced", "not reproduced", "undecided", "not testable")
 INDEX = json.loads((KEPT / "index.json").read_text(encoding="utf-8"))["figures"]
+LATER = [KEPT / f"edition-{number}" for number in kept_editions(KEPT)]
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -42,13 +45,38 @@ def tables(text: str) -> dict[str, list[str]]:
     return {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", row[0]): row[1:] for row in rows}
 
 
+def share_a_number(names: list[str]) -> list[dict[str, str]]:
+    """The counted rows of kept figures that rest on the same number as another one."""
+    rows = {
+        tuple(row[key] for key in ("id", "data", "sampler", "metric")): row
+        for name in names
+        if name in INDEX
+        for row in rows_of(name)
+        if row["counted"] == "True"
+    }
+    found = []
+    for paper in papers():
+        if (paper.folder / "shared.csv").is_file():
+            with (paper.folder / "shared.csv").open(newline="", encoding="utf-8") as stream:
+                pairs = [tuple(row.values()) for row in csv.DictReader(stream)]
+            for pair in pairs:
+                again, first = rows.get(pair[:4]), rows.get(pair[4:])
+                if again and first and (again["ours"], again["n"]) == (first["ours"], first["n"]):
+                    found.append(again)
+    return found
+
+
 def expected() -> dict[str, list[str]]:
     """The rows of the table of papers."""
     found: dict[str, list[int]] = {}
     for paper in papers():
         with (paper.folder / "claims.csv").open(newline="", encoding="utf-8") as stream:
             claims = len(list(csv.DictReader(stream)))
-        numbers = count_verdicts([figure.id for figure in paper.figures])
+        names = [figure.id for figure in paper.figures]
+        numbers = count_verdicts(names)
+        for row in share_a_number(names):
+            claims -= 1
+            numbers[VERDICTS.index(row["verdict"])] -= 1
         found[paper.name] = [claims, *numbers, claims - sum(numbers)]
     found["all"] = [sum(column) for column in zip(*found.values(), strict=True)]
     if not found["all"][-1]:
@@ -56,8 +84,13 @@ def expected() -> dict[str, list[str]]:
     return {name: [str(number) for number in row] for name, row in found.items()}
 
 
+def test_eight_pairs_of_edition_1_share_a_number() -> None:
+    found = [row["id"] for row in share_a_number(list(INDEX))]
+    assert found == ["arm-table4"] * 5 + ["lshsm-fig2"] + ["sdds-fig4"] * 2
+
+
 def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_verdicts() -> None:
-    listed = {"index.json"}
+    listed = {"index.json", *(folder.name for folder in LATER)}
     for name, figure in INDEX.items():
         assert dict(zip(VERDICTS, count_verdicts([name]), strict=True)) == figure["verdicts"], name
         for file, said in figure["files"].items():
@@ -129,6 +162,18 @@ def test_kept_verdicts_follow_from_their_intervals() -> None:
     assert checked
 
 
+def test_verdicts_follow_from_their_units_but_edition_1_has_none() -> None:
+    """Edition 1 was kept before units were: its verdicts can be recomputed from their intervals alone."""
+    found, without = recompute_verdicts.recompute(KEPT, recompute_verdicts.PAPERS)
+    assert found.empty
+    assert without == sorted(name for name in INDEX if rows_of(name))
+    for folder in LATER:
+        found, without = recompute_verdicts.recompute(folder, recompute_verdicts.PAPERS)
+        differs = found[found["kept"] != found["again"]]
+        assert len(found) and not without, folder
+        assert differs.empty, differs.to_dict("records")
+
+
 def row_of(verdict: Verdict) -> dict[str, str]:
     """Row of a verdict in a file of claims."""
     numbers = {"ours": verdict.ours, "low": verdict.low, "high": verdict.high}
@@ -156,7 +201,7 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
             by_factor(claim(value, 1 + tolerance), samples, summary=summary),
             by_distance(claim(value, tolerance), samples),
             by_bound(claim(0, tolerance), samples),
-            judge_interval(claim(math.nan, tolerance / 2), share, n, tolerance / 2, 1.0, "", "at_least"),
+            judge_interval(claim(math.nan, tolerance / 2), Estimate(share, n, ""), tolerance / 2, 1.0, "", "at_least"),
             exactly(claim(value, tolerance), float(samples[0])),
         ]
         for verdict in verdicts:

@@ -173,7 +173,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     said += ["1" * 64, "generated: follows from the seed", "index.json"]
     assert all(part in origin for part in said)
     # claims, reproduced, not reproduced, undecided, not testable, not kept yet
-    assert "| [Wang & Russell 2015](sdds.md) | 58 | 1 | 0 | 0 | 0 | 57 |" in pages["reproduction"]
+    assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 0 | 74 |" in pages["reproduction"]
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
 
 
@@ -186,12 +186,16 @@ def test_an_article_is_a_page_of_its_paper(tmp_path: Path) -> None:
     (tmp_path / "articles").mkdir()
     (tmp_path / "articles" / "sdds.md").write_text(
         "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
-        "```{claims}\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
+        "```{claims} steps\ncaption: Steps\nrows:\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
     )
     pages = write_pages(tmp_path)
     page = pages["article-sdds"]
     assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
-    assert "\n## What?\n" in page and "```{figure} ../reproduction/sdds-table1.png" in page and "Its caption" in page
+    assert (
+        "\n## What?\n" in page
+        and "```{figure} ../reproduction/sdds-table1.png" in page
+        and "**Figure 1.** Its caption" in page
+    )
     assert "| 0.625 |" in page and "not reproduced" in page
     assert "[article](article-sdds.md)" in pages["sdds"] and "\narticle-sdds\n" in pages["sdds"]
 

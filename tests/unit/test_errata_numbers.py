@@ -3,7 +3,6 @@
 ``python -m pytest -s -q tests/unit/test_errata_numbers.py -k NAME`` shows the numbers of one.
 """
 
-from collections.abc import Sequence
 from itertools import combinations, product
 from math import exp, log, pi
 
@@ -11,7 +10,7 @@ import numpy as np
 import pytest
 from enumerations import Enumeration
 from numpy.typing import NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -19,7 +18,7 @@ from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.sdds.posterior import mean_K
+from splitmerge_cli.papers.sdds.posterior import mean_K, mean_K_by_cap
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.triadic import Triadic
@@ -108,41 +107,18 @@ def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
     assert means[0.5] == pytest.approx([35.9, 20.4, 10.5], abs=0.05)
 
 
-def pure_means(N: int, alpha: float, mu: float, caps: Sequence[int]) -> list[float]:
-    """E[K] of the model as defined under each cap on K, over states whose entities have one token each (alpha > 0)."""
-    m, L = N // 10, 10
-    g = np.cumsum(np.log(alpha + np.arange(m)) - np.log(L * alpha + np.arange(m)))
-    size = np.arange(m + 1)
-    # log of the sum over partitions of n mentions of a token into j parts of the product of g
-    parts = np.full((m + 1, m + 1), -np.inf)
-    parts[0, 0] = 0.0
-    for n in range(1, m + 1):
-        first = size[1 : n + 1]  # size of the part of the first mention
-        choose = gammaln(n) - gammaln(first) - gammaln(n - first + 1) + g[:n]
-        parts[n] = logsumexp(choose[:, None] + np.roll(parts[n - first], 1, axis=1), axis=0)
-    pure = np.array([0.0])
-    for _ in range(10):
-        pairs = pure[:, None] + parts[m]
-        pure = np.array([logsumexp(np.diag(pairs[:, ::-1], m - t)) for t in range(len(pure) + m)])
-    K, T = np.arange(1, max(caps) + 1), np.arange(len(pure))
-    numbered = np.where(K[:, None] >= T, gammaln(K[:, None] + 1) - gammaln(np.maximum(K[:, None] - T, 0) + 1), -np.inf)
-    weights = logsumexp(pure + numbered, axis=1) - (N + 1) * np.log(K) - (np.log(K) - mu) ** 2 / 2
-    return [float(K[:cap] @ normalise(weights[:cap])) for cap in caps]
-
-
-def test_mean_of_K_depends_on_the_cap_and_on_the_concentration() -> None:
-    """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, under caps of ours."""
-    caps = [60, 100, 300, 2000]
-    means = pure_means(500, 0.001, log(10), caps)
-    print_result(
-        f"concentration 0.001, K at most {', '.join(map(str, caps))}, N = 500: E[K] "
-        + ", ".join(f"{mean:.1f}" for mean in means)
-    )
-    assert means == pytest.approx([11.3, 14.9, 45.5, 126.6], abs=0.05)
-    assert [pure_means(N, 0.001, log(10), [100])[0] for N in (100, 200)] == pytest.approx([63.2, 57.6], abs=0.05)
-    assert pure_means(500, 0.001, 0.5, [100]) == pytest.approx([10.2], abs=0.05)
-    # the sum that the figure draws is the limit of this one
-    assert pure_means(100, 1e-9, log(10), [100]) == pytest.approx([mean_K(100, 10, 10, 100, log(10), 1.0)], abs=1e-4)
+def test_mean_of_K_without_a_largest_K() -> None:
+    """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, which names no cap."""
+    for mu, expected in ((0.5, [47.0, 26.0, 10.5]), (log(10), [139.4, 195.3, 129.2])):
+        means = [mean_K_by_cap(N, mu)[-1] for N in (100, 200, 500)]
+        print_result(f"location {mu:.3g}, no largest K: E[K] {', '.join(f'{mean:.1f}' for mean in means)}")
+        assert means == pytest.approx(expected, abs=0.06)
+    by_cap = mean_K_by_cap(500, log(10))
+    assert by_cap[:-1] == pytest.approx([11.3, 14.9, 45.5, 111.3, 126.6], abs=0.05)
+    # it has converged, and the sum that the figure draws is its limit
+    assert mean_K_by_cap(500, log(10), caps=[20_000]) == pytest.approx(by_cap[-1:], abs=0.01)
+    limit = mean_K(100, 10, 10, 100, log(10), 1.0)
+    assert mean_K_by_cap(100, log(10), alpha=1e-9, caps=[100]) == pytest.approx([limit], abs=1e-4)
 
 
 # ---- Herlau et al. 2014

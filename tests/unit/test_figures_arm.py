@@ -10,7 +10,6 @@ from scipy.sparse import csr_array
 from splitmerge_cli.config import ConfigError, compose, shared_choices
 from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
@@ -32,7 +31,14 @@ from splitmerge_cli.papers.arm import (
 from splitmerge_cli.papers.arm import (
     tables as arm_tables,
 )
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED, by_rhat
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    NOT_TESTABLE,
+    REPRODUCED,
+    UNDECIDED,
+    by_rhat,
+    estimate,
+)
 from splitmerge_cli.plots import network, points
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
@@ -215,7 +221,7 @@ CLAIM = claims.Claim(
     ],
 )
 def test_rhat_is_judged_by_mixing(value, samples, verdict):
-    assert by_rhat(replace(CLAIM, value=value), mean_interval(samples), len(samples)).verdict == verdict
+    assert by_rhat(replace(CLAIM, value=value), estimate(samples, unit="restarts")).verdict == verdict
 
 
 def test_ratio_of_acceptance_is_the_same_at_every_call():
@@ -225,6 +231,27 @@ def test_ratio_of_acceptance_is_the_same_at_every_call():
     assert arm_tables.ratio_interval(x, x / 2) == (ratio, low, high)
 
 
+@pytest.mark.parametrize(
+    ("rule", "tolerance", "factor", "verdict"),
+    [
+        ("at_least", 5.0, 7.0, REPRODUCED),
+        ("at_least", 5.0, 3.0, NOT_REPRODUCED),
+        ("factor", 2.0, 2.1, REPRODUCED),
+        ("factor", 2.0, 5.0, NOT_REPRODUCED),
+        # the other variant accepted nothing
+        ("at_least", 5.0, np.inf, UNDECIDED),
+    ],
+)
+def test_times_the_acceptance_of_another_variant(rule, tolerance, factor, verdict):
+    claim = replace(CLAIM, metric="times_sarm", value=2.0, rule=rule, tolerance=tolerance)
+    own = np.array([1.0, 1.1, 0.9, 1.05])
+    found = arm_tables._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
+    assert found.verdict == verdict
+    if np.isfinite(factor):
+        assert found.ours == pytest.approx(factor, rel=0.01) and 0 < found.low < found.ours < found.high
+        assert (found.n, found.unit, found.samples[0].interval) == (4, "restarts", "jackknife, geometric")
+
+
 def test_chains_that_share_their_past_are_one_unit(networks):
     """R-hat of ARM has the interval of leaving out restarts; chains of SM are independent, and so are their R-hats."""
     cells = arm_runs.Cells(networks)
@@ -232,10 +259,12 @@ def test_chains_that_share_their_past_are_one_unit(networks):
     arm, sm = (cells.find(level, "random", sampler) for sampler in ("arm", "sm"))
     of_arm, of_sm = arm_runs.rhat_at(arm, arm, arm.length), arm_runs.rhat_at(sm, arm, arm.length)
     assert of_arm.shared and not of_sm.shared
-    assert of_arm.units == of_arm.restarts == 2 and np.isnan(of_arm.interval[1])
-    assert of_sm.units == np.isfinite(of_sm.values).sum() and of_sm.interval == mean_interval(of_sm.values)
+    assert of_arm.estimate.n == of_arm.restarts == 2 and np.isnan(of_arm.estimate.interval[1])
+    assert of_sm.estimate.n == np.isfinite(of_sm.values).sum()
+    assert (of_arm.estimate.unit, of_sm.estimate.unit) == ("restarts", "chain numbers")
+    assert of_sm.estimate.interval[0] == pytest.approx(of_sm.mean)
     more = replace(of_arm, draws=np.concatenate([of_arm.draws, of_arm.draws + 0.1]), restarts=4)
-    centre, low, high = more.interval
+    centre, low, high = more.estimate.interval
     assert low < centre < high
 
 
@@ -291,8 +320,11 @@ def test_table5_compares_acceptance_over_restarts(networks):
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
     rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
     assert rows["acceptance_percent"].to_numpy() == pytest.approx(100 * cell.acceptance())
-    assert {v.claim.metric for v in drawing.verdicts} == {"above_sarm", "above_bsm", "above_sm"}
-    assert all("restarts" in v.reason for v in drawing.verdicts)
+    assert {v.claim.metric for v in drawing.verdicts} == {
+        *("above_sarm", "above_bsm", "above_sm"),
+        *("times_sarm", "times_sm", "below_half_percent"),
+    }
+    assert all(v.unit == "restarts" for v in drawing.verdicts)
 
 
 def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
@@ -302,7 +334,8 @@ def test_fig6a_draws_numbers_of_chains(networks, tmp_path):
     with use_style():
         drawing = arm_networks.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
-    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair"]
+    assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair", "networks"]
+    assert drawing.verdicts[-1].verdict == NOT_TESTABLE and drawing.verdicts[-1].n == 2
 
 
 def test_fig5_counts_cost_in_sweeps(tmp_path):
@@ -316,7 +349,9 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
     # the warm-up is Gibbs sweeps, then every iteration costs as much
     assert arm.sweeps[:5] == pytest.approx(range(5)) and np.ptp(np.diff(arm.sweeps[5:])) < 1e-9
     assert np.diff(arm.sweeps)[-1] > 1
-    assert {v.claim.metric for v in drawing.verdicts} == {"less_effort_than_sm", "stays_below_sm"}
+    assert {v.claim.metric for v in drawing.verdicts} == {
+        *("less_effort_than_sm", "stays_below_sm", "times_slower_than_arm", "ends_above_sm", "does_not_converge"),
+    }
     level = arm.log_joint[0, 7]
     assert arm.reaches(level)[0] <= arm.sweeps[7] and np.isinf(arm.reaches(1.0)).all()
 

@@ -22,6 +22,7 @@ from splitmerge_cli.papers.verdicts import (
     NOT_TESTABLE,
     REPRODUCED,
     UNDECIDED,
+    UNITS,
     Verdict,
     by_bound,
     by_distance,
@@ -32,6 +33,7 @@ from splitmerge_cli.papers.verdicts import (
     exactly,
     expected_errors,
     frame,
+    units_frame,
     untestable,
 )
 
@@ -197,8 +199,17 @@ def test_splits_that_overlap_have_wider_intervals():
 
 def test_the_jackknife_of_a_mean_is_the_t_interval():
     x = np.array([1.0, 2.0, 4.0, 5.0])
-    assert intervals.jackknife_interval(lambda kept: float(x[kept].mean()), 4) == pytest.approx(mean_interval(x))
-    assert np.isnan(intervals.jackknife_interval(lambda kept: float(x[kept].mean()), 2)[1])
+    whole, without = intervals.leave_one_out(lambda kept: float(x[kept].mean()), 4)
+    assert intervals.jackknife_interval(whole, without) == pytest.approx(mean_interval(x))
+    assert np.isnan(intervals.jackknife_interval(*intervals.leave_one_out(lambda kept: float(x[kept].mean()), 2))[1])
+
+
+def test_the_jackknife_of_an_rhat_stays_above_1():
+    """On the raw scale this interval reaches below 1, where no R-hat is."""
+    whole, without = 2.2, np.array([1.4, 2.3, 2.6, 2.5])
+    assert intervals.jackknife_interval(whole, without)[1] < 1
+    centre, low, high = intervals.jackknife_interval(whole, without, intervals.excess_interval)
+    assert centre == whole and 1 < low < whole < high
 
 
 def test_reasons_of_what_more_data_may_decide():
@@ -303,11 +314,51 @@ def test_means_of_units_are_over_what_is_finite():
     assert intervals.by_unit(samples, None).tolist() == [1.0, 2.0, 6.0, 5.0]
 
 
-def test_units_that_a_mean_needs_follow_from_the_longer_side_and_the_nearer_end():
-    # 0.6 to the low end, 0.5 to the range: (0.6 / 0.5)^2 times as many
-    assert intervals.units_for_mean((1.0, 0.4, 1.2), 10, 0.5, 3.0) == 15
-    assert intervals.units_for_mean((1.0, 0.9, 1.6), 10, -2.0, 1.5) == 15
-    assert intervals.units_for_mean((1.0, 0.9, 1.1), 10, 0.5, np.inf) == 11
+@pytest.mark.parametrize(
+    ("of", "samples", "least", "most"),
+    [
+        (mean_interval, [1.0, 2.0, 4.0, 5.0], 1.0, np.inf),
+        (mean_interval, [1.0, 2.0, 4.0, 5.0], 2.2, 30.0),
+        (intervals.geometric_interval, [1.0, 2.0, 8.0, 30.0], 1.5, 60.0),
+        (intervals.excess_interval, [1.01, 1.1, 1.3, 2.0], -np.inf, 1.2),
+        (intervals.overlapping_interval(0.2), [1.0, 2.0, 4.0, 5.0, 2.0, 4.0], 0.5, np.inf),
+    ],
+)
+def test_needed_is_the_smallest_number_that_decides(of, samples, least, most):
+    """With the same centre and spread on the scale: m units decide, m - 1 do not."""
+    n = len(samples)
+    m = of.units_needed(of(samples), n, least, most)
+    assert m > n
+    y = of.to_scale(np.array(samples))
+    centre, gap = y.mean(), min(abs(y.mean() - of.to_scale(end)) for end in (least, most) if np.isfinite(end))
+    for units, decides in ((m, True), (m - 1, False)):
+        half = stats.t.ppf(0.975, units - 1) * y.std(ddof=1) * np.sqrt(1 / units + of.floor)
+        assert (half <= gap) == decides, (units, centre)
+
+
+def test_no_number_of_overlapping_splits_takes_their_overlap_away():
+    of, samples = intervals.overlapping_interval(0.2), [-1.0, 2.0, 0.5, 3.0, -0.5, 1.0]
+    assert of.units_needed(of(samples), 6, 0.0, np.inf) == np.inf
+    assert mean_interval.units_needed(mean_interval(samples), 6, 0.0, np.inf) < 30
+
+
+def test_units_that_cannot_be_had_are_not_asked_for():
+    few = by_distance(SCORE, [0.95, 0.8, 0.93, 0.7], unit="data sets")
+    all_there_are = by_distance(SCORE, [0.7, 0.99] * 50, unit="published data sets")
+    assert few.verdict == all_there_are.verdict == UNDECIDED
+    assert np.isfinite(few.needed) and all_there_are.needed == np.inf
+    assert all_there_are.explanation.endswith("; cannot be decided by this design (only 100 published data sets)")
+    table = frame([replace(all_there_are, reading=SCORE.reading)], [SCORE], "quick")
+    assert table["needed"].tolist() == [np.inf]
+
+
+def test_the_units_of_a_verdict_are_named():
+    rows = units_frame([by_factor(CLAIM, [0.2, 0.4, 0.1, 0.1], units=["b", "b", "a", "a"])])
+    assert list(rows) == list(UNITS)
+    assert rows[["unit", "value", "interval", "of"]].to_numpy().tolist() == [
+        ["a", 0.1, "mean", "data sets"],
+        ["b", pytest.approx(0.3), "mean", "data sets"],
+    ]
 
 
 def test_share_interval():

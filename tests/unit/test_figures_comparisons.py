@@ -3,13 +3,12 @@
 from pathlib import Path
 
 import numpy as np
-import overview
 import pandas as pd
 import pytest
 import write_auto
 
 from splitmerge_cli.config import ConfigError, auto, choice, choices, compose, shared_choices
-from splitmerge_cli.papers import discovery, experiments, report, reproduce
+from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper

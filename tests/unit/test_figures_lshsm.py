@@ -279,7 +279,8 @@ def test_cache_is_shown_against_iterations():
 
 def test_numbers_are_the_papers():
     table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("lshsm-table1")}
-    assert len(table) == 30 and table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
+    assert sum(metric in ("nmi", "accuracy") for *_, metric in table) == 30
+    assert table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
     assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}
     errata = claims.errata(discovery.paper_of("lshsm-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()

@@ -290,7 +290,9 @@ def test_fig5_says_what_stands_in(heldout_runs):
     with use_style():
         drawing, other = smag_perplexity.fig5a(heldout_runs), smag_perplexity.fig5b(heldout_runs)
     assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
-    assert len(drawing.verdicts) == 2 * 2 * len(smag_runs.FORMS)
+    about = [v.claim.metric for v in drawing.verdicts]
+    assert set(about) == {"final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_iteration"}
+    assert len(about) == 2 * 2 * 2 * len(smag_runs.FORMS)
     assert set(drawing.plotted["axis"].dropna()) == {"iteration", "seconds"}
     note = drawing.notes
     assert note.startswith("Generated documents in place of the published ones") and "evaluations not counted" in note

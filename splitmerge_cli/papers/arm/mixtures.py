@@ -9,10 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import mean_interval
+from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import (
+    between_restarts,
     indicator_times,
     largest_times,
+    late,
     mean_and_spread,
     planted_pairs,
     standardised_iterations,
@@ -20,7 +22,7 @@ from splitmerge_cli.diagnostics.restarts import (
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority
+from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, jackknife, judge_interval
 from splitmerge_cli.plots.run import stack_fractions
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
@@ -158,10 +160,44 @@ def _table2_verdicts(found: pd.DataFrame, runs: Sequence[Run], claims: Sequence[
             # iterations in Gibbs sweeps grow with the length of a run
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
+        elif claim.metric == "rhat_near_1":
+            verdicts.append(_judge_rhats(claim, runs, note))
+        elif claim.metric.startswith("lower_spread"):
+            verdicts.append(_judge_spreads(claim, found, note))
         else:
             cost = {s: found[found["sampler"] == s]["normalised_iterations"].to_numpy() for s in ("arm", "sm")}
             verdicts.append(by_factor(claim, cost["arm"] / cost["sm"], note=note))
     return verdicts
+
+
+def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:
+    """R-hat of the log joint between the chains of a data set, second half: near 1 on most data sets."""
+    rhats = []
+    for run in pick(runs, sampler=claim.sampler):
+        draws = late([run.trace(["chain", "iteration", "log_joint"])])
+        rhats.append(between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
+    samples = np.array(rhats)
+    rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(samples):.3g}){note}; so"
+    return by_majority(claim, samples, samples <= NEAR, rule)
+
+
+NEAR = 1.1
+"""An R-hat up to this is very near 1."""
+
+
+def _judge_spreads(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:
+    """Log of the standard deviation of SM's times over that of ARM's, one set left out at a time."""
+    metric = f"autocorrelation_time_{claim.metric.rpartition('_')[2]}"
+    examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
+    wide = {s: np.stack([rows_of(found, e, s)[metric].to_numpy(float) for e in examples]) for s in ("sm", "arm")}
+
+    def gain(kept: NDArray[np.int64]) -> float:
+        sm, arm = (np.nanstd(wide[s][:, kept], axis=1, ddof=1) for s in ("sm", "arm"))
+        return float(np.mean(np.log(sm) - np.log(arm)))
+
+    reason = f"log of the spread over data sets of SM over that of ARM, mean over {len(examples)} examples{note}"
+    of = jackknife(*leave_one_out(gain, wide["arm"].shape[1]), mean_interval, "data sets")
+    return judge_interval(claim, of, 0.0, np.inf, reason, "positive")
 
 
 def _lower(claim: Claim, found: pd.DataFrame, note: str) -> Verdict:

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import jackknife_interval, mean_interval
+from splitmerge_cli.diagnostics.intervals import excess_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.verdicts import Verdict
+from splitmerge_cli.papers.verdicts import Estimate, Verdict, jackknife
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.results.read import Run
 
@@ -148,19 +148,9 @@ class Rhat:
     shared: bool
 
     @property
-    def interval(self) -> tuple[float, float, float]:
-        """The mean and its interval: over chain numbers where chains are independent, else over restarts.
-
-        Chains that share their history are one unit, and the interval is that of leaving out one restart at a time.
-        """
-        if not self.shared:
-            return mean_interval(self.values)
-        return jackknife_interval(lambda kept: between_restarts(self.draws[kept]).mean, self.restarts)
-
-    @property
-    def units(self) -> int:
-        """Number of units that the interval is over."""
-        return self.restarts if self.shared else int(np.isfinite(self.values).sum())
+    def estimate(self) -> Estimate:
+        """The mean over chains, see `estimate_rhat`."""
+        return estimate_rhat(self.draws, self.shared)
 
     @property
     def mean(self) -> float:
@@ -173,6 +163,24 @@ class Rhat:
         return mean_and_spread(self.values)[1]
 
 
+def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> Estimate:
+    """R-hat between restarts, mean over chains, by leaving out one unit at a time: a chain number, or a restart where
+    the chains of one share their history.
+
+    The interval is one of log(R-hat - 1), except where a mean is not above 1. `draws`: ``[restarts, S, draws]``.
+    """
+    if shared:
+        unit, n = "restarts", len(draws)
+        whole, without = leave_one_out(lambda kept: between_restarts(draws[kept]).mean, n)
+    else:
+        x = between_restarts(draws).classic
+        x = x[np.isfinite(x)]
+        unit, n = "chain numbers", len(x)
+        whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
+    above = whole > 1 and (without > 1).all()
+    return jackknife(whole, without, excess_interval if above else mean_interval, unit)
+
+
 def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
     """R-hat of a sampler at the cost that ARM, from the same start on the same network, has for `length` iterations, in
     Gibbs sweeps; over at most so many `restarts`."""
@@ -182,6 +190,11 @@ def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> 
     short = cut > cell.length * 1.001
     shared = cell.sampler not in INDEPENDENT
     return Rhat(between_restarts(draws).classic, len(draws), min(cut, cell.length), sweeps, short, draws, shared)
+
+
+def unit_of(runs: Iterable[Run]) -> str:
+    """Name networks as units: all published ones there are, or generated ones."""
+    return "networks" if is_stand_in(runs) else "published networks"
 
 
 def name_networks(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:

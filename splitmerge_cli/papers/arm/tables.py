@@ -10,8 +10,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.restarts import mean_and_spread
+from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
+from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
     LENGTH,
     SAMPLERS,
@@ -26,11 +28,22 @@ from splitmerge_cli.papers.arm.runs import (
     name_networks,
     rhat_at,
     starts,
+    unit_of,
     value_of,
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, by_rhat, by_sign, no_run
+from splitmerge_cli.papers.verdicts import (
+    Verdict,
+    by_bound,
+    by_factor,
+    by_majority,
+    by_rhat,
+    by_sign,
+    jackknife,
+    judge_interval,
+    no_run,
+)
 from splitmerge_cli.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 
@@ -192,15 +205,15 @@ class Table:
                 words = f"start: {STARTS[start]}"
                 if length < wanted:
                     reason = f"{length:,} of the paper's {wanted:,} iterations"
-                    verdicts.append(replace(no_run(claim, reason, "mixing"), reading=words, ours=rhat.mean))
+                    verdicts.append(replace(no_run(claim, reason, "mixing", words), ours=rhat.mean))
                     continue
                 note = "; the chains ended before the budget" if rhat.short else ""
-                verdicts.append(by_rhat(claim, rhat.interval, rhat.units, words, note))
+                verdicts.append(by_rhat(claim, rhat.estimate, words, note))
         return verdicts
 
-    def compare(self, claim: Claim, sampler: str, over: str, slack: float = 0.0) -> list[Verdict]:
-        """Verdicts on "`sampler` mixes better than `over`" (`slack`: or as well, up to this log R-hat), by start."""
-        verdicts = []
+    def compare(self, claim: Claim, sampler: str, over: str) -> list[Verdict]:
+        """Verdicts on "`sampler` mixes better than `over`", by start."""
+        verdicts, unit = [], unit_of(self.runs)
         for start in self.starts:
             for length in self.lengths:
                 gains = self.gains(start, sampler, over, length)
@@ -208,12 +221,43 @@ class Table:
                     continue
                 samples, of = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
                 said = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
-                what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above {-slack:g}"
+                what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above 0"
                 rule = f"T = {length:,}: {what} ({said})"
                 words = ", ".join(
                     [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
                 )
-                verdicts.append(by_majority(claim, samples, samples > -slack, rule, words, unit="networks", units=of))
+                verdicts.append(by_majority(claim, samples, samples > 0, rule, words, unit=unit, units=of))
+        return verdicts
+
+    def compare_over_restarts(self, claim: Claim, over: str) -> list[Verdict]:
+        """Verdicts on "ARM mixes as well as `over`" on these networks, by start: over restarts, one left out at a time.
+
+        The networks are all that the paper has, so that they are no sample; what varies are the restarts.
+        """
+        verdicts = []
+        for start in self.starts:
+            pairs = [
+                [self.rhats.get((level, start, sampler, max(self.lengths))) for sampler in (over, "arm")]
+                for level in self.levels
+            ]
+            told = [(other, own) for other, own in pairs if other is not None and own is not None]
+            if not told:
+                continue
+            restarts = min(min(other.restarts, own.restarts) for other, own in told)
+
+            def gain(kept: NDArray[np.int64], told: Any = told) -> float:
+                gains = [
+                    np.log(between_restarts(other.draws[kept]).mean) - np.log(between_restarts(own.draws[kept]).mean)
+                    for other, own in told
+                ]
+                return float(np.mean(gains))
+
+            reason = (
+                f"log R-hat of {title_of(over)} minus that of ARM, mean over {len(told)} networks; rule: at least "
+                f"{claim.tolerance:g}"
+            )
+            of, words = jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts"), f"start: {STARTS[start]}"
+            verdicts.append(judge_interval(claim, of, claim.tolerance, np.inf, reason, "at_least", words))
         return verdicts
 
     @property
@@ -249,7 +293,7 @@ def table3(runs: Sequence[Run]) -> Drawing:
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
     """Whether twice the iterations change R-hat of SM and ARM."""
-    verdicts = []
+    verdicts, unit = [], unit_of(table.runs)
     long, short = table.lengths
     for start in table.starts:
         changes = {
@@ -266,7 +310,7 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
         samples, of = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
         rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
         words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
-        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit="networks", units=of))
+        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit=unit, units=of))
     return verdicts
 
 
@@ -281,17 +325,13 @@ def _draw_rhats(table: Table, claims: Sequence[Claim], full: int) -> Figure:
     return figure
 
 
-SLACK = 0.05
-""""On par": log R-hat within this."""
-
-
 def table4(runs: Sequence[Run]) -> Drawing:
     """R-hat of all variants."""
     table, claims = Table(runs, SAMPLERS, (1.0,)), published_claims("arm-table4")
     verdicts = table.judge(claims, LENGTH)
     for claim in claims:
         if claim.data == "networks":
-            verdicts += table.compare(claim, "arm", claim.metric.removeprefix("at_most_"), SLACK)
+            verdicts += table.compare_over_restarts(claim, claim.metric.removeprefix("at_most_"))
     return Drawing(
         _draw_rhats(table, claims, LENGTH), table.frame(), name_networks(runs, verdicts), table.footnote_text
     )
@@ -395,6 +435,9 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
     cells, verdicts = Cells(runs), []
     names = {level.partition(" ")[0]: level for level in levels(runs)}
     for claim in claims:
+        if claim.metric == "below_half_percent":
+            verdicts += _judge_largest(claim, rates, starts(runs))
+            continue
         # a generated network stands for the claim on its own, where that is in words
         level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
         for start in starts(runs):
@@ -403,6 +446,11 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             if own is None or cell is None:
                 continue
             words = f"start: {STARTS[start]}"
+            if claim.metric.startswith("times_"):
+                against = rates.get((level, start, claim.metric.removeprefix("times_")))
+                if against is not None:
+                    verdicts.append(_judge_times(claim, own, against, words))
+                continue
             if claim.metric == "acceptance_percent":
                 if not is_stand_in(runs):
                     note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
@@ -416,4 +464,32 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
                 what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
                 what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
                 verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
+    return verdicts
+
+
+def _judge_times(claim: Claim, own: Any, against: Any, reading: str) -> Verdict:
+    """Judge how many times the acceptance of another variant a rate is: at least so many, or about as many; a restart
+    of both is left out at a time."""
+    n = min(len(own), len(against))
+    if min(np.count_nonzero(own[:n]), np.count_nonzero(against[:n])) < 2:
+        return no_run(claim, "fewer than two restarts accepted any", claim.rule, reading)
+    least, most = claim.tolerance, np.inf
+    said = f"at least {claim.tolerance:g}"
+    if claim.rule == "factor":
+        least, most = claim.value / claim.tolerance, claim.value * claim.tolerance
+        said = f"within a factor {claim.tolerance:g} of {claim.value:g}"
+    whole, without = leave_one_out(lambda kept: float(own[kept].mean() / against[kept].mean()), n)
+    of = jackknife(whole, without, geometric_interval, "restarts")
+    return judge_interval(claim, of, least, most, f"ratio of the shares accepted; rule: {said}", claim.rule, reading)
+
+
+def _judge_largest(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdict]:
+    """The largest rate of a sampler over the networks, by start: at most the claim's tolerance."""
+    verdicts = []
+    for start in of:
+        here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
+        if here:
+            level = max(here, key=lambda name: float(np.mean(here[name])))
+            note = f"; largest of {len(here)} networks: {level_title(level)}"
+            verdicts.append(by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
     return verdicts

@@ -25,6 +25,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     data_of,
     handles,
     is_stand_in,
+    judge_cost,
     judge_lead,
     judge_times_faster,
     methods_of,
@@ -155,6 +156,8 @@ def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
 def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
     if claim.metric == "times_faster":
         return judge_times_faster(claim, climbs, start, form, reading)
+    if claim.metric == "cost_below_sdds":
+        return judge_cost(claim, climbs, start, form, reading)
     first = form if claim.sampler == "lshsm" else claim.sampler
     second = claim.metric.removeprefix("leads_")
     second = form if second == "lshsm" else second

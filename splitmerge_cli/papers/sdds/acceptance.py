@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.runs import ITERATIONS, TARGETS
-from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, untestable
+from splitmerge_cli.papers.sdds.runs import ITERATIONS, SINGLE_SITE, TARGETS, share_accepted
+from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, estimate, judge_interval, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
 from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, sampler_handles
 from splitmerge_cli.results.read import Run
@@ -28,13 +28,8 @@ TIMED: dict[str, tuple[str, bool, Any]] = {
     "move and full Gibbs scan": ("full_scan", True, "-"),
 }
 """Definitions of an iteration: the schedule that was run, whether its Gibbs step is counted, and the line drawn."""
-
-
-def _acceptance(runs: Sequence[Run], move: str) -> NDArray[np.float64]:
-    """Share of proposals accepted, ``[chains]``; NaN where the move was never proposed."""
-    moves = pd.concat([r.moves() for r in runs])
-    moves = moves[moves["move"] == move]
-    return (moves["accepted"] / moves["proposed"].where(moves["proposed"] > 0)).to_numpy(float)
+OWN_STEPS = "RGSM with a full Gibbs scan, the other with one Gibbs site"
+"""The Gibbs step of each sampler by the paper's words: footnote 3 for RGSM, the text for the others."""
 
 
 def _milliseconds(runs: Sequence[Run], gibbs: bool) -> NDArray[np.float64]:
@@ -100,7 +95,9 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     diamond = entry(color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
     legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
     footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
-    return Drawing(figure, pd.DataFrame(plotted + more), verdicts + times, NOTES)
+    order = {claim: i for i, claim in enumerate(claims)}
+    verdicts = sorted(verdicts + times + _judge_drops(runs, claims), key=lambda v: order[v.claim])
+    return Drawing(figure, pd.DataFrame(plotted + more), verdicts, NOTES)
 
 
 def _rows(
@@ -126,13 +123,14 @@ def _draw_acceptance(
             for target, dash in DASHES.items():
                 here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
                 of_size = {N: pick(here, N=N) for N in sizes}
-                rates = {N: _acceptance(of_size[N], move) for N in sizes}
+                rates = {N: share_accepted(of_size[N], move) for N in sizes}
                 stats = _curve(ax, sizes, list(rates.values()), colour_of(sampler), mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
                     note, sets = _note_short(here, N), data_sets(of_size[N])
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
+            verdicts += [_judge_rates(claim, runs, move) for claim in about]
             for claim in about:
                 look: Any = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
                 ax.plot(_size_of(claim), claim.value, "D", **look)
@@ -143,6 +141,30 @@ def _draw_acceptance(
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
         _size_axis(ax, sizes)
     return plotted, verdicts
+
+
+def _judge_rates(claim: Claim, runs: Sequence[Run], move: str) -> Verdict:
+    """Judge a rate of acceptance with one Gibbs site after each move, under the ratios as printed."""
+    judge = by_factor if claim.value > 0 else by_bound
+    here = pick(runs, N=_size_of(claim), sampler=claim.sampler, schedule="single_site")
+    return judge(claim, share_accepted(here, move), reading=SINGLE_SITE, units=data_sets(here))
+
+
+def _judge_drops(runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
+    """Judge how far the rates of SS fall from the smallest N to the largest, by data set."""
+    sizes, verdicts = values(runs, "N"), []
+    for claim in claims:
+        if not claim.metric.endswith("_drop"):
+            continue
+        move = claim.metric.removesuffix("_drop")
+        for schedule, words in [("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)]:
+            here = pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed")
+            small, large = (pick(here, N=N) for N in (sizes[0], sizes[-1]))
+            before = share_accepted(small, move)
+            # rates of none have no ratio
+            left = share_accepted(large, move) / np.where(before > 0, before, np.nan)
+            verdicts.append(by_bound(claim, left, reading=words, units=data_sets(large)))
+    return verdicts
 
 
 def _size_of(claim: Claim) -> int:
@@ -156,6 +178,15 @@ def _note_short(runs: Sequence[Run], N: int) -> str:
     return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
 
 
+def _judge_growth(claim: Claim, ratios: NDArray[np.float64], reading: str, sets: NDArray[np.int64]) -> Verdict:
+    """Judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable."""
+    stays, edge = claim.rule == "at_most", claim.tolerance
+    least, most = (-np.inf, edge) if stays else (edge, np.inf)
+    reason = f"time at the largest N over that at the smallest; rule: at {'most' if stays else 'least'} {edge:g}"
+    of = estimate(ratios, median_interval, units=sets)
+    return judge_interval(claim, of, least, most, reason, claim.rule, reading)
+
+
 def _draw_times(
     axes: Sequence[Axes], runs: Sequence[Run], claims: Sequence[Claim]
 ) -> tuple[list[dict[str, Any]], list[Verdict]]:
@@ -163,13 +194,17 @@ def _draw_times(
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
     plotted: list[dict[str, Any]] = []
     verdicts = []
+    steps: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
     for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
         here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
         sets = data_sets(pick(here, N=sizes[-1], sampler="sdds"))
+        steps[what] = times
         for sampler, samples in times.items():
             stats = _curve(axes[0], sizes, samples, colour_of(sampler), median_interval, style, place)
             plotted += _rows("ms per iteration", sampler, what, sizes, stats)
+            if growth := about.get((sampler, "time_growth")):
+                verdicts.append(_judge_growth(growth, samples[-1] / samples[0], what, sets))
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
                 verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
@@ -179,6 +214,11 @@ def _draw_times(
         verdicts.append(
             by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval, units=sets)
         )
+        near = times["ss"][-1] / times["sdds"][-1]
+        verdicts.append(by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
+    scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
+    own = scan["rgsm"][-1] / site["sdds"][-1]
+    verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], own, OWN_STEPS, summary=median_interval, units=sets))
     for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))

@@ -10,11 +10,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.intervals import median_interval
-from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.runs import samplers_of
-from splitmerge_cli.papers.verdicts import by_majority, untestable
-from splitmerge_cli.plots.runs import pick, values
+from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
+from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
+from splitmerge_cli.plots.runs import data_sets, pick, values
 from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, powers, sampler_handles
 from splitmerge_cli.results.read import Run
 
@@ -24,9 +24,10 @@ TOLERANCE = 0.01
 
 @dataclass(frozen=True)
 class _Climb:
-    """The ascent of one chain: its data set, and seconds, log likelihood and log joint of each row."""
+    """The ascent of one chain: its data set, and iterations, seconds, log likelihood and log joint of each row."""
 
     data: int
+    iteration: NDArray[np.float64]
     seconds: NDArray[np.float64]
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
@@ -46,7 +47,7 @@ class _Climb:
 
 
 def _climbs(runs: Sequence[Run]) -> list[_Climb]:
-    columns = ["chain", "seconds", "log_lik", "log_joint"]
+    columns = ["chain", "iteration", "seconds", "log_lik", "log_joint"]
     return [
         _Climb(int(run.config["data"]["seed"]), *(chain[c].to_numpy(float) for c in columns[1:]))
         for run in runs
@@ -145,6 +146,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         verdicts.append(
             untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
         )
+        verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
         rule = f"SDDS reaches the level first ({reached})"
         verdicts.append(
             by_majority(
@@ -163,6 +165,21 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
     )
     return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, NOTES)
+
+
+def _judge_moves(
+    claims: Mapping[tuple[str, str], Claim], data: str, runs: Mapping[str, Sequence[Run]]
+) -> list[Verdict]:
+    """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
+    sets = data_sets(runs["sdds"])
+    pace = {s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(of)]) for s, of in runs.items()}
+    slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
+    rule = "an iteration of RGSM costs more"
+    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower > 0, rule, units=sets)]
+    gain = share_accepted(runs["sdds"], "smart_split") - share_accepted(runs["rgsm"], "split")
+    rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
+    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain > 0, rule, units=sets))
+    return verdicts
 
 
 def _milliseconds_text(*seconds: float) -> str:

@@ -4,6 +4,8 @@
 """
 
 from collections.abc import Sequence
+from itertools import combinations, product
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -46,11 +48,68 @@ def words(labels: Sequence[int]) -> str:
     return "|".join(sorted(clusters.values()))
 
 
+EQUATION_3 = "_by_equation_3"
+
+
+def equation_3(labels: Sequence[int], alpha: float) -> pd.DataFrame:
+    """Smart merge and smart split by equation 3: every merge, and every split, in proportion to the state it leads to.
+
+    All merges lead to one number of entities, and so do all splits, so that the states differ in their marginals alone.
+
+    Parameters
+    ----------
+    labels : sequence of int
+        Entities of the mentions, 0 to K - 1.
+    alpha : float
+        Concentration of the dictionaries.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns move, target (as by `words`), probability.
+    """
+    K = max(labels) + 1
+    ends = {"smart_merge": [[a if k == b else k for k in labels] for a, b in combinations(range(K), 2)]}
+    ends["smart_split"] = []
+    for entity in range(K):
+        own = [n for n, k in enumerate(labels) if k == entity]
+        for sides in product((entity, K), repeat=len(own)):
+            placed = dict(zip(own, sides, strict=True))
+            ends["smart_split"].append([placed.get(n, k) for n, k in enumerate(labels)])
+    tables = []
+    for move, states in ends.items():
+        log_weights = np.array([_log_marginal(state, alpha) for state in states])
+        weights = np.exp(log_weights - log_weights.max())
+        table = pd.DataFrame({"target": [words(state) for state in states], "probability": weights / weights.sum()})
+        tables.append(table.groupby("target", as_index=False).sum().assign(move=move + EQUATION_3))
+    return pd.concat(tables, ignore_index=True)[["move", "target", "probability"]]
+
+
+def _log_marginal(labels: Sequence[int], alpha: float) -> float:
+    """Log of the product over entities of B(alpha + n) / B(alpha), for the tokens of `MENTIONS`."""
+    tokens = sorted(set(MENTIONS))
+    total = 0.0
+    for entity in set(labels):
+        own = [t for t, k in zip(MENTIONS, labels, strict=True) if k == entity]
+        total += sum(lgamma(alpha + own.count(t)) - lgamma(alpha) for t in tokens)
+        total -= lgamma(len(tokens) * alpha + len(own)) - lgamma(len(tokens) * alpha)
+    return total
+
+
 def proposals(spec: RunSpecification) -> pd.DataFrame:
     """Figures 1 and 2: what each move of the experiment's sampler proposes from the states of section 4.1.
 
-    Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in which
-    mentions of a token they place, or in empty entities, only are summed.
+    Parameters
+    ----------
+    spec : RunSpecification
+        Of the experiment, for its model and its sampler.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns state, move, target (clusters as by `words`), probability (given the move). Proposals that differ in
+        which mentions of a token they place, or in empty entities, only are summed. Moves that end in `EQUATION_3` are
+        those of section 4: all merges or splits, in proportion to the posterior of the states that they lead to.
     """
     model = _model(spec, MENTIONS)
     tables = []
@@ -60,6 +119,7 @@ def proposals(spec: RunSpecification) -> pd.DataFrame:
         table["target"] = [words(target) for target, _ in table["target_state"]]
         sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
         sums["probability"] /= sums.groupby("move")["probability"].transform("sum")
+        sums = pd.concat([sums, equation_3(labels, spec.model.options["alpha"])], ignore_index=True)
         sums.insert(0, "state", words(labels))
         tables.append(sums.sort_values(["move", "probability"], ascending=[True, False]))
     return pd.concat(tables, ignore_index=True)

@@ -1,8 +1,14 @@
-"""The posterior mean of the number of entities in the limit of concentration 0, as a reference for figures."""
+"""The posterior mean of the number of entities: in the limit of concentration 0, and at a concentration above it."""
 
+from collections.abc import Sequence
 from math import exp, inf, lgamma, log, perm
 
 import numpy as np
+import pandas as pd
+from scipy.special import gammaln, logsumexp
+
+CAPS = (60, 100, 300, 1000, 2000, 10_000)
+"""Largest K under which the mean is tabled. The paper names none; from 10,000 on the mean no longer changes."""
 
 
 def mean_K(
@@ -34,3 +40,56 @@ def mean_K(
     peak = max(log_weights)
     weights = [exp(w - peak) for w in log_weights]
     return sum(K * w for K, w in enumerate(weights, start=1)) / sum(weights)
+
+
+def mean_K_by_cap(N: int, mu: float, alpha: float = 0.001, caps: Sequence[int] = CAPS, tokens: int = 10) -> list[float]:
+    """Posterior mean of K of the model as defined under each cap on K, at a concentration above 0 and sigma = 1.
+
+    Summed over the states whose entities have one token each; an entity of two has a factor of the order of `alpha`.
+
+    Parameters
+    ----------
+    N : int
+        Mentions: ``N // tokens`` of each token.
+    mu : float
+        Location of the prior of K.
+    alpha : float
+        Concentration of the dictionaries.
+    caps : sequence of int
+    tokens : int
+        Size of the vocabulary, and number of true entities.
+    """
+    m = N // tokens
+    g = np.cumsum(np.log(alpha + np.arange(m)) - np.log(tokens * alpha + np.arange(m)))
+    # log of the sum over partitions of n mentions of a token into j parts of the product of g
+    parts = np.full((m + 1, m + 1), -np.inf)
+    parts[0, 0] = 0.0
+    for n in range(1, m + 1):
+        first = np.arange(1, n + 1)  # size of the part of the first mention
+        choose = gammaln(n) - gammaln(first) - gammaln(n - first + 1) + g[:n]
+        parts[n] = logsumexp(choose[:, None] + np.roll(parts[n - first], 1, axis=1), axis=0)
+    pure = np.array([0.0])
+    for _ in range(tokens):
+        pairs = pure[:, None] + parts[m]
+        pure = np.array([logsumexp(np.diag(pairs[:, ::-1], m - t)) for t in range(len(pure) + m)])
+    K, T = np.arange(1, max(caps) + 1), np.arange(len(pure))
+    log_weights = np.empty(len(K))
+    for part in np.array_split(np.arange(len(K)), 1 + len(K) // 2000):
+        k = K[part, None]
+        numbered = np.where(k >= T, gammaln(k + 1) - gammaln(np.maximum(k - T, 0) + 1), -np.inf)
+        log_weights[part] = logsumexp(pure + numbered, axis=1)
+    log_weights -= (N + 1) * np.log(K) + (np.log(K) - mu) ** 2 / 2
+    weights = np.exp(log_weights - log_weights.max())
+    return [float(K[:cap] @ weights[:cap] / weights[:cap].sum()) for cap in caps]
+
+
+def means_by_cap(locations: Sequence[float], sizes: Sequence[int] = (100, 200, 500)) -> pd.DataFrame:
+    """Table of `mean_K_by_cap`: columns location, N, cap, mean_K."""
+    return pd.DataFrame(
+        [
+            {"location": mu, "N": N, "cap": cap, "mean_K": mean}
+            for mu in locations
+            for N in sizes
+            for cap, mean in zip(CAPS, mean_K_by_cap(N, mu), strict=True)
+        ]
+    )

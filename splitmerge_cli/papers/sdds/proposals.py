@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -10,6 +11,7 @@ from matplotlib.figure import Figure
 
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.exact import EQUATION_3
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, exactly, holds
 from splitmerge_cli.plots import boxes
 from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
@@ -82,6 +84,8 @@ EQUAL = (
     "any other equally well."
 )
 """Why the smart merge undoes the smart split as often as the dumb one does."""
+SMART = {EQUATION_3: "smart moves by equation 3", "": "smart moves by Algorithms 2 and 3"}
+"""How names of smart moves end, and under which reading they are."""
 NOTES = (
     "Numbers: exact probabilities that the move proposes this state, given its kind. Arrows are as wide as they are "
     "probable; dashed: not the most probable move from there."
@@ -102,12 +106,12 @@ def fig2(table: pd.DataFrame) -> Drawing:
     titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
     claims = {c.metric: c for c in published_claims("sdds-fig2")}
     verdicts = []
-    for forth, there, _ in WAYS:
+    for (forth, there, _), (end, reading) in product(WAYS, SMART.items()):
         inverse = INVERSE[forth]
-        dumb, smart = (q.probability(f"{kind}_{inverse}", there, X) for kind in ("dumb", "smart"))
+        dumb, smart = q.probability(f"dumb_{inverse}", there, X), q.probability(f"smart_{inverse}{end}", there, X)
         more = dumb > smart * (1 + 1e-9)
         reason = f"dumb {inverse} {dumb:.3g}, {'more' if more else 'no more'} than the smart {inverse}'s {smart:.3g}"
-        verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason))
+        verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
     forth, there, _ = WAYS[0]
     same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
     return Drawing(_draw_ways(q, "dumb", titles), table, verdicts, f"{NOTES} {EQUAL}" if same else NOTES)
@@ -156,6 +160,11 @@ def _colour(move: str) -> str:
 
 
 def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
+    return [verdict for end, reading in SMART.items() for verdict in _judge_smart(q, end, reading)]
+
+
+def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
+    """Verdicts of Figure 1 for one definition of the smart moves, whose names have this end."""
     claims = {c.metric: c for c in published_claims("sdds-fig1")}
     verdicts = []
     for metric, move, start, expected in [
@@ -164,16 +173,16 @@ def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
         ("smart_merge_prefers_CCCC", "smart_merge", X, MERGED),
         ("smart_split_then_prefers_AA_BB", "smart_split", MERGED, CONFLICT),
     ]:
-        target, p = q.favourite(move, start)
+        target, p = q.favourite(move + end, start)
         same = sorted(target) == sorted(expected)
         shown = " ".join("{" + tokens + "}" for tokens in target)
-        verdicts.append(holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}"))
+        verdicts.append(holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}", reading))
     for metric, move, start in [
         ("reverse_merge_unlikely", "smart_merge", SPLIT),
         ("reverse_split_unlikely", "smart_split", MERGED),
     ]:
-        p, (_, preferred) = q.probability(move, start, X), q.favourite(move, start)
+        p, (_, preferred) = q.probability(move + end, start, X), q.favourite(move + end, start)
         # "highly unlikely", "only a tiny probability": an order of magnitude below the preferred move
         reason = f"{p:.3g} against {preferred:.3g} for the preferred move (rule: a tenth of it at most)"
-        verdicts.append(holds(claims[metric], p, p <= preferred / 10, reason))
+        verdicts.append(holds(claims[metric], p, p <= preferred / 10, reason, reading))
     return verdicts

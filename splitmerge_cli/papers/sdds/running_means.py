@@ -16,9 +16,17 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.posterior import mean_K
-from splitmerge_cli.papers.sdds.runs import ITERATIONS, STEPS, TARGETS, samplers_of
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_majority, exactly
+from splitmerge_cli.papers.sdds.posterior import CAPS, mean_K, mean_K_by_cap
+from splitmerge_cli.papers.sdds.runs import (
+    ITERATIONS,
+    LOCATIONS,
+    SINGLE_SITE,
+    STEPS,
+    TARGETS,
+    samplers_of,
+    share_accepted,
+)
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_bound, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, entry, legend, sampler_handles, title_of
 from splitmerge_cli.results.read import Run
@@ -88,6 +96,21 @@ def _exact(run: Run) -> float:
     return mean_K(config["N"], data["entities"], data["n_tokens"], *of_prior)
 
 
+def _judge_mean(claim: Claim, run: Run, exact: float) -> list[Verdict]:
+    """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
+    c = run.config
+    if c["model"]["label_prior"] == "as_printed":
+        said = f"a sum over all states in the limit of concentration 0, K at most {c['model']['kmax']}"
+        return [exactly(claim, exact, said, TARGETS["as_printed"])]
+    verdicts = []
+    for mu, words in LOCATIONS.items():
+        means = mean_K_by_cap(c["N"], mu)
+        table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
+        said = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
+        verdicts.append(exactly(claim, means[-1], said, words))
+    return verdicts
+
+
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
@@ -155,6 +178,7 @@ def _draw_targets(
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
+    every, runs = runs, pick(runs, schedule="full_scan")
     figure, axes = plt.subplots(2, len(values(runs, "N")), figsize=(FULL, 4.3), sharey="row", squeeze=False)
     verdicts, plotted = [], []
     for (target, N), (run, paths, exact) in _draw_targets(axes, runs, "N", "N").items():
@@ -163,11 +187,11 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             if claim.data != f"emm N={N}":
                 continue
             if claim.metric == "exact_posterior_mean_K":
-                most = run.config["model"]["kmax"]
-                said = f"a sum over all states in the limit of concentration 0, K at most {most}"
-                verdicts.append(exactly(claim, exact, said, TARGETS[target]))
+                verdicts += _judge_mean(claim, run, exact)
             elif target == "as_printed":
                 verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
+                if single := pick(every, schedule="single_site", N=N, sampler=claim.sampler):
+                    verdicts.append(_judge_K(claim, _paths(single), N, SINGLE_SITE))
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
     _paths_legend(figure, samplers_of(runs), [frame["chains"].iloc[0] for frame in plotted])
@@ -213,11 +237,14 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                         }
                     )
                 )
-                verdicts += [
-                    _judge_K(claim, path, here[0].config["N"], STEPS[schedule])
-                    for claim in claims
-                    if claim.data == f"emm N=500 K0={K0}" and claim.sampler == sampler
-                ]
+                for claim in claims:
+                    if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
+                        continue
+                    if claim.metric == "split_acceptance":
+                        rates = share_accepted(here, "split")
+                        verdicts.append(by_bound(claim, rates, reading=STEPS[schedule], units=path.sets))
+                    else:
+                        verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
         ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)

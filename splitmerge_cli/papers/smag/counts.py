@@ -167,12 +167,36 @@ def _note(runs: Sequence[Run]) -> str:
     )
 
 
+FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
+"""Claims on what has ten topics first, and the method that it is compared with."""
+
+
+def _faster(claim: Claim, runs: Sequence[Run], setting: str, start: str) -> list[Verdict]:
+    """Judge whether split-merge by coin has ten topics before another method, chain by chain."""
+    verdicts = []
+    for method in FORMS if claim.metric == "faster_than_gibbs" else ["coin"]:
+        first, second = select(runs, setting, start, method), select(runs, setting, start, FASTER[claim.metric])
+        if not first or not second:
+            continue
+        a, b = (hitting_times(series(of, "n_clusters")[1]) for of in (first, second))
+        length = first[0].config["iterations"]
+        ratio = np.log(np.fmin(b, length) + 1) - np.log(np.fmin(a, length) + 1)
+        never = [f"{METHODS[m]} never in {int(np.isinf(x).sum())}" for m, x in [(method, a), (FASTER[claim.metric], b)]]
+        rule = f"ten topics sooner ({', '.join(never)} of {len(a)} chains up to iteration {length})"
+        words = reading(setting, start, method)
+        verdicts.append(by_majority(claim, ratio, a < b, rule, words, units=data_sets(first)))
+    return verdicts
+
+
 def _verdicts(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
     """Every claim under every setting, start and form."""
     verdicts = []
     for claim in published_claims("smag-fig3"):
         for setting in settings:
             for start in STARTS:
+                if claim.metric in FASTER:
+                    verdicts += _faster(claim, runs, setting, start)
+                    continue
                 for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
                     if claim.metric == "acceptance_falls" and start != "one_cluster":
                         continue

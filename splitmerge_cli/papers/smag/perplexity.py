@@ -99,6 +99,17 @@ class Curves:
         gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
         return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
 
+    def early_differences(self, where: Where, method: str) -> NDArray[np.float64]:
+        """Return the same at equal iterations: where the one that made fewer of them ends."""
+        gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
+        found = []
+        for seed in own:
+            if seed in gibbs:
+                pair = (own[seed], gibbs[seed])
+                last = np.array([min(chain.frame["iteration"].iloc[-1] for chain in pair)], dtype=float)
+                found.append(float((pair[0].values_at("iteration", last) - pair[1].values_at("iteration", last))[0]))
+        return np.array(found)
+
 
 def _curve(run: Run, where: Where) -> Curve:
     frame = run.perplexity(["iteration", "seconds", COLUMNS[where.evaluation]])
@@ -243,7 +254,8 @@ def _verdicts(name: str, curves: Curves) -> list[Verdict]:
 
 
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
-    lower = -curves.differences(where, form)
+    by_iteration = claim.metric.endswith("_by_iteration")
+    lower = -(curves.early_differences if by_iteration else curves.differences)(where, form)
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
     on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"
     said = f"Gibbs ({curves.level(where):.1f}) − split-merge"

@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import describe_data, name_data, number_of, select_runs
-from splitmerge_cli.papers.verdicts import Verdict, judge_interval
+from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
+from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, judge_interval
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.style import FULL, entry
 from splitmerge_cli.results.read import Run
@@ -155,15 +155,15 @@ def _fig2_verdicts(examples: Sequence[_Example], runs: Sequence[Run]) -> list[Ve
         ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
         ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
     ]:
-        verdicts.append(_typical(claims[metric], shows, what))
+        verdicts.append(_typical(claims[metric], shows, what, name_sets(runs)))
     return name_data(runs, verdicts)
 
 
-def _typical(claim: Claim, shows: Sequence[bool], what: str) -> Verdict:
+def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdict:
     """Whether an error is typical: the interval of its share in the data sets lies at or above the tolerance."""
     k, n = sum(shows), len(shows)
     low, high = share_interval(k, n)
-    verdict = judge_interval(
-        claim, (k / n, low, high), n, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least"
-    )
+    kept = Samples.build(what, "share", range(1, n + 1), shows)
+    of = Estimate((k / n, low, high), n, unit, None, (kept,))
+    verdict = judge_interval(claim, of, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least")
     return replace(verdict, reason=f"{verdict.reason}; rule: at least {claim.tolerance:g}")

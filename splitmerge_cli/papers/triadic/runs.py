@@ -108,6 +108,11 @@ def is_stand_in(runs: Sequence[Run]) -> bool:
     return option(runs[0], "data") != "noparama_lines"
 
 
+def name_sets(runs: Sequence[Run]) -> str:
+    """Name the independent units: all published data sets there are, or generated ones."""
+    return "data sets" if is_stand_in(runs) else "published data sets"
+
+
 def name_data(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
     """Verdicts that name data which are not the published ones."""
     return [replace(v, on="generated data" if is_stand_in(runs) else "") for v in verdicts]
@@ -134,6 +139,7 @@ class Scores:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         self.chains = scores(runs)
+        self.sets = name_sets(runs)
         means = self.chains.drop(columns="chain").groupby(["setting", "method", "set"]).mean()
         self._by_set = {key: part.droplevel([0, 1]) for key, part in means.groupby(level=[0, 1])}
 
@@ -144,6 +150,27 @@ class Scores:
     def by_set(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
         """Mean over seeds for every data set, ``[sets]``."""
         return self._by_set[setting, method][column].to_numpy(float)
+
+    def by_chain(self, setting: str, method: str, column: str) -> NDArray[np.float64]:
+        """Mean over data sets for every number of a chain, ``[chains]``: the sets are all that there are."""
+        c = self.chains
+        own = c[(c["setting"] == setting) & (c["method"] == method)]
+        return own.groupby("chain")[column].mean().to_numpy(float)
+
+    def units(self, setting: str, method: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """The independent values of a score, and what they are: chains on the published sets, else data sets."""
+        each = self.by_chain(setting, method, column)
+        if self.sets == "published data sets" and len(each) > 1:
+            return each, "chains"
+        return self.by_set(setting, method, column), self.sets
+
+    def unit_differences(self, setting: str, method: str, other: str, column: str) -> tuple[NDArray[np.float64], str]:
+        """`method` minus `other` in the independent values, and what these are."""
+        (first, unit), (second, _) = (self.units(setting, m, column) for m in (method, other))
+        if unit == "chains":
+            n = min(len(first), len(second))
+            return first[:n] - second[:n], unit
+        return self.difference(setting, method, other, column), unit
 
     def difference(self, setting: str, method: str, other: str, column: str) -> NDArray[np.float64]:
         """`method` minus `other`, paired by data set, ``[sets]``."""

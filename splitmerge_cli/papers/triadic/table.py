@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import (
     CLAIMED,
@@ -25,6 +25,7 @@ from splitmerge_cli.papers.triadic.runs import (
     colour_key,
     describe_data,
     name_data,
+    name_sets,
     paths,
     select_runs,
 )
@@ -200,6 +201,26 @@ def _plainly(scores: Scores) -> str:
     return "Both exact, lines integrated out, σ₁ = 1: the triadic sampler " + " and ".join(parts) + "."
 
 
+BY_ITERATION = "_by_iteration"
+"""End of the metrics that compare samplers after equally many iterations."""
+SOON = 0.1
+"""Share of a run after which mixing is compared."""
+
+
+def _mixing(claim: Claim, runs: Sequence[Run]) -> list[Verdict]:
+    """Judge "mixes faster": adjusted Rand index early in the chains of two samplers, paired by data set."""
+    verdicts = []
+    for setting in ("main", "kept"):
+        of = {method: select_runs(runs, setting, method) for method in ("triadic", "dyadic")}
+        if not all(of.values()):
+            continue
+        at = np.array([SOON * of["triadic"][0].config["iterations"]])
+        gain = paths(of["triadic"], "iteration", at)[:, 0] - paths(of["dyadic"], "iteration", at)[:, 0]
+        what = f"adjusted Rand index at iteration {at[0]:,.0f}, triadic - dyadic"
+        verdicts.append(by_sign(claim, {what: gain}, WORDS[setting], unit=name_sets(runs)))
+    return verdicts
+
+
 def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     stored = {claimed: score for score, claimed in CLAIMED.items()}
@@ -215,14 +236,19 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
             for setting, state, method in cases:
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
-                verdicts.append(by_distance(claim, scores.by_set(setting, method, column), ", ".join(words)))
+                samples, unit = scores.units(setting, method, column)
+                verdicts.append(by_distance(claim, samples, ", ".join(words), unit))
+        elif claim.metric == "mixes_faster_than_dyadic":
+            verdicts += _mixing(claim, runs)
         else:
-            other = claim.metric.removeprefix("outperforms_")
+            other = claim.metric.removeprefix("outperforms_").removesuffix(BY_ITERATION)
             for setting, state in OUTPERFORMS:
+                if claim.metric.endswith(BY_ITERATION) and SETTINGS[setting].timed:
+                    continue
                 if scores.has(setting, other):
-                    difference = scores.difference(setting, "triadic", other, f"ari_{state}")
+                    difference, unit = scores.unit_differences(setting, "triadic", other, f"ari_{state}")
                     reading = ", ".join([WORDS[setting], STATES[state]])
-                    verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading))
+                    verdicts.append(by_sign(claim, {f"triadic - {other}": difference}, reading, unit=unit))
     return name_data(runs, verdicts)
 
 

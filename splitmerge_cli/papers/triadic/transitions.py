@@ -10,7 +10,7 @@ from matplotlib.patches import Circle
 
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, number_of, select_runs
+from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, name_sets, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
 from splitmerge_cli.plots import boxes, points
 from splitmerge_cli.plots.style import FULL, footnote
@@ -113,13 +113,14 @@ def _fig1_verdicts(tables: dict[str, pd.DataFrame], runs: Sequence[Run]) -> list
             between,
             between > 0.1,
             "more than a tenth of the proposals",
+            unit=name_sets(runs),
             units=between.index.get_level_values("set").to_numpy(),
         )
     )
     asymmetry = {m: _asymmetry(t, *MOVES_OF_TWO[m]) for m, t in tables.items()}
     difference = (asymmetry["dyadic"] - asymmetry["triadic"]).dropna()
     rule = "|log acceptance of split / of merge|, dyadic 1-2 minus triadic 2-3"
-    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}))
+    verdicts.append(by_sign(claims["less_asymmetry_than_dyadic"], {rule: difference}, unit=name_sets(runs)))
     return name_data(runs, verdicts)
 
 

@@ -15,6 +15,7 @@ from splitmerge_cli.papers.triadic.runs import (
     colour_key,
     describe_data,
     name_data,
+    name_sets,
     select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
@@ -61,8 +62,8 @@ def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     for score in METRICS:
         rises = {f"{b} - {a}": scores.difference("main", b, a, f"{score}_last") for a, b in pairwise(ORDER)}
-        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises))
+        verdicts.append(by_sign(claims[f"{CLAIMED[score]}_rises"], rises, unit=name_sets(runs)))
     gains = {score: scores.difference("main", "triadic", "dyadic", f"{score}_last") for score in METRICS}
     more = {f"gain in ARI - gain in {METRICS[s]}": gains["ari"] - gains[s] for s in ("purity", "rand")}
-    verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more))
+    verdicts.append(by_sign(claims["adjusted_rand_index_gains_most"], more, unit=name_sets(runs)))
     return name_data(runs, verdicts)

@@ -1,0 +1,90 @@
+"""The page of editions: verdicts by paper of each, which moved, under which rules and when, in Markdown."""
+
+from collections.abc import Mapping, Sequence
+
+import parts
+from parts import cell
+
+from splitmerge_cli.papers import overview
+from splitmerge_cli.papers.editions import SHIFT
+from splitmerge_cli.papers.overview import Edition
+
+TITLE = "Editions"
+DIGITS = 12
+"""Shown of a commit."""
+
+
+def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
+    """The page.
+
+    Parameters
+    ----------
+    editions : sequence of Edition
+        Two at least, by number.
+    titles : mapping of str to str
+        Of every figure, by id.
+    """
+    first, *later = editions
+    text = (
+        f"# {TITLE}\n\nWould other seeds give other verdicts? An edition makes the figures again with seeds that are\n"
+        f"larger by {SHIFT:,}, under rules that were committed before its runs.\n"
+        "The readings of a later edition were chosen in knowledge of the first.\n"
+        + _rules(editions)
+        + _by_paper(editions)
+    )
+    for each in later:
+        text += _moved_section(first, each) + _absent_section(first, each, titles)
+    return text
+
+
+def _rules(editions: Sequence[Edition]) -> str:
+    rows = []
+    for each in editions:
+        began = "not kept" if each.began is None else cell(each.began.partition(".")[0])
+        if not each.rules:
+            rows.append([str(each.number), "not kept", "not kept", "not kept", began])
+        for of in each.rules:
+            commit, committed, digest = (str(of[key] or "") for key in ("commit", "committed", "digest"))
+            commit = f"<code>{cell(commit[:DIGITS])}</code>" if commit else "edited, or no checkout"
+            rows.append([str(each.number), f"<code>{cell(digest)}</code>", commit, cell(committed), began])
+    head = ["edition", "SHA-256 of the rules", "commit that changed them last", "its time", "first run began"]
+    return "\n## Rules\n" + parts.table(head, rows, raw=range(5))
+
+
+def _by_paper(editions: Sequence[Edition]) -> str:
+    head, *rows = overview.editions_table(editions)
+    counted = [[*row[:3], *map(int, row[3:])] for row in rows]
+    return (
+        "\n## Verdicts\n\nOf the figures and tables that all editions have at the same scale;\n"
+        "claims that share a number count once.\n" + parts.table(head, counted)
+    )
+
+
+def _moved_section(first: Edition, later: Edition) -> str:
+    found, compared = overview.list_moved(first, later), overview.count_compared(first, later)
+    reread = int(found["reread"].sum())
+    text = (
+        f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
+        f"{len(found)} of {compared} verdicts. Of {len(found) - reread} of them neither reading nor rule nor\n"
+        "tolerance was changed, so that other seeds moved them, or another way to the interval.\n"
+    )
+    rows = [
+        [
+            f"[{cell(r.id)}]({r.id}.md)",
+            cell(f"{r.data}, {r.sampler}: {r.metric.replace('_', ' ')}"),
+            parts.verdict(r.before),
+            parts.verdict(r.after),
+            "changed" if r.reread else "the same",
+        ]
+        for r in found.itertuples(index=False)
+    ]
+    head = ["figure", "claim", f"edition {first.number}", f"edition {later.number}", "reading and rule"]
+    return text + (parts.table(head, rows, raw=range(5)) if rows else "")
+
+
+def _absent_section(first: Edition, later: Edition, titles: Mapping[str, str]) -> str:
+    names = overview.list_absent(first, later)
+    if not names:
+        return f"\nEdition {later.number} has every figure of edition {first.number}.\n"
+    listed = "".join(f"- [{cell(titles[name])}]({name}.md) ({cell(name)})\n" for name in names)
+    return f"\n## Not made again in edition {later.number}\n\n{listed}"

@@ -1,0 +1,222 @@
+"""A stored reproduction in numbers, by paper and by edition: the source of the README's table and of the site."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.declaration import Paper
+from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.editions import kept_editions, kept_folder
+from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
+from splitmerge_cli.papers.verdicts import VERDICTS, count_once, counts, expected_errors
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Claims of a figure, of a paper or of all, and how many of them have each verdict.
+
+    Attributes
+    ----------
+    claims : int
+        Published claims; of several figures those that share one number as one.
+    figures : int
+        Figures and tables.
+    kept : int
+        How many of these are kept.
+    verdicts : mapping of str to int
+        Number of counted verdicts of what is kept, by verdict.
+    wrong : float
+        How many of these verdicts are expected to be wrong by chance, at most.
+    """
+
+    claims: int
+    figures: int
+    kept: int
+    verdicts: Mapping[str, int]
+    wrong: float
+
+    @property
+    def n_absent(self) -> int:
+        """int: claims of figures that are not kept."""
+        return self.claims - sum(self.verdicts.values())
+
+
+def kept_claims(folder: Path) -> dict[str, pd.DataFrame]:
+    """The claims of every figure that a folder keeps, by id; none where the folder has no index.
+
+    Raises
+    ------
+    ConfigError
+        The index is none.
+    DamagedRun
+        A file of claims cannot be read.
+    """
+    if not (folder / INDEX).is_file():
+        return {}
+    return {name: claims_of(folder, name)[0] for name in read_index(folder)["figures"]}
+
+
+def count(ids: Sequence[str], kept: Mapping[str, pd.DataFrame]) -> Counts:
+    """Count the claims of figures.
+
+    Parameters
+    ----------
+    ids : sequence of str
+    kept : mapping of str to pandas.DataFrame
+        See `kept_claims`.
+    """
+    frames = [kept[name] for name in ids if name in kept]
+    whole = pd.concat(frames) if frames else pd.DataFrame()
+    once = count_once(whole) if len(ids) > 1 and frames else whole
+    found = counts([once] if frames else [], once=False)
+    return Counts(
+        claims=sum(len(published_claims(name)) for name in ids) - (len(whole) - len(once)),
+        figures=len(ids),
+        kept=len(frames),
+        verdicts={verdict: int(found[verdict]) for verdict in VERDICTS},
+        wrong=expected_errors(once) if frames else 0.0,
+    )
+
+
+def by_paper(kept: Mapping[str, pd.DataFrame]) -> list[tuple[Paper, Counts]]:
+    """The papers, each with the counts of its claims."""
+    return [(paper, count([figure.id for figure in paper.figures], kept)) for paper in papers()]
+
+
+def total(kept: Mapping[str, pd.DataFrame]) -> Counts:
+    """The counts of all papers together."""
+    return count([figure.id for paper in papers() for figure in paper.figures], kept)
+
+
+def table(kept: Mapping[str, pd.DataFrame]) -> list[list[str]]:
+    """The table ``paper | claims | reproduced | ...``: its head, a row for each paper, and the sums.
+
+    Claims of figures that are not kept have a column of their own, while there are any.
+
+    Parameters
+    ----------
+    kept : mapping of str to pandas.DataFrame
+        See `kept_claims`.
+    """
+    whole = total(kept)
+    rows = [(paper.name, found) for paper, found in by_paper(kept)] + [("all", whole)]
+    head = ["paper", "claims", *VERDICTS] + (["not kept yet"] if whole.n_absent else [])
+    return [head] + [
+        [
+            name,
+            str(found.claims),
+            *map(str, found.verdicts.values()),
+            *([str(found.n_absent)] if whole.n_absent else []),
+        ]
+        for name, found in rows
+    ]
+
+
+@dataclass(frozen=True)
+class Edition:
+    """A kept edition.
+
+    Attributes
+    ----------
+    number : int
+    kept : mapping of str to pandas.DataFrame
+        See `kept_claims`.
+    rules : list of dict
+        Of every set of rules that its figures were kept under: `digest`, `commit` and `committed`, the commit that
+        changed them last and its time. Empty where none were kept.
+    began : str or None
+        When the first of its runs began, where that was kept.
+    """
+
+    number: int
+    kept: Mapping[str, pd.DataFrame]
+    rules: Sequence[Mapping[str, str | None]] = ()
+    began: str | None = None
+
+
+def editions(folder: Path) -> list[Edition]:
+    """The editions that a folder keeps, by number; parameters and errors as for `kept_claims`."""
+    numbers = [1, *kept_editions(folder)] if folder.is_dir() else []
+    found = []
+    for number in numbers:
+        place = kept_folder(folder, number)
+        if (place / INDEX).is_file():
+            index = read_index(place)
+            rules = [
+                {"digest": digest, "commit": of["commit"], "committed": of["committed"]}
+                for digest, of in index.get("rules", {}).items()
+            ]
+            began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
+            found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
+    return found
+
+
+def names_in_common(of: Sequence[Edition]) -> list[str]:
+    """Ids of the figures that all editions have at the same scale."""
+    first, *others = of
+    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in (first, *others)]
+    return [name for name in first.kept if all(each.get(name) == scales[0][name] for each in scales)]
+
+
+def editions_table(of: Sequence[Edition]) -> list[list[str]]:
+    """The table ``paper | edition | figures | reproduced | ...``: its head, and a row for each paper and edition.
+
+    Only figures that all editions have at the same scale are counted, so that the numbers can be compared.
+    """
+    common = names_in_common(of)
+    rows = []
+    for paper in papers():
+        ids = [figure.id for figure in paper.figures]
+        both = [name for name in ids if name in common]
+        for each in of:
+            found = count(both, each.kept)
+            rows.append(
+                [paper.name, str(each.number), f"{len(both)} of {len(ids)}", *map(str, found.verdicts.values())]
+            )
+    return [["paper", "edition", "figures in all editions", *VERDICTS], *rows]
+
+
+def list_absent(first: Edition, later: Edition) -> list[str]:
+    """Ids of the papers' figures that an edition has and a later one has not, or at another scale."""
+    common = names_in_common([first, later])
+    of_papers = [figure.id for paper in papers() for figure in paper.figures]
+    return [name for name in of_papers if name in first.kept and name not in common]
+
+
+READ = ("reading", "rule", "tolerance")
+"""Columns that say how a claim was judged."""
+
+
+def list_moved(first: Edition, later: Edition) -> pd.DataFrame:
+    """Claims whose counted verdict differs between two editions, of the figures that both have at the same scale.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Columns id, data, sampler, metric, `before` and `after`, the verdicts, and `reread`: whether reading, rule or
+        tolerance were changed in between. Where they were not, other seeds (and intervals computed otherwise) moved it.
+    """
+    key = ["id", "data", "sampler", "metric"]
+    names = names_in_common([first, later])
+    if not names:
+        return pd.DataFrame(columns=[*key, "before", "after", "reread"])
+    one, two = (pd.concat([each.kept[name] for name in names]) for each in (first, later))
+    pairs = one[one["counted"]].merge(two[two["counted"]], on=key, suffixes=("_before", "_after"))
+    pairs = pairs[pairs["verdict_before"] != pairs["verdict_after"]]
+    same = [
+        (pairs[f"{name}_before"] == pairs[f"{name}_after"])
+        | (pairs[f"{name}_before"].isna() & pairs[f"{name}_after"].isna())
+        for name in READ
+    ]
+    reread = ~pd.concat(same, axis=1).all(axis=1)
+    found = pairs[key].assign(before=pairs["verdict_before"], after=pairs["verdict_after"], reread=reread)
+    return found.reset_index(drop=True)
+
+
+def count_compared(first: Edition, later: Edition) -> int:
+    """How many claims have a counted verdict in both editions."""
+    names = names_in_common([first, later])
+    return int(sum(first.kept[name]["counted"].sum() for name in names))
