@@ -15,6 +15,12 @@ PAGES = sorted(
 )
 
 
+def test_readme_is_short() -> None:
+    """It opens with the reader's question; what is longer is on the site."""
+    lines = write_readme.README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120 and next(line for line in lines[1:] if line).endswith("?")
+
+
 def prose(file: Path) -> list[tuple[int, str]]:
     """Lines with their numbers, without blocks of code."""
     lines, code = [], False
@@ -38,9 +44,9 @@ def cells(text: str) -> dict[tuple[str, str], str]:
     return {(row[0], name): cell for row in rows for name, cell in zip(head[1:], row[1:], strict=True)}
 
 
-def test_table_of_the_readme() -> None:
+def test_table_of_samplers_and_models() -> None:
     """Its cells are right. A sampler or model that is new may still lack its row or column."""
-    text = write_readme.README.read_text(encoding="utf-8")
+    text = write_readme.SAMPLERS.read_text(encoding="utf-8")
     found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
     assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"
 
