@@ -1,4 +1,4 @@
-"""What every page has besides its text: a description for search engines, and numbers that do not wrap in tables."""
+"""A description of every page for search engines, and tables whose numbers do not wrap."""
 
 import re
 from html import escape
@@ -7,8 +7,12 @@ from typing import Any
 from docutils import nodes
 from sphinx.application import Sphinx
 
+DEFAULT = "smcmc: clustering with an unknown number of clusters by split-merge Markov chain Monte Carlo."
+"""Description of a page without a paragraph."""
 LENGTH = 200
 """Characters of a description, at most."""
+WIDE = 10
+"""Columns from which on the heads of a table stand upright."""
 NUMBER = re.compile(r"[−-]?\d[\d,. ]*%?( ?± ?[\d.]+)?( ?\[.*\]| ?\(.*\))?( (s|ms|µs|ns|min|MB|GB))?")
 
 
@@ -24,11 +28,14 @@ def description(page: nodes.document) -> str:
 
 
 def _describe(app: Sphinx, name: str, template: str, context: dict[str, Any], page: nodes.document | None) -> None:
-    if page is not None and (text := description(page)):
-        context["metatags"] += f'<meta name="description" content="{escape(text)}">'
+    text = (description(page) if page is not None else "") or DEFAULT
+    context["metatags"] = f'{context.get("metatags", "")}<meta name="description" content="{escape(text)}">'
 
 
-def _mark_numbers(app: Sphinx, page: nodes.document) -> None:
+def _mark_tables(app: Sphinx, page: nodes.document) -> None:
+    for group in page.findall(nodes.tgroup):
+        if group["cols"] >= WIDE:
+            group.parent["classes"].append("upright")
     for entry in page.findall(nodes.entry):
         if NUMBER.fullmatch(entry.astext().strip()):
             entry["classes"].append("number")
@@ -37,5 +44,5 @@ def _mark_numbers(app: Sphinx, page: nodes.document) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register both."""
     app.connect("html-page-context", _describe)
-    app.connect("doctree-read", _mark_numbers)
+    app.connect("doctree-read", _mark_tables)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

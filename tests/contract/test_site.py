@@ -267,6 +267,8 @@ def test_site(tmp_path: Path) -> None:
             if not there.is_file() or (anchor and there in pages and anchor not in pages[there].anchors):
                 lost.append(f"{page.relative_to(tmp_path)}: {target}")
     assert not lost
+    assert not [page for page in pages if '<meta name="description" content=' not in page.read_text(encoding="utf-8")]
+    assert any("copybutton.js" in url for url in pages[tmp_path / "start.html"].loaded)
     ratios = pages[tmp_path / "samplers" / "sdds.html"]
     assert "mfrac" in ratios.tags
     # scripts, styles and pictures are the site's own
