@@ -7,7 +7,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "smcmc"
-author = copyright = "the smcmc developers"
+author = "the smcmc maintainers"
+copyright = f"2026, {author}"
 release = version = version_of("smcmc")
 
 extensions = [
@@ -15,8 +16,10 @@ extensions = [
     "numpydoc",
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx_copybutton",
     "mathml",
     "generated",
+    "front",
 ]
 exclude_patterns = ["_build", "_ext", "reproduction", "articles"]
 nitpicky = True
@@ -37,18 +40,18 @@ html_theme = "pydata_sphinx_theme"
 html_title = "smcmc"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_math_renderer = "mathml"
-html_show_sourcelink = False
-html_copy_source = False
+copybutton_exclude = ".linenos, .gp, .go"  # of a session the commands alone
 html_theme_options = {
     "navbar_align": "left",
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "navigation_depth": 3,
     "show_prev_next": True,
     "footer_start": ["copyright"],
-    "footer_end": [],
-    "secondary_sidebar_items": ["page-toc"],
+    "footer_end": ["licence"],
+    "secondary_sidebar_items": ["page-toc", "sourcelink"],
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }

@@ -1,4 +1,4 @@
-"""Run the commands of the pages in docs/data anew, write what they print into the pages, and keep their pictures.
+"""Run the commands of pages anew, of README.md and those in docs/data, write what they print, and keep their pictures.
 
     python scripts/draw_pages.py [PAGE.md ...]
 
@@ -83,9 +83,14 @@ class Page:
                     picture.quantize(256).save(target, optimize=True)
 
 
+def path_of(name: str) -> Path:
+    """A page by its path, or by its name in docs/data."""
+    return Path(name) if Path(name).is_file() else DOCS / "data" / Path(name).name
+
+
 def main(names: list[str]) -> None:
-    """Run the pages of these names; all without a name."""
-    for path in [DOCS / "data" / Path(name).name for name in names] or sorted((DOCS / "data").glob("*.md")):
+    """Run the pages of these names; those of data without a name."""
+    for path in [path_of(name) for name in names] or sorted((DOCS / "data").glob("*.md")):
         with tempfile.TemporaryDirectory() as folder:
             text = Page(path, Path(folder)).updated_text()
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Write the tables of README.md: samplers and models, and claims by verdict.
+"""Write the tables of docs/which-sampler.md (samplers and models) and of README.md (claims by verdict).
 
     python scripts/write_readme.py            write the tables between their markers
     python scripts/write_readme.py --check    write nothing; exit status 1 where a table differs
@@ -18,6 +18,7 @@ from splitmerge_cli.runs.support import example, support
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
+SAMPLERS = ROOT / "docs" / "which-sampler.md"
 BEGIN = "<!-- samplers x models: written by scripts/write_readme.py -->"
 END = "<!-- end of samplers x models -->"
 CLAIMS_BEGIN = "<!-- claims by verdict: written by scripts/write_readme.py -->"
@@ -57,12 +58,11 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     return "\n".join(lines) + f"\n\n{said}{rest}\n{once}\n"
 
 
-def updated_text(text: str) -> str:
-    """The text of the README with the present tables."""
-    for begin, end, content in ((BEGIN, END, table()), (CLAIMS_BEGIN, CLAIMS_END, claims())):
-        before, rest = text.split(begin)
-        text = f"{before}{begin}\n\n{content}\n{end}{rest.split(end)[1]}"
-    return text
+def updated_text(page: Path) -> str:
+    """The text of a page with its present table."""
+    begin, end, content = (CLAIMS_BEGIN, CLAIMS_END, claims()) if page == README else (BEGIN, END, table())
+    before, rest = page.read_text(encoding="utf-8").split(begin)
+    return f"{before}{begin}\n\n{content}\n{end}{rest.split(end)[1]}"
 
 
 def main() -> int:
@@ -70,14 +70,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing")
     check = parser.parse_args().check
-    text = README.read_text(encoding="utf-8")
-    expected = updated_text(text)
-    if expected == text:
-        return 0
-    print(README.name)
-    if not check:
-        README.write_text(expected, encoding="utf-8")
-    return int(check)
+    changed = {page: text for page in (README, SAMPLERS) if (text := updated_text(page)) != page.read_text("utf-8")}
+    for page, text in changed.items():
+        print(page.relative_to(ROOT))
+        if not check:
+            page.write_text(text, encoding="utf-8")
+    return int(check and bool(changed))
 
 
 if __name__ == "__main__":

@@ -51,7 +51,7 @@ def label_cell(name: str, text: str) -> str:
     return f'<span class="label">{name}</span> {text}' if text else ""
 
 
-def code(text: str, language: str = "") -> str:
+def code(text: str, language: str = "sh") -> str:
     """A block of code."""
     return f"\n```{language}\n{text}\n```\n"
 

@@ -101,7 +101,8 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str], editi
     for comparison in comparisons():
         listed = _figure_list(comparison, titles)
         text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
-    return text + parts.toctree([*(each.key for each in (*papers(), *comparisons())), *extra])
+    pages = [*(each.key for each in (*papers(), *comparisons())), *extra]
+    return text + parts.toctree([*pages, "/figures", "/reproduce"])
 
 
 def _comparison(comparison: Comparison, titles: Mapping[str, str]) -> str:

@@ -29,6 +29,7 @@ FILLED = {
     "{figure}": "sdds-fig3",
     "{folder}": "kept",
     "{folders(out, config_dir)}": "",
+    "{edition_option(edition)}": "",
     "{model}": "gaussian",
     "data info {name}": "data info pubmed",
     "data fetch {name}": "data fetch pubmed",

@@ -46,7 +46,7 @@ def check(smcmc: Callable, *own: str) -> None:
     assert pd.read_csv(figures / "toy-table1-claims.csv")["verdict"].tolist() == ["reproduced"]
     assert len(list(Path("results/toy-fig1").iterdir())) == 2
     before = {file.name: file.read_bytes() for file in figures.iterdir()}
-    assert len(before) == 12
+    assert len(before) == 14
     result = smcmc("plot", "toy-fig1", "toy-table1", *own)
     assert result.exit_code == 0 and {file.name: file.read_bytes() for file in figures.iterdir()} == before
     assert smcmc("report", *own).exit_code == 0

@@ -1,6 +1,7 @@
 """The documentation: its table is that of the classes, its links lead somewhere, its lines are short."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,18 @@ PAGES = sorted(
     # a page that moved is a link to where it is now; what a build of the site made is not of the repository
     if not file.is_symlink() and not {"_build", "_generated"} & set(file.parts)
 )
+
+
+def test_readme_is_short() -> None:
+    """It opens with the reader's question; what is longer is on the site."""
+    lines = write_readme.README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120 and next(line for line in lines[1:] if line).endswith("?")
+
+
+def test_version_that_is_cited() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"{{{version}}}" in (ROOT / "docs" / "cite.md").read_text(encoding="utf-8")
 
 
 def prose(file: Path) -> list[tuple[int, str]]:
@@ -38,11 +51,25 @@ def cells(text: str) -> dict[tuple[str, str], str]:
     return {(row[0], name): cell for row in rows for name, cell in zip(head[1:], row[1:], strict=True)}
 
 
-def test_table_of_the_readme() -> None:
+def test_table_of_samplers_and_models() -> None:
     """Its cells are right. A sampler or model that is new may still lack its row or column."""
-    text = write_readme.README.read_text(encoding="utf-8")
+    text = write_readme.SAMPLERS.read_text(encoding="utf-8")
     found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
     assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_blocks_have_a_language(file: Path) -> None:
+    """Each opening fence names one, or a directive."""
+    fence, bare = "", []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        if match := re.match(r" *(`{3,})(.*)", line):
+            if fence and match[1] == fence:
+                fence = ""
+            elif not fence:
+                fence = match[1]
+                bare += [number] if fence == "```" and not match[2] else []
+    assert not bare
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

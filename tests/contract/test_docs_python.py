@@ -13,7 +13,7 @@ from splitmerge_cli.api import selection
 from splitmerge_cli.diagnostics import convergence
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "README.md", ROOT / "docs" / "python.md"]
+FILES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "coming-from.md"]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

@@ -215,7 +215,7 @@ def test_errata_and_settings_are_shown_in_full(tmp_path: Path, monkeypatch: pyte
     first, second = word_pages.errata([paper]).split("### 2. Eq. 2")
     for said in ("### 1. Eq. 1", "**Printed**: a\\_1", "**Why**: since c", "**Size of the effect**: 10 %"):
         assert said in first, said
-    assert "```\nsmcmc verify sampler=sdds\n```" in first and "This shows it" not in second
+    assert "```sh\nsmcmc verify sampler=sdds\n```" in first and "This shows it" not in second
     row = next(line for line in word_pages.settings([paper]).splitlines() if line.startswith("| start |"))
     assert re.sub("<span.*?</span> ", "", row) == "| start | nothing | all in one: `init=one_cluster` | so | none |"
 
@@ -248,7 +248,7 @@ def test_site(tmp_path: Path) -> None:
 
     Half a minute on a free core.
     """
-    for name in ("sphinx", "myst_nb", "pydata_sphinx_theme", "numpydoc", "latex2mathml"):
+    for name in ("sphinx", "myst_nb", "pydata_sphinx_theme", "sphinx_copybutton", "numpydoc", "latex2mathml"):
         pytest.importorskip(name, reason="needs pip install -e '.[site]'")
     options = ["-W", "--keep-going", "-q", "-E", "-j", "2", "-b", "html"]
     built = subprocess.run(
@@ -271,6 +271,8 @@ def test_site(tmp_path: Path) -> None:
             if not there.is_file() or (anchor and there in pages and anchor not in pages[there].anchors):
                 lost.append(f"{page.relative_to(tmp_path)}: {target}")
     assert not lost
+    assert not [page for page in pages if '<meta name="description" content=' not in page.read_text(encoding="utf-8")]
+    assert any("copybutton.js" in url for url in pages[tmp_path / "start.html"].loaded)
     ratios = pages[tmp_path / "samplers" / "sdds.html"]
     assert "mfrac" in ratios.tags
     # scripts, styles and pictures are the site's own
