@@ -54,8 +54,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(kept)
     said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
     rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
-    once = "Claims that share a measured number count once."
-    return "\n".join(lines) + f"\n\n{said}{rest}\n{once}\n"
+    return "\n".join(lines) + f"\n\nClaims that share a measured number count once. {said}{rest}\n"
 
 
 def updated_text(page: Path) -> str:
