@@ -108,7 +108,7 @@ def test_table_of_the_readme() -> None:
     assert head == ["claims", *VERDICTS, "not kept yet"][: len(found["all"])]
     assert found == expected(), "run python scripts/write_readme.py"
     figures = {figure.id for paper in papers() for figure in paper.figures}
-    assert f"\n{len(figures & set(INDEX))} of {len(figures)} figures and tables are kept" in part
+    assert f"{len(figures & set(INDEX))} of {len(figures)} figures and tables are kept" in part
 
 
 def test_tables_of_the_site(tmp_path: Path) -> None:
