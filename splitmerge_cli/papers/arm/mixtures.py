@@ -227,6 +227,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     for row, series in zip(axes, ("trace", "indicator"), strict=True):
         metric = f"autocorrelation_time_{series}"
         every = found[metric].to_numpy(float)
+        words = "the largest block" if series == "trace" else "indicators"
         ends = np.nanmin(every) / 1.3, np.nanmax(every) * 1.3
         for ax, other in zip(row, ("sm", "gibbs"), strict=True):
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
@@ -236,10 +237,10 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
             gains = log_ratios(found, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
-            ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {title_of(other)} against ARM")
+            ax.set_title(f"Autocorrelation time of {words}: {title_of(other)} against ARM", fontsize=7.5)
             above = f"{(gains > 0).sum()} of {len(gains)} above"
             ax.text(0.97, 0.04, above, ha="right", fontsize=7, color="#555555", transform=ax.transAxes)
-            ax.set(xlabel="ARM", ylabel=title_of(other))
+            ax.set(xlabel="time of ARM (iterations)", ylabel=f"time of {title_of(other)} (iterations)")
             ax.grid(False)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_locator(FixedLocator(TICKS))
