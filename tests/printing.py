@@ -104,7 +104,7 @@ def _text_of(text: Text) -> str:
 
 
 def _of_lines(figure: Figure, ax: Axes) -> Iterator[str]:
-    kinds: dict[tuple[str, str, bool], set[str]] = {}
+    kinds: dict[tuple[str, str, str, bool], set[str]] = {}
     for line in ax.lines:
         if not line.get_visible() or len(line.get_xdata()) == 0:  # type: ignore[arg-type]
             continue
@@ -124,11 +124,11 @@ def _entries(figure: Figure, ax: Axes) -> list[Line2D]:
     return [line for each in legends for line in each.get_lines()]
 
 
-def _kind(line: Line2D) -> tuple[str, str, bool] | None:
+def _kind(line: Line2D) -> tuple[str, str, str, bool] | None:
     """Dashes and mark of a line; None of a thin one."""
     marker = str(line.get_marker())
     marked = marker not in ("None", "none", "", " ")
     dashes = str(line._dash_pattern) if line.get_linestyle() != "None" else ""  # type: ignore[attr-defined]
     if not marked and (not dashes or line.get_linewidth() < THIN):
         return None
-    return dashes, marker if marked else "", marked and line.get_markerfacecolor() == "white"
+    return dashes, marker if marked else "", str(line.get_fillstyle()), marked and line.get_markerfacecolor() == "white"

@@ -110,7 +110,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
         plotted.append(_plotted_points(example))
     handles = [
-        entry(color=points.COLOURS[0], marker="o", markersize=3.5, linewidth=1.5, label="a cluster, its fitted line"),
+        entry(color=points.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
         entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
         entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
