@@ -111,9 +111,11 @@ def fig1(table: pd.DataFrame) -> Drawing:
     notes = (
         f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
         "zᵇ. Discs: clusters; colours and fillings: the cluster in the first plate; rings: i and j. Other marks: "
-        "blocks of the coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) every "
-        "block is placed as a whole, (E) then single items move into the clusters of i and j, or out. Log acceptance "
-        f"ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−")
+        "blocks of the coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) "
+        "every block is placed as a whole, (E) then single items move into the clusters of i and j, or out. Log "
+        f"acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace(
+            "-", "−"
+        )
     )
     return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
 
