@@ -14,7 +14,6 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axis import Axis
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -30,6 +29,8 @@ CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colours of samplers whose files name none."""
 MARKERS = ("o", "s", "^", "v", "P", "X", "d", "p")
 """Markers of samplers whose files name none."""
+AREAS = {"*": 1.7, "P": 1.25, "X": 1.25, "d": 1.2, "^": 1.1, "v": 1.1, "<": 1.1, ">": 1.1, "s": 0.9, "D": 0.85}
+"""Sizes at which markers look as large as a disc."""
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
 LINE = 130
@@ -64,30 +65,28 @@ def marker_of(sampler: str) -> str:
 def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
     """Colour, dashes and marker of a sampler's line; not `dashed`: without its dashes."""
     dashes = dashes_of(sampler) if dashed else "-"
-    return {"color": colour_of(sampler), "linestyle": dashes, "marker": marker_of(sampler), **mark(3.6)}
+    return {"color": colour_of(sampler), "linestyle": dashes, **mark(marker_of(sampler))}
 
 
-CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
-"""Dashes of the chains of one sampler, in turn."""
+def mark(marker: str, size: float = 4.2) -> dict[str, Any]:
+    """A marker of about such a size, in points, whose edge is seen where another is below."""
+    return {
+        "marker": marker,
+        "markersize": size * AREAS.get(marker, 1.0),
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.3,
+    }
 
 
-def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
-    """Looks of one of so many chains of a sampler: its dashes, in a shade of the colour."""
-    rounds = -(-of // len(CHAINS))
-    light = 0.55 * (place // len(CHAINS)) / max(1, rounds - 1)
-    shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
-    return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
+def alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """The mark of a line without the line, so many times as large."""
+    return look | {"linestyle": "", "markersize": size * look["markersize"]}
 
 
-def mark(size: float) -> dict[str, Any]:
-    """Looks of marks so large, in points, that coinciding ones leave each other an edge."""
-    return {"markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.4}
-
-
-def hollow(look: dict[str, Any], size: float = 3.6) -> dict[str, Any]:
-    """The same mark alone, white within: what was not reached, or what the paper printed."""
+def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """The same, white within: what was not reached, or what the paper printed."""
     edge = {"markeredgecolor": look["color"], "markeredgewidth": 0.9, "markerfacecolor": "white"}
-    return look | edge | {"linestyle": "", "markersize": size}
+    return alone(look, size) | edge
 
 
 def marks_along(place: int, of: int, every: float = 0.22) -> dict[str, Any]:

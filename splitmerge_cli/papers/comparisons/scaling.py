@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
@@ -27,13 +28,18 @@ def draw(runs: Sequence[Run]) -> Drawing:
     for column, (axis, words) in zip(axes.T, AXES.items(), strict=True):
         others = [other for other in AXES if other != axis]
         of_axis = chains[np.logical_and.reduce([chains[other] == usual[other] for other in others])]
-        _lines(column[0], of_axis, axis, "iteration")
+        _lines(column[0], of_axis.assign(pace=1e6 * of_axis["iteration"] / of_axis["items"]), axis, "pace")
         _lines(column[1], of_axis, axis, "time")
         column[1].set(xscale="log", xlabel=words)
-        log_ticks(column[1].xaxis)
-    for ax, words in zip(axes[:, 0], ("seconds an iteration", "seconds to the target"), strict=True):
+        if axis == "items":
+            powers(column[1].xaxis)
+        else:
+            values = sorted(of_axis[axis].unique())
+            column[1].set_xticks(values, [f"{x:g}" for x in values])
+            column[1].xaxis.set_minor_locator(NullLocator())
+    for ax, words in zip(axes[:, 0], ("μs an iteration and item", "seconds to the target"), strict=True):
         ax.set(yscale="log", ylabel=words)
-        powers(ax.yaxis)
+        log_ticks(ax.yaxis)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=5, handlelength=2.6)
     reached = np.isfinite(chains["seconds"])

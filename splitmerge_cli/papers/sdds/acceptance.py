@@ -22,7 +22,7 @@ from splitmerge_cli.results.read import Run
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
 DASHES: dict[str, Any] = {"as_printed": "-", "labelled": "--"}
-RATIO: dict[str, Any] = {"color": "#444444", "marker": "h", **mark(3.6)}
+RATIO: dict[str, Any] = {"color": "#444444", **mark("h")}
 """Looks of a ratio of samplers."""
 TIMED: dict[str, tuple[str, bool, Any]] = {
     "move alone": ("full_scan", False, ":"),
@@ -94,7 +94,7 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         "(c, d) move alone": TIMED["move alone"][2],
     }
     lines = [entry(color="#444444", linestyle=style, label=what) for what, style in styles.items()]
-    printed = entry(label="hollow: the paper", **hollow(RATIO, 5.5))
+    printed = entry(label="hollow: the paper", **hollow(RATIO, 1.5))
     legend(figure, [*sampler_handles(list(SHOWN), dashed=False), printed], lines)
     footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
     order = {claim: i for i, claim in enumerate(claims)}
@@ -134,7 +134,7 @@ def _draw_acceptance(
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             verdicts += [_judge_rates(claim, runs, move) for claim in about]
             for claim in about:
-                ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 5.5))
+                ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -230,5 +230,5 @@ def _draw_times(
     for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
         look = RATIO if "/" in sampler else look_of(sampler)
-        ax.plot(sizes[-1], about[sampler, metric].value, zorder=4, **hollow(look, 5.5))
+        ax.plot(sizes[-1], about[sampler, metric].value, zorder=4, **hollow(look, 1.5))
     return plotted, verdicts

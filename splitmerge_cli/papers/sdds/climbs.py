@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,7 +15,17 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import FULL, entry, footnote, legend, look_of, marks_along, powers, sampler_handles
+from splitmerge_cli.plots.style import (
+    FULL,
+    alone,
+    entry,
+    footnote,
+    legend,
+    look_of,
+    marks_along,
+    powers,
+    sampler_handles,
+)
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -114,8 +123,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             times = [c.reaches(levels[c.data]) for c in chains]
             middle = float(np.median(times))
             if np.isfinite(middle):
-                on_axis: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "clip_on": False, "zorder": 4}
-                ax.plot(middle, 0.0, transform=ax.get_xaxis_transform(), **look | on_axis)
+                on_axis = ax.get_xaxis_transform()
+                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **alone(look, 1.4))
             plotted.append(
                 pd.DataFrame(
                     {

@@ -24,9 +24,9 @@ FORMS = {"coin": "exact", "text": "as printed"}
 STYLES: dict[str, dict[str, Any]] = {
     "gibbs": look_of("gibbs"),
     "coin": look_of("smag", dashed=False),
-    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5)), "marker": "^", **mark(3.6)},
-    "text": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), "marker": "s", **mark(3.2)},
-    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1)), "marker": "v", **mark(3.6)},
+    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5)), **mark("^")},
+    "text": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), **mark("s")},
+    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1)), **mark("v")},
 }
 STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
 SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}
