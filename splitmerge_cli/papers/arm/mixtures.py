@@ -110,11 +110,11 @@ def table2(runs: Sequence[Run]) -> Drawing:
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
     notes = (
-        f"Mean ± standard deviation over {found['set'].nunique()} data sets, of the mean over "
-        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations; the paper's numbers in "
-        "grey. Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
+        f"Over {found['set'].nunique()} data sets, of the mean over "
+        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
+        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
         f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators. Least of three bold."
+        f"{undefined:.0%} of the indicators."
     )
     return Drawing(figure, found, _table2_verdicts(found, runs, claims), notes)
 
@@ -252,10 +252,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")
     legend(figure, shapes)
-    notes = (
-        f"One point per data set: autocorrelation times in iterations, mean over {found['chains'].iloc[0]} chains. "
-        "Above the line ARM has the shorter time."
-    )
+    notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
     claims = published_claims("arm-fig6b")
     return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
 

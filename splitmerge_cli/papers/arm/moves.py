@@ -110,10 +110,10 @@ def fig1(table: pd.DataFrame) -> Drawing:
     K = [len(set(ways[way]["state"].tolist())) for way in ways]
     notes = (
         f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
-        "zᵇ. Discs: clusters; colours and fillings: the cluster in the first plate; rings: i and j. Other marks: "
-        "blocks of the coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) "
-        "every block is placed as a whole, (E) then single items move into the clusters of i and j, or out. Log "
-        f"acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace(
+        "zᵇ. Blocks: those of the coarsest common refinement c within the clusters of i and j; in the middle: "
+        "taken out. (D) every block is placed as a whole, "
+        "(E) then single items move into the clusters of i and j, or out. "
+        f"Log acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace(
             "-", "−"
         )
     )

@@ -294,8 +294,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     warmup = runs[0].config["warmup"]
     notes = (
         f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
-        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
-        "the cost of ARM's whole run. Log joints of the first tenth of the time may lie below the axis. One restart is "
+        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them. "
+        "Log joints of the first tenth of the time may lie below the axis. One restart is "
         "shown."
     )
     return Drawing(
@@ -438,7 +438,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
     notes = (
         f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
-        "second half: mean ± standard deviation over the chains of a restart; points: each chain. Dashed: SM at "
+        "second half; the line: means. Dashed: SM at "
         "the same cost."
     )
     return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)

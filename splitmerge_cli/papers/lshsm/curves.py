@@ -69,7 +69,7 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     _legend(figure, runs)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
     sets = len({run.config["seed"] for run in runs})
-    said = f"{sets} data sets of each size, a chain on each: medians and ranges."
+    said = f"{sets} data sets of each size, a chain on each."
     notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 

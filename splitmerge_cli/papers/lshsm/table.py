@@ -104,9 +104,9 @@ def table1(runs: Sequence[Run]) -> Drawing:
     stood_in = any(is_stand_in(run) for run in runs)
     footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
     notes = (
-        "Each cell: NMI / accuracy of the state of highest log joint, means over data sets. S1 to S3: "
-        f"{seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the entropies, "
-        "accuracy by the best one-to-one match of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
+        f"S1 to S3: {seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the "
+        "entropies, accuracy by the best one-to-one match "
+        "of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
         "clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; "
         + (
             "in place of ohsumed23, which is absent, another such set."

@@ -75,7 +75,7 @@ def _curve(
 
 
 NOTES = (
-    "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals. (a, b): "
+    "Samplers stand side by side at each N. (a, b): "
     "share of the proposals of a split or merge that were accepted, of SS and SDDS those of the smart moves. (c, d): "
     "seconds of sampling of this machine, by what counts as an iteration; the paper's are those of another."
 )

@@ -89,8 +89,7 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[in
 
 
 NOTES = (
-    "Lines and bands: median and range over data sets. Level: "
-    f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the second half of the data "
+    "The climb of the log joint is that from the start to the median of the second half of the data "
     "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
     "(not the distance of the marks on the axis)."
 )

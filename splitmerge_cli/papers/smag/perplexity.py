@@ -232,8 +232,8 @@ def _note(runs: Sequence[Run]) -> str:
     prior = str(config["model"]["gamma"]).replace("gamma", "Γ")
     return (
         f"{seeds} random splits of the documents, 80 % to 20 %, and on each a chain of each sampler, of the same "
-        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
-        f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
+        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). "
+        f"γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
         "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
         "Fold-in: of a state; a document's mixture is estimated from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "

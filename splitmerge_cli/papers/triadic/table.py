@@ -59,9 +59,8 @@ def table1(runs: Sequence[Run]) -> Drawing:
     said = (
         f"{describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
         "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
-        "Literal: ratios as printed, biased. Right: exact triadic sampler minus the row's, paired by data set, with 95 "
-        "% interval over data sets. Bottom: means and 95 % bands over data sets, with the colours and marks of the "
-        "rows. Bold: the highest ARI of the samplers that are exact. "
+        "as_printed: ratios as printed, biased. Differences are paired by data set. "
+        "Bold: the highest ARI of the samplers that are exact. "
     )
     footnote(
         figure,

@@ -55,9 +55,8 @@ def fig1(runs: Sequence[Run]) -> Drawing:
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
     footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     notes = (
-        "States: clusters that the chosen two or three points are in. Arrows as wide as the share of proposals; "
-        f"to the right: splits, to the left: merges. {describe_data(runs)}, σ₁ = 1, lines integrated out; all "
-        f"{runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
+        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
+        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
     )
     return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs), notes)
 
