@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -66,6 +67,18 @@ def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
     """Colour, dashes and marker of a sampler's line; not `dashed`: without its dashes."""
     dashes = dashes_of(sampler) if dashed else "-"
     return {"color": colour_of(sampler), "linestyle": dashes, **mark(marker_of(sampler))}
+
+
+CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
+"""Dashes of the chains of one sampler, in turn."""
+
+
+def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
+    """Looks of one of so many chains of a sampler: its dashes, in a shade of the colour."""
+    rounds = -(-of // len(CHAINS))
+    light = 0.55 * (place // len(CHAINS)) / max(1, rounds - 1)
+    shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
+    return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
 
 
 def mark(marker: str, size: float = 4.2) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import reproduction
 import sampler_pages
+import table_pages
 import verify_samplers
 from findings import findings
 
@@ -29,6 +30,23 @@ from splitmerge_cli.verify.command import records
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SAMPLERS = DOCS / "samplers"
+
+
+def test_tables_of_papers_are_tables_of_their_pages() -> None:
+    """Every kept number of a table that its picture prints is in a cell, with leading zeros."""
+    ids = {figure.id for of in figure_sets() for figure in of.figures if "-table" in figure.id}
+    assert ids == set(table_pages.TABLES)
+    for name in ids:
+        numbers = pd.read_csv(DOCS / "reproduction" / f"{name}.csv")
+        text = table_pages.section(name, numbers)
+        lines = [line for line in text.splitlines() if line.startswith("| ")]
+        assert len({line.count(" | ") for line in lines}) == 1 and "nan" not in text
+        assert not re.search(r"(?<![\d.,])\.\d", text)
+    triadic = table_pages.section("triadic-table1", pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv"))
+    kept = pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv").query("panel == 'mean'")
+    kept = kept[kept["score"].isin(["purity_last", "rand_last", "ari_last", "ari_best_lik"])]
+    assert all(f" {value:.3f} " in triadic for value in kept["value"])
+    assert table_pages.section("triadic-fig1", kept) == ""
 
 
 def test_every_sampler_has_a_page() -> None:
