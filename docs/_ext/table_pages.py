@@ -14,7 +14,7 @@ from splitmerge_cli.papers.triadic.runs import METHODS, WORDS
 from splitmerge_cli.plots.style import title_of
 
 Table = tuple[str, Sequence[str], list[list[str]]]
-"""What cells are, the head, and the rows."""
+"""A table: words for its cells, the head, and the rows."""
 
 
 def section(id: str, numbers: pd.DataFrame) -> str:

@@ -70,11 +70,11 @@ def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
 
 
 CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
-"""Dashes of the chains of one sampler, in turn."""
+"""Dashes that the chains of one sampler take in turn."""
 
 
 def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
-    """Looks of one of so many chains of a sampler: its dashes, in a shade of the colour."""
+    """Dashes and shade that tell one chain of a sampler from the `of` others."""
     rounds = -(-of // len(CHAINS))
     light = 0.55 * (place // len(CHAINS)) / max(1, rounds - 1)
     shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
@@ -91,15 +91,15 @@ def mark(marker: str, size: float = 4.2) -> dict[str, Any]:
     }
 
 
-def alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+def mark_alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
     """The mark of a line without the line, so many times as large."""
     return look | {"linestyle": "", "markersize": size * look["markersize"]}
 
 
 def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
-    """The same, white within: what was not reached, or what the paper printed."""
+    """A mark alone, white within: what was not reached, or what the paper printed."""
     edge = {"markeredgecolor": look["color"], "markeredgewidth": 0.9, "markerfacecolor": "white"}
-    return alone(look, size) | edge
+    return mark_alone(look, size) | edge
 
 
 def marks_along(place: int, of: int, every: float = 0.22) -> dict[str, Any]:

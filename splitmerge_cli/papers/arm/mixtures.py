@@ -227,7 +227,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     for row, series in zip(axes, ("trace", "indicator"), strict=True):
         metric = f"autocorrelation_time_{series}"
         every = found[metric].to_numpy(float)
-        words = "the largest block" if series == "trace" else "indicators"
+        words = "Largest block" if series == "trace" else "Indicators"
         ends = np.nanmin(every) / 1.3, np.nanmax(every) * 1.3
         for ax, other in zip(row, ("sm", "gibbs"), strict=True):
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
@@ -237,10 +237,11 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
             gains = log_ratios(found, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
-            ax.set_title(f"Autocorrelation time of {words}: {title_of(other)} against ARM", fontsize=7.5)
+            ax.set_title(f"{words}: {title_of(other)} against ARM")
             above = f"{(gains > 0).sum()} of {len(gains)} above"
             ax.text(0.97, 0.04, above, ha="right", fontsize=7, color="#555555", transform=ax.transAxes)
-            ax.set(xlabel="time of ARM (iterations)", ylabel=f"time of {title_of(other)} (iterations)")
+            times_of = "autocorrelation time of {} (iterations)".format
+            ax.set(xlabel=times_of("ARM"), ylabel=times_of(title_of(other)))
             ax.grid(False)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_locator(FixedLocator(TICKS))

@@ -47,7 +47,6 @@ from splitmerge_cli.plots.runs import option, pick, thinned_rows
 from splitmerge_cli.plots.style import (
     FULL,
     REFERENCE,
-    alone,
     chain_look,
     colour_of,
     entry,
@@ -55,6 +54,7 @@ from splitmerge_cli.plots.style import (
     legend,
     look_of,
     mark,
+    mark_alone,
     powers,
     title_of,
 )
@@ -132,7 +132,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     below.vlines(at[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
     shift = np.linspace(-0.3, 0.3, len(found))
     for x, (method, frequency) in zip(shift, found.items(), strict=True):
-        look = alone(_look(method))
+        look = mark_alone(_look(method))
         above.plot(at + x, frequency.mean[order], **look)
         away = frequency.mean[order] - exact[order]
         below.errorbar(at + x, away, 2 * frequency.error[order], elinewidth=0.9, **look)
@@ -140,7 +140,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     below.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
     above.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
     below.set_ylabel("frequency − exact,\n± two standard errors")
-    handles = [entry(label=_name(m), **alone(_look(m))) for m in found]
+    handles = [entry(label=_name(m), **mark_alone(_look(m))) for m in found]
     legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
     first = next(iter(found.values()))
     said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())

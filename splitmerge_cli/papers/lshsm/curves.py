@@ -32,7 +32,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, alone, entry, footnote, hollow, legend, log_ticks, marks_along
+from splitmerge_cli.plots.style import FULL, entry, footnote, hollow, legend, log_ticks, mark_alone, marks_along
 from splitmerge_cli.results.read import Run
 
 LEVEL = (
@@ -93,7 +93,7 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
         ax.plot(frame[axis], frame["median"], linewidth=1.2, **style, **marks_along(place, len(here)))
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
         if np.isfinite(middle):
-            marks.append((middle, alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
+            marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
         frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
     ax.set_xscale("log")
     # from shortly before anything happens

@@ -17,11 +17,11 @@ from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
 from splitmerge_cli.plots.style import (
     FULL,
-    alone,
     entry,
     footnote,
     legend,
     look_of,
+    mark_alone,
     marks_along,
     powers,
     sampler_handles,
@@ -123,7 +123,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             middle = float(np.median(times))
             if np.isfinite(middle):
                 on_axis = ax.get_xaxis_transform()
-                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **alone(look, 1.4))
+                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **mark_alone(look, 1.4))
             plotted.append(
                 pd.DataFrame(
                     {

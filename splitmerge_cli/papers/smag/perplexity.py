@@ -18,7 +18,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, alone, entry, footnote, legend, log_ticks, marks_along
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, log_ticks, mark_alone, marks_along
 from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
@@ -208,8 +208,8 @@ def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
         each = curves.differences(Where(evaluation, start), form)
         centre, low, high = overlapping_interval(HELD_OUT)(each)
         look = STYLES[form]
-        ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **alone(look, 0.7))
-        ax.plot(x + 0.12, centre, **alone(look, 1.3))
+        ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **mark_alone(look, 0.7))
+        ax.plot(x + 0.12, centre, **mark_alone(look, 1.3))
         ax.vlines(x + 0.12, low, high, linewidth=1.4, color=look["color"])
         panel = f"{evaluation}: final difference from Gibbs alone"
         rows.append((panel, start, form, centre, low, high, len(each)))

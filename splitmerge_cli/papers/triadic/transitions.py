@@ -75,7 +75,8 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
     ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
     group = [min(k, clusters - 1) for k in range(items)]
     for k, of in enumerate(group):
-        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, "o", color=points.COLOURS[of], markersize=4.6, zorder=4)
+        colour, marker = points.style_of(of)
+        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
 
 
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
