@@ -140,7 +140,7 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
     blank = entry(linestyle="", label="")
     # a legend is filled column by column
     handles = [row[k] if k < len(row) else blank for k in range(columns) for row in rows]
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=3.2)
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
 
 
 def plain_text(text: str) -> str:

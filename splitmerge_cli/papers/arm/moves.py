@@ -35,7 +35,7 @@ BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
 CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
 """Colours of the first plate's clusters, the largest first."""
 FILLS: tuple[FillStyleType, ...] = ("full", "bottom", "left", "top", "right", "none")
-"""Fillings of the marks of these clusters, in the same order."""
+"""Fillings of their marks, in the same order."""
 FADED = 0.28
 
 Labels = NDArray[np.int64]
