@@ -142,7 +142,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     folder.mkdir()
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
     (folder / f"{name}.png").write_bytes(b"picture")
-    (folder / f"{name}.csv").write_text("x\n1\n")
+    (folder / f"{name}.csv").write_text("step,token,side,probability,paper\n1,A,2,0.25,0.5\n")
     written = {f"{name}{end}": (folder / f"{name}{end}").read_bytes() for end in (".png", ".csv", "-claims.csv")}
     files = {file: {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()} for file, x in written.items()}
     machine = {"processor": "EPYC", "processors": 2, "system": "Linux"}
@@ -185,7 +185,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     assert "{image} ../reproduction/sdds-table1.png\n:alt: Table 1" in own and "A finding \\[in\\] plain text." in own
     links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
     assert all(link in own for link in [*links, "[claims](../reproduction/sdds-table1-claims.csv)"])
-    assert "3 of 9 plotted rows" in own
+    assert "3 of 9 plotted rows" in own and "| 1 | A | 2 | 0.250 | 0.500 |" in own.split("## Numbers")[1]
     origin = other.split("## Where it comes from")[1]
     said = ["3 with seeds 0 to 1", "1,234 s", "abcdef012345</code> with changes", "numpy 2.4.6", "EPYC, 2 processors"]
     said += ["1" * 64, "generated: follows from the seed", "index.json"]
