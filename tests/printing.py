@@ -11,12 +11,13 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
+from matplotlib.typing import ColorType
 
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 APART = 8.0
-"""Lightness (CIE L*, of 100) by which lines differ that have the same dashes and marks."""
+"""Lightness (CIE L*, of 100) by which samplers differ that a paper compares."""
 SCRIPT = 0.7
 """Size of indices and exponents of a formula, of that of its text."""
 EDGE = 1.0
@@ -25,7 +26,7 @@ THIN = 1.0
 """Points of a line below which it stands for a chain, and is known by the colour of a thicker one."""
 
 
-def lightness(colour: str) -> float:
+def lightness(colour: ColorType) -> float:
     """CIE L* of a colour, 0 (black) to 100."""
     linear = [x / 12.92 if x <= 0.04045 else ((x + 0.055) / 1.055) ** 2.4 for x in to_rgb(colour)]
     luminance = float(np.dot([0.2126, 0.7152, 0.0722], linear))
@@ -44,8 +45,8 @@ def problems(figure: Figure) -> list[str]:
     -------
     list of str
         A width other than 183 or 89 mm; text below 6 pt (with indices and exponents), beyond the page or over other
-        text; a note of more than one line; lines of one panel that stand for samplers, or are in a legend, differ in
-        colour alone and look alike in grey.
+        text; a note of more than one line; lines of one panel that stand for samplers, or are in a legend, and differ
+        in neither dashes nor marks.
     """
     # the layout is made as the figure is drawn
     figure.draw_without_rendering()
@@ -103,20 +104,18 @@ def _text_of(text: Text) -> str:
 
 
 def _of_lines(figure: Figure, ax: Axes) -> Iterator[str]:
-    kinds: dict[tuple[str, str, bool], set[str]] = {}
+    kinds: dict[tuple[str, str, str, bool], set[str]] = {}
     for line in ax.lines:
         if not line.get_visible() or len(line.get_xdata()) == 0:  # type: ignore[arg-type]
             continue
         kind = _kind(line)
         if kind is not None:
             kinds.setdefault(kind, set()).add(str(line.get_color()))
-    named = {str(style["colour"]) for style in figure_styles().values()}
+    named = {str(style["colour"]) for style in figure_styles().values() if "colour" in style}
     named |= {str(x.get_color()) for x in _entries(figure, ax)}
     for kind, colours in kinds.items():
         for a, b in combinations(sorted(colours & named), 2):
-            apart = abs(lightness(a) - lightness(b))
-            if apart < APART:
-                yield f"panel {ax.get_title() or ax.get_ylabel()!r}: {a} and {b} look alike in grey ({kind})"
+            yield f"panel {ax.get_title() or ax.get_ylabel()!r}: {a} and {b} differ in colour alone ({kind})"
 
 
 def _entries(figure: Figure, ax: Axes) -> list[Line2D]:
@@ -125,11 +124,11 @@ def _entries(figure: Figure, ax: Axes) -> list[Line2D]:
     return [line for each in legends for line in each.get_lines()]
 
 
-def _kind(line: Line2D) -> tuple[str, str, bool] | None:
+def _kind(line: Line2D) -> tuple[str, str, str, bool] | None:
     """Dashes and mark of a line; None of a thin one."""
     marker = str(line.get_marker())
     marked = marker not in ("None", "none", "", " ")
     dashes = str(line._dash_pattern) if line.get_linestyle() != "None" else ""  # type: ignore[attr-defined]
     if not marked and (not dashes or line.get_linewidth() < THIN):
         return None
-    return dashes, marker if marked else "", marked and line.get_markerfacecolor() == "white"
+    return dashes, marker if marked else "", str(line.get_fillstyle()), marked and line.get_markerfacecolor() == "white"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 import parts
+import table_pages
 from parts import FOLDER, cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -41,6 +42,7 @@ def page(
     return (
         head
         + _picture(of, figure, title, said)
+        + _numbers(figure, source, said)
         + (_claims(claims) if len(claims) else "")
         + _command_section(said)
         + _configuration(of, figure, source)
@@ -86,6 +88,14 @@ def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, 
     rows = said["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
+
+
+def _numbers(figure: PaperFigure, source: Path, said: Mapping[str, Any]) -> str:
+    """A table's numbers as a table, beside its picture."""
+    if figure.id not in table_pages.TABLES:
+        return ""
+    (name,) = (name for name in said["files"] if name.startswith(f"{figure.id}.csv"))
+    return table_pages.section(figure.id, pd.read_csv(source / FOLDER / name))
 
 
 def _claims(claims: pd.DataFrame) -> str:

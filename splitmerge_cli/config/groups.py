@@ -127,7 +127,7 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
 
 @cache
 def figure_styles() -> dict[str, dict[str, Any]]:
-    """Title, colour and dashes of samplers in figures, by name: the line ``# figures: {...}`` of their files."""
+    """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
     found = {}
     for name in choices("sampler"):
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")

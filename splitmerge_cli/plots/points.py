@@ -11,7 +11,7 @@ from matplotlib.patches import Ellipse
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import FULL, footnote, plain_text
+from splitmerge_cli.plots.style import CHAINS, FULL, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -110,12 +110,13 @@ def scatter(
 
 
 def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
-    """Draw the fitted line of every cluster with two points or more, in its colour."""
+    """Draw the fitted line of every cluster with two points or more, in its colour, with its marker at the ends."""
     for rank, items in enumerate(by_size(labels)):
         if len(items) > 1:
-            colour, _ = style_of(rank)
+            colour, marker = style_of(rank)
             ends = segment(points[items], *ridge(points[items], model["sigma0"], model["sigma1"]))
-            ax.plot(*ends.T, color=colour, linewidth=1.5, zorder=4)
+            dashes = CHAINS[rank // len(MARKERS) % len(CHAINS)]
+            ax.plot(*ends.T, color=colour, linewidth=1.5, marker=marker, markersize=6, linestyle=dashes, zorder=4)
 
 
 def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:

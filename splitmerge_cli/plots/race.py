@@ -5,7 +5,17 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from splitmerge_cli.plots.runs import thinned_rows
-from splitmerge_cli.plots.style import CYCLE, FULL, REFERENCE, colour_of, footnote, powers, title_of
+from splitmerge_cli.plots.style import (
+    CYCLE,
+    FULL,
+    REFERENCE,
+    colour_of,
+    footnote,
+    look_of,
+    marks_along,
+    powers,
+    title_of,
+)
 from splitmerge_cli.studies.race import Race
 
 
@@ -32,7 +42,9 @@ def times(race: Race) -> Figure:
                 reached = np.sort(rows["seconds"][np.isfinite(rows["seconds"])].to_numpy(float))
                 share = np.arange(1, len(reached) + 1) / len(rows)
                 x, y = np.r_[least, reached, most], np.r_[0, share, share[-1:] if len(share) else 0]
-                below.step(x, y, where="post", color=colours[sampler], label=title_of(sampler))
+                look = look_of(sampler) | {"color": colours[sampler]}
+                place = marks_along(race.samplers.index(sampler), len(race.samplers))
+                below.step(x, y, where="post", label=title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
         powers(below.xaxis)
     low = np.quantile(np.concatenate([t.log_joint[t.late] for t in race.tracks]), 0.02)

@@ -14,7 +14,7 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, footnote, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -39,10 +39,8 @@ def traces(run: Run) -> Figure:
     for ax, (name, label) in zip(axes, series, strict=False):
         for k, chain in enumerate(chains):
             at = thinned_rows(len(chain), 2000)
-            shade = 1.0 - 0.6 * k / max(1, len(chains) - 1)
-            ax.plot(
-                chain["iteration"].to_numpy()[at], chain[name].to_numpy()[at], color=colour, alpha=shade, linewidth=0.9
-            )
+            x, y = (chain[column].to_numpy()[at] for column in ("iteration", name))
+            ax.plot(x, y, linewidth=0.9, **chain_look(colour, k, len(chains)))
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
     axes[1].yaxis.get_major_locator().set_params(integer=of_topics)

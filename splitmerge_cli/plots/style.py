@@ -14,6 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
@@ -27,6 +28,10 @@ SMALLEST = 6.0
 """Points of the smallest text of a picture at the width at which it is printed."""
 CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
 """Colours of samplers whose files name none."""
+MARKERS = ("o", "s", "^", "v", "P", "X", "d", "p")
+"""Markers of samplers whose files name none."""
+AREAS = {"*": 1.7, "P": 1.25, "X": 1.25, "d": 1.2, "^": 1.1, "v": 1.1, "<": 1.1, ">": 1.1, "s": 0.9, "D": 0.85}
+"""Sizes at which markers look as large as a disc."""
 REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
 LINE = 130
@@ -48,9 +53,59 @@ def colour_of(sampler: str) -> str:
 
 
 def dashes_of(sampler: str) -> Any:
-    """Dashes of a sampler's line where lines may coincide: each leaves a part of those below it uncovered."""
+    """Dashes of a sampler's line: they leave a part of lines below uncovered, and tell apart samplers of one marker."""
     dashes = figure_styles().get(sampler, {}).get("dashes")
     return "-" if dashes is None else (0, tuple(dashes))
+
+
+def marker_of(sampler: str) -> str:
+    """Marker of a sampler; with `dashes_of` it tells the sampler without its colour."""
+    return str(figure_styles().get(sampler, {}).get("marker", MARKERS[crc32(sampler.encode()) % len(MARKERS)]))
+
+
+def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
+    """Colour, dashes and marker of a sampler's line; not `dashed`: without its dashes."""
+    dashes = dashes_of(sampler) if dashed else "-"
+    return {"color": colour_of(sampler), "linestyle": dashes, **mark(marker_of(sampler))}
+
+
+CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
+"""Dashes that the chains of one sampler take in turn."""
+
+
+def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
+    """Dashes and shade that tell one chain of a sampler from the `of` others."""
+    rounds = -(-of // len(CHAINS))
+    light = 0.55 * (place // len(CHAINS)) / max(1, rounds - 1)
+    shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
+    return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
+
+
+def mark(marker: str, size: float = 4.2) -> dict[str, Any]:
+    """A marker of about such a size, in points, whose edge is seen where another is below."""
+    return {
+        "marker": marker,
+        "markersize": size * AREAS.get(marker, 1.0),
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.3,
+    }
+
+
+def mark_alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """The mark of a line without the line, so many times as large."""
+    return look | {"linestyle": "", "markersize": size * look["markersize"]}
+
+
+def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """A mark alone, white within: what was not reached, or what the paper printed."""
+    edge = {"markeredgecolor": look["color"], "markeredgewidth": 0.9, "markerfacecolor": "white"}
+    return mark_alone(look, size) | edge
+
+
+def marks_along(place: int, of: int, every: float = 0.22) -> dict[str, Any]:
+    """Marks of a long line, at such a share of the panel from each other; those of lines at other places, of so many,
+    stand between."""
+    return {"markevery": (every * (place + 0.5) / of, every)}
 
 
 @contextmanager
@@ -69,12 +124,9 @@ def use_style(display: bool = False) -> Iterator[None]:
         yield
 
 
-def sampler_handles(samplers: Sequence[str], dashed: bool = False) -> list[Line2D]:
-    """Legend entries of samplers; `dashed`: with their dashes."""
-    return [
-        entry(color=colour_of(x), linestyle=dashes_of(x) if dashed else "-", label=title_of(x), linewidth=2)
-        for x in samplers
-    ]
+def sampler_handles(samplers: Sequence[str], dashed: bool = True) -> list[Line2D]:
+    """Legend entries of samplers; not `dashed`: without their dashes, where dashes are another thing."""
+    return [entry(label=title_of(x), linewidth=1.8, **look_of(x, dashed)) for x in samplers]
 
 
 def entry(**look: Any) -> Line2D:

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import reproduction
 import sampler_pages
+import table_pages
 import verify_samplers
 from findings import findings
 
@@ -29,6 +30,23 @@ from splitmerge_cli.verify.command import records
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 SAMPLERS = DOCS / "samplers"
+
+
+def test_tables_of_papers_are_tables_of_their_pages() -> None:
+    """Every kept number of a table that its picture prints is in a cell, with leading zeros."""
+    ids = {figure.id for of in figure_sets() for figure in of.figures if "-table" in figure.id}
+    assert ids == set(table_pages.TABLES)
+    for name in ids:
+        numbers = pd.read_csv(DOCS / "reproduction" / f"{name}.csv")
+        text = table_pages.section(name, numbers)
+        lines = [line for line in text.splitlines() if line.startswith("| ")]
+        assert len({line.count(" | ") for line in lines}) == 1 and "nan" not in text
+        assert not re.search(r"(?<![\d.,])\.\d", text)
+    triadic = table_pages.section("triadic-table1", pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv"))
+    kept = pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv").query("panel == 'mean'")
+    kept = kept[kept["score"].isin(["purity_last", "rand_last", "ari_last", "ari_best_lik"])]
+    assert all(f" {value:.3f} " in triadic for value in kept["value"])
+    assert table_pages.section("triadic-fig1", kept) == ""
 
 
 def test_every_sampler_has_a_page() -> None:
@@ -124,7 +142,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     folder.mkdir()
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
     (folder / f"{name}.png").write_bytes(b"picture")
-    (folder / f"{name}.csv").write_text("x\n1\n")
+    (folder / f"{name}.csv").write_text("step,token,side,probability,paper\n1,A,2,0.25,0.5\n")
     written = {f"{name}{end}": (folder / f"{name}{end}").read_bytes() for end in (".png", ".csv", "-claims.csv")}
     files = {file: {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()} for file, x in written.items()}
     machine = {"processor": "EPYC", "processors": 2, "system": "Linux"}
@@ -167,7 +185,7 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     assert "{image} ../reproduction/sdds-table1.png\n:alt: Table 1" in own and "A finding \\[in\\] plain text." in own
     links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
     assert all(link in own for link in [*links, "[claims](../reproduction/sdds-table1-claims.csv)"])
-    assert "3 of 9 plotted rows" in own
+    assert "3 of 9 plotted rows" in own and "| 1 | A | 2 | 0.250 | 0.500 |" in own.split("## Numbers")[1]
     origin = other.split("## Where it comes from")[1]
     said = ["3 with seeds 0 to 1", "1,234 s", "abcdef012345</code> with changes", "numpy 2.4.6", "EPYC, 2 processors"]
     said += ["1" * 64, "generated: follows from the seed", "index.json"]

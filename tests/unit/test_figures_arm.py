@@ -150,9 +150,8 @@ def test_runs_are_told_apart(networks):
     ]
     cell = arm_runs.Cells(networks).find(levels[0], "one_cluster", "sarm")
     assert [run.config["seed"] for run in cell.runs] == [0, 1] and cell.chains == 4
-    assert (
-        arm_runs.level_title("hagmann scale=0.25") == "Hagmann .25" and arm_runs.level_title("nips scale=1") == "NIPS 1"
-    )
+    assert arm_runs.level_title("hagmann scale=0.25") == "Hagmann 0.25"
+    assert arm_runs.level_title("nips scale=1") == "NIPS 1"
 
 
 def test_cost_and_acceptance_are_counted_over_restarts(networks):

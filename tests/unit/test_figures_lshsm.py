@@ -230,7 +230,7 @@ def test_table1_scores_what_has_labels(synthetic, large):
     with use_style():
         drawing = lshsm_table.table1([*synthetic, *large])
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
-    assert ".96 / .95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
+    assert "0.96 / 0.95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
     assert set(drawing.plotted["data"]) == {"S1", "kdd_like", "ohsumed23"}
     without = [v for v in drawing.verdicts if v.claim.data in lshsm_table.NO_LABELS]
     assert len(without) == 12 and all(np.isnan(v.ours) and v.verdict == NOT_TESTABLE for v in without)

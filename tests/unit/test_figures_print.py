@@ -13,14 +13,18 @@ import pytest
 from matplotlib.figure import Figure
 from printing import APART, lightness, problems
 
+from splitmerge_cli.config import choices, figure_styles
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.plots.style import (
     CYCLE,
     FULL,
     HALF,
+    chain_look,
     colour_of,
     footnote,
     legend,
+    look_of,
+    marker_of,
     powers,
     sampler_handles,
     save,
@@ -41,8 +45,8 @@ TOGETHER = [
 
 def plain(width: float = FULL) -> Figure:
     figure, ax = plt.subplots(figsize=(width, 2.0))
-    ax.plot([1, 100], [1, 2], color=colour_of("sdds"))
-    ax.plot([1, 100], [2, 1], color=colour_of("rgsm"))
+    ax.plot([1, 100], [1, 2], **look_of("sdds"))
+    ax.plot([1, 100], [2, 1], **look_of("rgsm"))
     legend(figure, sampler_handles(["sdds", "rgsm"]))
     footnote(figure, "One line.")
     return figure
@@ -78,7 +82,7 @@ def two_lines(figure: Figure) -> None:
 
 
 def unreadable_line(figure: Figure) -> None:
-    figure.axes[0].plot([1, 100], [1.5, 1.5], color=colour_of("sm"))
+    figure.axes[0].plot([1, 100], [1.5, 1.5], **look_of("rgsm") | {"color": colour_of("ss")})
 
 
 @pytest.mark.parametrize(
@@ -91,7 +95,7 @@ def unreadable_line(figure: Figure) -> None:
         (beyond, "beyond the page: far"),
         (overlapping_texts, "written over each other: over and over"),
         (two_lines, "a note of 3 lines"),
-        (unreadable_line, "look alike in grey"),
+        (unreadable_line, "differ in colour alone"),
     ],
 )
 def test_what_cannot_be_printed_is_told(spoil: Callable[[Figure], None], said: str) -> None:
@@ -134,6 +138,24 @@ def test_lightness_is_that_of_the_cie() -> None:
 def test_samplers_that_are_compared_differ_in_lightness(samplers: tuple[str, ...]) -> None:
     for a, b in combinations(samplers, 2):
         assert abs(lightness(colour_of(a)) - lightness(colour_of(b))) >= APART, (a, b)
+
+
+def test_no_two_samplers_have_the_same_marker_and_dashes() -> None:
+    looks = {name: (style["marker"], str(style.get("dashes"))) for name, style in figure_styles().items()}
+    assert set(looks) == set(choices("sampler")) - {"auto"}
+    assert len(set(looks.values())) == len(looks)
+
+
+@pytest.mark.parametrize("samplers", TOGETHER)
+def test_samplers_that_are_compared_have_markers_of_their_own(samplers: tuple[str, ...]) -> None:
+    """Where dashes are another thing, a marker is the only sign without colour."""
+    assert len({marker_of(name) for name in samplers}) == len(samplers)
+
+
+def test_chains_of_a_sampler_differ_in_dashes_or_lightness() -> None:
+    looks = [chain_look(colour_of("gibbs"), k, 8) for k in range(8)]
+    for a, b in combinations(looks, 2):
+        assert a["linestyle"] != b["linestyle"] or abs(lightness(a["color"]) - lightness(b["color"])) >= APART
 
 
 def test_a_sampler_without_a_style_keeps_one_colour_and_its_name() -> None:

@@ -110,11 +110,11 @@ def table2(runs: Sequence[Run]) -> Drawing:
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
     notes = (
-        f"Mean ± standard deviation over {found['set'].nunique()} data sets, of the mean over "
-        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations; the paper's numbers in "
-        "grey. Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
+        f"Over {found['set'].nunique()} data sets, of the mean over "
+        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
+        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
         f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators. Least of three bold."
+        f"{undefined:.0%} of the indicators."
     )
     return Drawing(figure, found, _table2_verdicts(found, runs, claims), notes)
 
@@ -227,6 +227,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     for row, series in zip(axes, ("trace", "indicator"), strict=True):
         metric = f"autocorrelation_time_{series}"
         every = found[metric].to_numpy(float)
+        words = "Largest block" if series == "trace" else "Indicators"
         ends = np.nanmin(every) / 1.3, np.nanmax(every) * 1.3
         for ax, other in zip(row, ("sm", "gibbs"), strict=True):
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
@@ -236,10 +237,11 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
             gains = log_ratios(found, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
-            ax.set_title(f"{'largest block' if series == 'trace' else 'indicators'}: {title_of(other)} against ARM")
+            ax.set_title(f"{words}: {title_of(other)} against ARM")
             above = f"{(gains > 0).sum()} of {len(gains)} above"
             ax.text(0.97, 0.04, above, ha="right", fontsize=7, color="#555555", transform=ax.transAxes)
-            ax.set(xlabel="ARM", ylabel=title_of(other))
+            times_of = "autocorrelation time of {} (iterations)".format
+            ax.set(xlabel=times_of("ARM"), ylabel=times_of(title_of(other)))
             ax.grid(False)
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_locator(FixedLocator(TICKS))
@@ -251,10 +253,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")
     legend(figure, shapes)
-    notes = (
-        f"One point per data set: autocorrelation times in iterations, mean over {found['chains'].iloc[0]} chains. "
-        "Above the line ARM has the shorter time."
-    )
+    notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
     claims = published_claims("arm-fig6b")
     return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
 

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Circle, FancyBboxPatch
 from matplotlib.patheffects import withStroke
+from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
 from splitmerge_cli.papers.claims import published_claims
@@ -33,6 +34,8 @@ BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
 """Marks of a block's items; all others are discs."""
 CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
 """Colours of the first plate's clusters, the largest first."""
+FILLS: tuple[FillStyleType, ...] = ("full", "bottom", "left", "top", "right", "none")
+"""Fillings of their marks, in the same order."""
 FADED = 0.28
 
 Labels = NDArray[np.int64]
@@ -80,8 +83,8 @@ def fig1(table: pd.DataFrame) -> Drawing:
     places = max(len(set(p.tolist()) - {-1}) for of in ways.values() for name, p in of.items() if name != "refinement")
     # a large cluster between two small ones
     order = sorted(range(places), key=lambda at: (at % 2, at))
-    first = {label: order[rank] for rank, (label, _) in enumerate(sizes)}
-    colour = {label: CLUSTERS[rank % len(CLUSTERS)] for rank, (label, _) in enumerate(sizes)}
+    first = {label: order[k] for k, (label, _) in enumerate(sizes)}
+    rank = {label: k for k, (label, _) in enumerate(sizes)}
     figure, axes = plt.subplots(2, 5, figsize=(FULL, 3.35))
     for row, (way, of) in zip(axes, ways.items(), strict=True):
         shown = [name for name in PLATES if name != "refinement"]
@@ -90,7 +93,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
         for ax, name in zip(row, PLATES, strict=True):
             labels = of["state"] if name == "refinement" else of[name]
             block = of["refinement"] if name in ("refinement", "launch") else np.full(len(labels), -1)
-            _plate(ax, labels, placed[name], places, [colour[label] for label in start], block, (i, j))
+            _plate(ax, labels, placed[name], places, [rank[label] for label in start], block, (i, j))
             if way == "forth":
                 ax.set_title(PLATES[name], fontsize=8)
         state, end = of["state"], of["singles"]
@@ -101,16 +104,18 @@ def fig1(table: pd.DataFrame) -> Drawing:
         first = dict(zip(ways["back"]["state"].tolist(), places_of_items, strict=True))
     footnote(
         figure,
-        "Discs: clusters; colours: the cluster in (A); rings: i and j; other marks: blocks of c.",
+        "Discs: clusters; colours and fillings: the cluster in (A); rings: i and j; other marks: blocks of c.",
     )
     ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
     K = [len(set(ways[way]["state"].tolist())) for way in ways]
     notes = (
         f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
-        "zᵇ. Discs: clusters; colours: the cluster in the first plate; rings: i and j. Other marks: blocks of the "
-        "coarsest common refinement c within the clusters of i and j; in the middle: taken out. (D) every block is "
-        "placed as a whole, (E) then single items move into the clusters of i and j, or out. Log acceptance ratio "
-        f"forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace("-", "−")
+        "zᵇ. Blocks: those of the coarsest common refinement c within the clusters of i and j; in the middle: "
+        "taken out. (D) every block is placed as a whole, "
+        "(E) then single items move into the clusters of i and j, or out. "
+        f"Log acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace(
+            "-", "−"
+        )
     )
     return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
 
@@ -120,7 +125,7 @@ def _plate(
     labels: Labels,
     place: dict[int, int],
     places: int,
-    colours: Sequence[str],
+    ranks: Sequence[int],
     block: Labels,
     pair: tuple[int, int],
 ) -> None:
@@ -143,16 +148,17 @@ def _plate(
             at[item] = x, y
             # outside items stand back while blocks are shown
             alpha = FADED if inside and block[item] < 0 else 1.0
-            ring = "#111111" if item in pair else "white"
+            colour = CLUSTERS[ranks[item] % len(CLUSTERS)]
             ax.plot(
                 x,
                 y,
                 "o" if block[item] < 0 else BLOCKS[block[item] % len(BLOCKS)],
-                color=colours[item],
+                color=colour,
+                fillstyle=FILLS[ranks[item] % len(FILLS)],
                 alpha=alpha,
-                markersize=4.6,
-                markeredgecolor=ring,
-                markeredgewidth=0.9,
+                markersize=4.4,
+                markeredgecolor="#111111" if item in pair else colour,
+                markeredgewidth=0.9 if item in pair else 0.5,
                 zorder=3 + (item in pair),
             )
     for item, name in zip(pair, "ij", strict=True):

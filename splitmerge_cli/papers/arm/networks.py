@@ -44,7 +44,20 @@ from splitmerge_cli.papers.verdicts import (
     untestable,
 )
 from splitmerge_cli.plots.runs import option, pick, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry, footnote, legend, powers, title_of
+from splitmerge_cli.plots.style import (
+    FULL,
+    REFERENCE,
+    chain_look,
+    colour_of,
+    entry,
+    footnote,
+    legend,
+    look_of,
+    mark,
+    mark_alone,
+    powers,
+    title_of,
+)
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -112,33 +125,30 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     order = np.argsort(-exact, kind="stable")
     names = [state[0] for state in states]
     found = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
-    figure, ax = plt.subplots(figsize=(FULL, 3.0))
+    figure, (above, below) = plt.subplots(2, 1, figsize=(FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
     at = np.arange(len(states))
-    ax.bar(at, exact[order], width=0.86, color="#dddddd", zorder=1)
-    shift = np.linspace(-0.27, 0.27, len(found))
+    above.bar(at, exact[order], width=0.86, color="#dddddd", zorder=1)
+    below.axhline(0, color=REFERENCE, linewidth=0.7)
+    below.vlines(at[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
+    shift = np.linspace(-0.3, 0.3, len(found))
     for x, (method, frequency) in zip(shift, found.items(), strict=True):
-        colour, marker = _look(method)
-        ax.errorbar(
-            at + x,
-            frequency.mean[order],
-            2 * frequency.error[order],
-            fmt=marker,
-            markersize=3.6,
-            color=colour,
-            linewidth=0.9,
-        )
+        look = mark_alone(_look(method))
+        above.plot(at + x, frequency.mean[order], **look)
+        away = frequency.mean[order] - exact[order]
+        below.errorbar(at + x, away, 2 * frequency.error[order], elinewidth=0.9, **look)
     blocks = ["|".join(_blocks(states[k][0])) for k in order]
-    ax.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
-    ax.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
-    handles = [entry(color=_look(m)[0], marker=_look(m)[1], linestyle="", label=_name(m)) for m in found]
-    legend(figure, [Patch(color="#dddddd", label="exact"), *handles])
-    footnote(figure, "Bars: two standard errors over restarts.")
+    below.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
+    above.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
+    below.set_ylabel("frequency − exact,\n± two standard errors")
+    handles = [entry(label=_name(m), **mark_alone(_look(m))) for m in found]
+    legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
     first = next(iter(found.values()))
     said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())
     notes = (
         f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
-        f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations; bars: two "
-        f"standard errors over restarts. Total variation from the exact distribution: {said}."
+        f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations. Below: "
+        f"frequency minus exact probability, ± two standard errors over restarts. "
+        f"Total variation from the exact distribution: {said}."
     )
     plotted = pd.concat(
         [
@@ -165,12 +175,9 @@ def _name(method: str) -> str:
     return METHODS[method][1] or title_of(method)
 
 
-def _look(method: str) -> tuple[str, str]:
+def _look(method: str) -> dict[str, Any]:
     """Colour and marker."""
-    return {"population": ("#E69F00", "v")}.get(method) or (
-        colour_of(method),
-        {"gibbs": "o", "sm": "s", "arm": "D"}[method],
-    )
+    return look_of(METHODS[method][0]) | ({"color": "#E69F00"} | mark("v") if method == "population" else {})
 
 
 def _blocks(labels: Sequence[int]) -> list[str]:
@@ -262,7 +269,9 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         here = [traces[network, sampler] for sampler in FIG5]
         for ax, sampler, trace in zip(row, FIG5, here, strict=True):
             at = thinned_rows(len(trace.sweeps), 600)
-            ax.plot(trace.sweeps[at], trace.log_joint[:, at].T, color=colour_of(sampler), linewidth=0.7, alpha=0.75)
+            chains = trace.log_joint[:, at]
+            for k, chain in enumerate(chains):
+                ax.plot(trace.sweeps[at], chain, linewidth=0.7, **chain_look(colour_of(sampler), k, len(chains)))
             ax.set_xscale("log")
             powers(ax.xaxis)
             # the cost of ARM's whole run
@@ -285,8 +294,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     warmup = runs[0].config["warmup"]
     notes = (
         f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
-        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them; vertical line: "
-        "the cost of ARM's whole run. Log joints of the first tenth of the time may lie below the axis. One restart is "
+        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them. "
+        "Log joints of the first tenth of the time may lie below the axis. One restart is "
         "shown."
     )
     return Drawing(
@@ -415,7 +424,7 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
         sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
         if sm and arm:
             of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
-            ax.axhline(of_sm.mean, color=colour_of("sm"), linewidth=1.2)
+            ax.axhline(of_sm.mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
         ax.set_title(level_title(level))
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
@@ -429,8 +438,8 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
     notes = (
         f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
-        "second half: mean ± standard deviation over the chains of a restart; points: each chain. Line: SM at the same "
-        "cost."
+        "second half; the line: means. Dashed: SM at "
+        "the same cost."
     )
     return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)
 
@@ -480,7 +489,7 @@ def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
     colour = colour_of("arm")
     for S in numbers:
         ax.plot(np.full(len(values[S]), S), values[S], ".", color=colour, alpha=0.35, markersize=4)
-    ax.plot(numbers, stats[:, 0], marker="o", color=colour)
+    ax.plot(numbers, stats[:, 0], **look_of("arm"))
     ax.vlines(numbers, np.fmax(stats[:, 0] - stats[:, 1], 0.99), stats.sum(axis=1), color=colour, linewidth=1.1)
     ax.set(xscale="log", yscale="log", xlabel="chains S")
     ax.set_xticks(numbers, [str(S) for S in numbers])

@@ -47,8 +47,7 @@ def level_of(run: Run) -> str:
 def level_title(level: str) -> str:
     """Return the name and the scale of a level, for people."""
     network, _, rest = level.partition(" ")
-    scale = rest.removeprefix("scale=")
-    return f"{TITLES[network]} {scale.removeprefix('0') if scale != rest else rest}"
+    return f"{TITLES[network]} {rest.removeprefix('scale=')}"
 
 
 def levels(runs: Iterable[Run]) -> list[str]:

@@ -6,16 +6,19 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from splitmerge_cli.config.auto import ANY, AUTO
 from splitmerge_cli.papers.comparisons.races import MODELS, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend
 from splitmerge_cli.results.read import Run
 
 NOT_ALWAYS = ("lshsm", "arm", "sarm", "bsm")
 """Samplers that no model takes in all its forms (lshsm needs vectors without missing cells), or whose chains learn from
 each other, after a warm-up, and have no certificate: `auto` takes none of them."""
+FIXED = "#0072b2"
+"""Colour of a sampler that is the same on all data sets."""
 CLEARLY = 2.0
 """Standard errors by which a model's own best has to be better than the usual choice."""
 
@@ -79,7 +82,11 @@ def draw(runs: Sequence[Run]) -> Drawing:
         ax.set_title(MODELS[model], fontsize=7.5)
     axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
     axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
-    figure.supxlabel("time to the target, in times of the best in hindsight", fontsize=7.5)
+    marks = [
+        entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
+        entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
+    ]
+    legend(figure, [entry(linestyle="", label="Time to the target, in times of the best in hindsight:"), *marks])
     taken = rule(chains).set_index("model")
     whole = np.exp(fixed[AUTO])
     taken_by = "; ".join(f"{MODELS[m]}: {taken['sampler'][m]}, {taken['moves'][m]} before a scan" for m in columns)
@@ -100,10 +107,12 @@ def _losses(ax: Axes, lost: dict[str, np.ndarray]) -> None:
     """Median and worst of each sampler, in the rows of their order."""
     for y, (name, of) in enumerate(lost.items()):
         if len(of):
-            colour = "#d55e00" if name == AUTO else "#0072b2"
+            colour = REFERENCE if name == AUTO else FIXED
             ax.plot([np.median(of), of.max()], [y, y], color=colour, linewidth=0.8)
             ax.plot(np.median(of), y, "o", color=colour, markersize=3)
             ax.plot(of.max(), y, "|", color=colour, markersize=5)
     ax.set_xscale("log")
-    powers(ax.xaxis)
+    ax.set_xlabel("times the best", fontsize=7)
+    ax.xaxis.set_major_formatter("{x:,g}")
+    ax.xaxis.set_minor_locator(NullLocator())
     ax.grid(axis="y", linewidth=0.3)

@@ -6,15 +6,16 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
 
 from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, colour_of, powers
+from splitmerge_cli.plots.style import FULL, hollow, log_ticks, look_of, powers
 from splitmerge_cli.results.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
 DASHES = (0, (3, 1.5))
-"""Line style of samplers that make several moves before a scan."""
+"""Dashes of samplers that make several moves before a scan; their marks are those of the sampler."""
 
 
 def draw(runs: Sequence[Run]) -> Drawing:
@@ -27,15 +28,20 @@ def draw(runs: Sequence[Run]) -> Drawing:
     for column, (axis, words) in zip(axes.T, AXES.items(), strict=True):
         others = [other for other in AXES if other != axis]
         of_axis = chains[np.logical_and.reduce([chains[other] == usual[other] for other in others])]
-        _lines(column[0], of_axis, axis, "iteration")
+        _lines(column[0], of_axis.assign(pace=1e6 * of_axis["iteration"] / of_axis["items"]), axis, "pace")
         _lines(column[1], of_axis, axis, "time")
         column[1].set(xscale="log", xlabel=words)
-        powers(column[1].xaxis)
-    for ax, words in zip(axes[:, 0], ("seconds an iteration", "seconds to the target"), strict=True):
+        if axis == "items":
+            powers(column[1].xaxis)
+        else:
+            values = sorted(of_axis[axis].unique())
+            column[1].set_xticks(values, [f"{x:g}" for x in values])
+            column[1].xaxis.set_minor_locator(NullLocator())
+    for ax, words in zip(axes[:, 0], ("μs an iteration and item", "seconds to the target"), strict=True):
         ax.set(yscale="log", ylabel=words)
-        powers(ax.yaxis)
+        log_ticks(ax.yaxis)
     handles, labels = axes[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper left", ncols=4)
+    figure.legend(handles, labels, loc="outside upper left", ncols=5, handlelength=2.6)
     reached = np.isfinite(chains["seconds"])
     notes = (
         f"Gaussian mixtures of {usual['clusters']} clusters in {usual['dimensions']} dimensions, "
@@ -74,12 +80,10 @@ def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
     for schedule, of in chains.groupby("schedule", sort=False):
         by = of.groupby(axis)
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
-        several, colour = " " in str(schedule), colour_of(str(schedule).split()[-1])
-        dashes = DASHES if several else "-"
-        ax.plot(
-            medians.index, medians, color=colour, linewidth=1, linestyle=dashes, label=schedule_title(str(schedule))
-        )
+        look = look_of(str(schedule).split()[-1], dashed=False)
+        if " " in str(schedule):
+            look["linestyle"] = DASHES
+        ax.plot(medians.index, medians, linewidth=1, label=schedule_title(str(schedule)), **look)
         if value == "time":
-            for good, face in ((True, colour), (False, "white")):
-                at = medians[reached == good]
-                ax.plot(at.index, at, "o", markersize=3, color=colour, markerfacecolor=face, markeredgewidth=0.7)
+            late = medians[~reached]
+            ax.plot(late.index, late, **hollow(look))

@@ -15,8 +15,8 @@ from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
 from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend, powers
 from splitmerge_cli.results.read import Run
 
-COLOURS = {"random": "#117733", "singletons": "#E69F00"}
-"""Colours of the start states."""
+LOOKS = {"random": {"color": "#117733", "marker": "o"}, "singletons": {"color": "#E69F00", "marker": "s"}}
+"""Colours and marks of the start states."""
 TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for PubMed"}
 
 
@@ -54,7 +54,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
         fewest = here.groupby("start")["K0"].min()
         for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
             dashes = "--" if fewest[start] < K0 else "-"
-            ax.plot(line["iterations"], line["share"], "o", markersize=3.5, color=COLOURS[start], linestyle=dashes)
+            ax.plot(line["iterations"], line["share"], markersize=3.5, linestyle=dashes, **LOOKS[start])
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
         generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
         sizes = [
@@ -70,7 +70,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
         ax.margins(x=0.08)
     axes[0][0].set_ylabel("served from the cache")
     key = [
-        entry(color=COLOURS[start], marker="o", markersize=3.5, label=f"from {words}")
+        entry(markersize=3.5, label=f"from {words}", **LOOKS[start])
         for start, words in (("random", "random clusters"), ("singletons", "singletons"))
     ]
     printed = entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")

@@ -32,7 +32,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, entry, footnote, legend, log_ticks
+from splitmerge_cli.plots.style import FULL, entry, footnote, hollow, legend, log_ticks, mark_alone, marks_along
 from splitmerge_cli.results.read import Run
 
 LEVEL = (
@@ -69,14 +69,14 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     _legend(figure, runs)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
     sets = len({run.config["seed"] for run in runs})
-    said = f"{sets} data sets of each size, a chain on each: medians and ranges."
+    said = f"{sets} data sets of each size, a chain on each."
     notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
 
 
 def _legend(figure: Figure, runs: Sequence[Run]) -> None:
-    """The samplers and the triangles, in two rows."""
-    mark = entry(color="#444444", marker="^", linestyle="", label="median hitting time at the level")
+    """The samplers and what a mark on the axis is, in two rows."""
+    mark = entry(linestyle="", label="on the axis: median time to the level")
     key = [*handles(methods_of(runs)), mark]
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
@@ -84,24 +84,25 @@ def _legend(figure: Figure, runs: Sequence[Run]) -> None:
 
 def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     """One panel; what is plotted."""
-    frames, marks = [], list[tuple[float, str, str]]()
-    for method, chains in climbs.chains_of(data, start).items():
+    frames, marks = [], list[tuple[float, dict[str, Any]]]()
+    here = climbs.chains_of(data, start)
+    for place, (method, chains) in enumerate(here.items()):
         frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
         style = style_of(method)
         ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
-        ax.plot(frame[axis], frame["median"], linewidth=1.3, **style)
+        ax.plot(frame[axis], frame["median"], linewidth=1.2, **style, **marks_along(place, len(here)))
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
         if np.isfinite(middle):
-            marks.append((middle, style["color"], style["color"] if style["linestyle"] == "-" else "white"))
+            marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
         frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
     ax.set_xscale("log")
     # from shortly before anything happens
     ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
     low = ax.get_xlim()[0]
-    place: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
-    for middle, colour, filled in marks:
+    on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+    for middle, look in marks:
         # one that was there from the start stands at the edge
-        ax.plot(max(middle, low), 0.03, "^", color=colour, markerfacecolor=filled, **place)
+        ax.plot(max(middle, low), 0.0, **look, **on_axis)
     log_ticks(ax.xaxis)
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))

@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, estimate, judge_interval, no_run
 from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import colour_of, entry
+from splitmerge_cli.plots.style import entry, look_of
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -60,8 +60,9 @@ def data_of(run: Run) -> str:
 
 
 def style_of(method: str) -> dict[str, Any]:
-    """Colour and dashes of a line: all forms of LSHSM in one colour."""
-    return {"color": colour_of(method if method in figure_styles() else "lshsm"), "linestyle": DASHES.get(method, "-")}
+    """Colour, marker and dashes of a line: all forms of LSHSM in one colour, with one marker."""
+    look = look_of(method if method in figure_styles() else "lshsm", dashed=False)
+    return look | {"linestyle": DASHES.get(method, "-")}
 
 
 def methods_of(runs: Iterable[Run]) -> list[str]:

@@ -24,7 +24,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import FULL, legend, powers
+from splitmerge_cli.plots.style import FULL, hollow, legend, powers
 from splitmerge_cli.results.read import Run
 
 OWN = "paired_sequential"
@@ -78,7 +78,7 @@ def speed(runs: Sequence[Run]) -> Drawing:
     for ax in axes[-1]:
         ax.set_xlabel("N")
     never = Line2D(
-        [], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="not within the time"
+        [], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
     )
     legend(figure, [*handles(methods), never])
     seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
@@ -113,9 +113,8 @@ def _draw(ax: Axes, table: pd.DataFrame, methods: Sequence[str]) -> None:
         reached = np.isfinite(seconds)
         y = np.where(np.isinf(seconds), here["budget"], seconds)
         style = style_of(method)
-        ax.plot(x, y, linewidth=0.9, alpha=0.7, **style)
-        ax.plot(x[reached], y[reached], "o", color=style["color"], markersize=3.8, zorder=3)
-        ax.plot(x[~reached], y[~reached], "o", color=style["color"], markerfacecolor="white", markersize=3.8, zorder=3)
+        ax.plot(x, y, linewidth=0.9, **style)
+        ax.plot(x[~reached], y[~reached], zorder=3, **hollow(style))
     if table["seconds"].isna().all():
         ax.text(
             0.5, 0.5, "nobody found\nanything better\nthan the start", transform=ax.transAxes, ha="center", fontsize=7

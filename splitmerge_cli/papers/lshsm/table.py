@@ -104,9 +104,9 @@ def table1(runs: Sequence[Run]) -> Drawing:
     stood_in = any(is_stand_in(run) for run in runs)
     footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
     notes = (
-        "Each cell: NMI / accuracy of the state of highest log joint, means over data sets. S1 to S3: "
-        f"{seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the entropies, "
-        "accuracy by the best one-to-one match of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
+        f"S1 to S3: {seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the "
+        "entropies, accuracy by the best one-to-one match "
+        "of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
         "clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; "
         + (
             "in place of ohsumed23, which is absent, another such set."
@@ -139,7 +139,7 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], found: pd.DataFrame) -> None:
             ax.text(0, y, row, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
         style = style_of(row.method)
-        ax.plot([0.0, 0.034], [y, y], linewidth=1.6, solid_capstyle="butt", **style)
+        ax.plot([0.0, 0.017, 0.034], [y] * 3, linewidth=1.4, solid_capstyle="butt", markevery=[1], **style)
         ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
             here = _rows_of(found, row, data)
@@ -153,7 +153,7 @@ def _rows_of(found: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
 
 
 def _cell(nmi: float, accuracy: float) -> str:
-    return " / ".join(f"{x:.2f}".removeprefix("0") for x in (nmi, accuracy))
+    return f"{nmi:.2f} / {accuracy:.2f}"
 
 
 def _long(found: pd.DataFrame) -> pd.DataFrame:

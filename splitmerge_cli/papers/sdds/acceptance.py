@@ -16,12 +16,14 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, SINGLE_SITE, TARGETS, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, estimate, judge_interval, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, sampler_handles
+from splitmerge_cli.plots.style import FULL, entry, footnote, hollow, legend, look_of, mark, sampler_handles
 from splitmerge_cli.results.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
 DASHES: dict[str, Any] = {"as_printed": "-", "labelled": "--"}
+RATIO: dict[str, Any] = {"color": "#444444", **mark("h")}
+"""Looks of a ratio of samplers."""
 TIMED: dict[str, tuple[str, bool, Any]] = {
     "move alone": ("full_scan", False, ":"),
     "move and one Gibbs site": ("single_site", True, "-."),
@@ -58,22 +60,22 @@ def _curve(
     ax: Axes,
     sizes: Sequence[int],
     samples: Sequence[NDArray[np.float64]],
-    colour: str,
+    look: dict[str, Any],
     summary: Summary,
-    style: str,
+    style: Any,
     place: int,
 ) -> list[tuple[float, float, float]]:
     """Centres over chains with their 95 % intervals, joined; curves of other `place` (0, 1, 2) stand beside."""
     stats = [summary(x) for x in samples]
     centre, low, high = np.array(stats).T
     at = np.array(sizes) * 1.05 ** (place - 1)
-    ax.plot(at, centre, style, marker="o", color=colour)
-    ax.vlines(at, np.fmax(low, 0), high, color=colour, linewidth=1.1)
+    ax.plot(at, centre, linewidth=1.1, **look | {"linestyle": style})
+    ax.vlines(at, np.fmax(low, 0), high, color=look["color"], linewidth=1.1)
     return stats
 
 
 NOTES = (
-    "Points: means (a, b) and medians (c, d) over chains, side by side at each N; bars: their 95 % intervals. (a, b): "
+    "Samplers stand side by side at each N. (a, b): "
     "share of the proposals of a split or merge that were accepted, of SS and SDDS those of the smart moves. (c, d): "
     "seconds of sampling of this machine, by what counts as an iteration; the paper's are those of another."
 )
@@ -92,8 +94,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         "(c, d) move alone": TIMED["move alone"][2],
     }
     lines = [entry(color="#444444", linestyle=style, label=what) for what, style in styles.items()]
-    diamond = entry(color="#444444", marker="D", markerfacecolor="white", linestyle="", label="the paper")
-    legend(figure, [*sampler_handles(list(SHOWN)), diamond], lines)
+    printed = entry(label="hollow: the paper", **hollow(RATIO, 1.5))
+    legend(figure, [*sampler_handles(list(SHOWN), dashed=False), printed], lines)
     footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
     order = {claim: i for i, claim in enumerate(claims)}
     verdicts = sorted(verdicts + times + _judge_drops(runs, claims), key=lambda v: order[v.claim])
@@ -124,7 +126,7 @@ def _draw_acceptance(
                 here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
                 of_size = {N: pick(here, N=N) for N in sizes}
                 rates = {N: share_accepted(of_size[N], move) for N in sizes}
-                stats = _curve(ax, sizes, list(rates.values()), colour_of(sampler), mean_interval, dash, place)
+                stats = _curve(ax, sizes, list(rates.values()), look_of(sampler), mean_interval, dash, place)
                 plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
                 for claim in about:
                     judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
@@ -132,8 +134,7 @@ def _draw_acceptance(
                     verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
             verdicts += [_judge_rates(claim, runs, move) for claim in about]
             for claim in about:
-                look: Any = {"color": colour_of(sampler), "markerfacecolor": "white", "clip_on": False, "zorder": 4}
-                ax.plot(_size_of(claim), claim.value, "D", **look)
+                ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -201,7 +202,7 @@ def _draw_times(
         sets = data_sets(pick(here, N=sizes[-1], sampler="sdds"))
         steps[what] = times
         for sampler, samples in times.items():
-            stats = _curve(axes[0], sizes, samples, colour_of(sampler), median_interval, style, place)
+            stats = _curve(axes[0], sizes, samples, look_of(sampler), median_interval, style, place)
             plotted += _rows("ms per iteration", sampler, what, sizes, stats)
             if growth := about.get((sampler, "time_growth")):
                 verdicts.append(_judge_growth(growth, samples[-1] / samples[0], what, sets))
@@ -209,7 +210,7 @@ def _draw_times(
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
                 verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
         ratios = [a / b for a, b in zip(times["rgsm"], times["sdds"], strict=True)]
-        stats = _curve(axes[1], sizes, ratios, "#444444", median_interval, style, place)
+        stats = _curve(axes[1], sizes, ratios, RATIO, median_interval, style, place)
         plotted += _rows("time ratio", "rgsm/sdds", what, sizes, stats)
         verdicts.append(
             by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval, units=sets)
@@ -228,6 +229,6 @@ def _draw_times(
     axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
-        colour = "#444444" if "/" in sampler else colour_of(sampler)
-        ax.plot(sizes[-1], about[sampler, metric].value, "D", color=colour, markerfacecolor="white", zorder=4)
+        look = RATIO if "/" in sampler else look_of(sampler)
+        ax.plot(sizes[-1], about[sampler, metric].value, zorder=4, **hollow(look, 1.5))
     return plotted, verdicts

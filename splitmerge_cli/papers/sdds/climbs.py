@@ -15,7 +15,17 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, powers, sampler_handles
+from splitmerge_cli.plots.style import (
+    FULL,
+    entry,
+    footnote,
+    legend,
+    look_of,
+    mark_alone,
+    marks_along,
+    powers,
+    sampler_handles,
+)
 from splitmerge_cli.results.read import Run
 
 TOLERANCE = 0.01
@@ -79,10 +89,9 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[in
 
 
 NOTES = (
-    "Lines and bands: median and range over data sets. Level: "
-    f"{1 - TOLERANCE:.0%} of the climb of the log joint, from the start to the median of the second half of the data "
+    "The climb of the log joint is that from the start to the median of the second half of the data "
     "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
-    "(not the distance of the triangles)."
+    "(not the distance of the marks on the axis)."
 )
 
 
@@ -102,18 +111,19 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         first = min(c.seconds[1] for chains in climbs.values() for c in chains)
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
-        for sampler, chains in climbs.items():
+        for place, (sampler, chains) in enumerate(climbs.items()):
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
             at = np.stack([c.log_lik[last] - best[c.data].end() for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
-            colour = colour_of(sampler)
-            ax.fill_between(grid[within], low[within], high[within], color=colour, alpha=0.16, linewidth=0)
-            ax.plot(grid[within], median[within], color=colour)
+            look = look_of(sampler)
+            ax.fill_between(grid[within], low[within], high[within], color=look["color"], alpha=0.16, linewidth=0)
+            ax.plot(grid[within], median[within], linewidth=1.3, **look, **marks_along(place, len(climbs)))
             times = [c.reaches(levels[c.data]) for c in chains]
             middle = float(np.median(times))
             if np.isfinite(middle):
-                ax.plot(middle, 0.03, "^", color=colour, transform=ax.get_xaxis_transform(), clip_on=False, zorder=4)
+                on_axis = ax.get_xaxis_transform()
+                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **mark_alone(look, 1.4))
             plotted.append(
                 pd.DataFrame(
                     {
@@ -158,7 +168,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
-    mark = entry(color="#444444", marker="^", linestyle="", label="median time to the level")
+    mark = entry(linestyle="", label="on the axis: median time to the level")
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,

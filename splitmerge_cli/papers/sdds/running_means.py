@@ -28,7 +28,17 @@ from splitmerge_cli.papers.sdds.runs import (
 )
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_bound, by_majority, exactly
 from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, dashes_of, entry, legend, sampler_handles, title_of
+from splitmerge_cli.plots.style import (
+    FULL,
+    REFERENCE,
+    colour_of,
+    entry,
+    legend,
+    look_of,
+    marks_along,
+    sampler_handles,
+    title_of,
+)
 from splitmerge_cli.results.read import Run
 
 TRUE_K = 10
@@ -75,14 +85,15 @@ MEDIAN, THIN = 1.8, 0.5
 
 
 def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
-    for sampler, path in paths.items():
-        colour = colour_of(sampler)
+    for place, (sampler, path) in enumerate(paths.items()):
+        look = look_of(sampler)
+        colour = look["color"]
         ax.fill_between(
             path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.1, lw=0
         )
         ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
         median = np.median(path.running, axis=0)
-        ax.plot(path.iteration, median, color=colour, linewidth=MEDIAN, linestyle=dashes_of(sampler), zorder=3)
+        ax.plot(path.iteration, median, linewidth=MEDIAN, zorder=3, **look, **marks_along(place, len(paths), 0.3))
     ax.set_xscale("log")
     ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
@@ -120,7 +131,7 @@ def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
         entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
     ]
-    legend(figure, sampler_handles(samplers, dashed=True), what)
+    legend(figure, sampler_handles(samplers), what)
 
 
 def _judge_K(claim: Claim, path: _Paths, N: int, reading: str) -> Verdict:
@@ -219,9 +230,10 @@ def fig4(runs: Sequence[Run]) -> Drawing:
                 close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
                 share = close.mean()
                 low, high = share_interval(int(close.sum()), len(close))
-                face = colour_of(sampler) if schedule == "full_scan" else "white"
-                ax.plot([k + offset] * 2, [low, high], color=colour_of(sampler), linewidth=1.1, clip_on=False)
-                ax.plot(k + offset, share, "o", color=colour_of(sampler), markerfacecolor=face, clip_on=False, zorder=3)
+                look = look_of(sampler) | {"markeredgecolor": colour_of(sampler)}
+                face = look["color"] if schedule == "full_scan" else "white"
+                ax.vlines(k + offset, low, high, color=look["color"], linewidth=1.1, clip_on=False)
+                ax.plot(k + offset, share, markerfacecolor=face, clip_on=False, zorder=3, **look)
                 plotted.append(
                     pd.DataFrame(
                         {

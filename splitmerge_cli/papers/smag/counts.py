@@ -34,7 +34,7 @@ from splitmerge_cli.papers.smag.runs import (
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.plots.runs import data_sets, series
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, powers
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, marks_along, powers
 from splitmerge_cli.results.read import Run
 
 
@@ -122,7 +122,8 @@ def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd
         told = when[np.isfinite(when)]
         x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
         share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
-        ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method])
+        along = marks_along(list(METHODS).index(method), len(METHODS))
+        ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method], **along)
         frames.append(_rows("chains with ten topics", setting, start, method, x, share, len(when)))
     _marks(ax)
     ax.set_ylim(0, 1)
@@ -136,7 +137,7 @@ def _draw_accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
         each = acceptance(beginnings(runs, setting, "one_cluster", method))
         sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
         share = sums["accepted"] / sums["proposed"]
-        ax.plot(share.index, share, marker="o", markersize=2.5, linewidth=1.1, **STYLES[method])
+        ax.plot(share.index, share, linewidth=1.1, **STYLES[method])
         chains = each.groupby("iteration").size().to_numpy()
         frames.append(_rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains))
     _marks(ax)

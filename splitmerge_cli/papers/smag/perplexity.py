@@ -18,7 +18,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, log_ticks
+from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, log_ticks, mark_alone, marks_along
 from splitmerge_cli.results.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
@@ -147,7 +147,7 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     legend(figure, lines)
     footnote(
         figure,
-        "Thin: chains; thick: means over splits. Bottom: dots are splits, diamonds means.",
+        "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means.",
     )
     notes = f"{_describe_data(runs)} {_note(runs)}"
     return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves), notes)
@@ -160,7 +160,7 @@ def _start(runs: Sequence[Run], start: str) -> str:
 def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
     """Every chain, and the mean over seeds as far as all of them go."""
     frames = []
-    for method in SHOWN:
+    for place, method in enumerate(SHOWN):
         chains = curves.shifted_curves(where, method)
         for chain in chains:
             ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
@@ -169,7 +169,7 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
         # rounding must not leave the ends outside
         at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
         values = np.stack([chain.values_at(axis, at) for chain in chains])
-        ax.plot(at, values.mean(axis=0), linewidth=1.5, **STYLES[method])
+        ax.plot(at, values.mean(axis=0), linewidth=1.4, **STYLES[method], **marks_along(place, len(SHOWN)))
         frames.append(
             pd.DataFrame(
                 {
@@ -207,10 +207,10 @@ def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
     for x, (evaluation, form) in enumerate(ticks):
         each = curves.differences(Where(evaluation, start), form)
         centre, low, high = overlapping_interval(HELD_OUT)(each)
-        colour = STYLES[form]["color"]
-        ax.plot(np.full(len(each), x - 0.12), each, "o", markersize=2.5, alpha=0.5, color=colour)
-        ax.plot(x + 0.12, centre, "D", markersize=4, color=colour)
-        ax.plot([x + 0.12] * 2, [low, high], linewidth=1.4, color=colour)
+        look = STYLES[form]
+        ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **mark_alone(look, 0.7))
+        ax.plot(x + 0.12, centre, **mark_alone(look, 1.3))
+        ax.vlines(x + 0.12, low, high, linewidth=1.4, color=look["color"])
         panel = f"{evaluation}: final difference from Gibbs alone"
         rows.append((panel, start, form, centre, low, high, len(each)))
     ax.axhline(0, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
@@ -232,13 +232,13 @@ def _note(runs: Sequence[Run]) -> str:
     prior = str(config["model"]["gamma"]).replace("gamma", "Γ")
     return (
         f"{seeds} random splits of the documents, 80 % to 20 %, and on each a chain of each sampler, of the same "
-        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). Thin: chains; thick: means "
-        f"over splits. γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
+        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). "
+        f"γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
         "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
         "Fold-in: of a state; a document's mixture is estimated from the very words that are scored, too low for every "
         "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
         "the other half, probabilities averaged over the second half of the states so far. "
-        f"Final: mean over the last {LATE:.0%} of the time; dots: splits; diamonds: their mean and its "
+        f"Final: mean over the last {LATE:.0%} of the time; small marks: splits; large ones: their mean and its "
         "95 % interval, for splits that overlap."
     )
 

@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import colour_of
+from splitmerge_cli.plots.style import look_of, mark
 from splitmerge_cli.results.read import Run
 
 METHODS = {
@@ -22,11 +22,11 @@ METHODS = {
 FORMS = {"coin": "exact", "text": "as printed"}
 """Forms of split-merge under which claims are judged."""
 STYLES: dict[str, dict[str, Any]] = {
-    "gibbs": {"color": colour_of("gibbs")},
-    "coin": {"color": colour_of("smag")},
-    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5))},
-    "text": {"color": "#D55E00"},
-    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1))},
+    "gibbs": look_of("gibbs"),
+    "coin": look_of("smag", dashed=False),
+    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5)), **mark("^")},
+    "text": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), **mark("s")},
+    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1)), **mark("v")},
 }
 STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
 SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}

@@ -110,10 +110,10 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
         plotted.append(_plotted_points(example))
     handles = [
-        entry(color="#333333", linewidth=1.5, label="fitted to a cluster"),
+        entry(color=points.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
-        entry(color=CONCERNED, linewidth=9, label="concerned by the error"),
-        entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone in its cluster"),
+        entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
+        entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     notes = (

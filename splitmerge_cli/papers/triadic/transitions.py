@@ -21,6 +21,8 @@ MOVES = {
     "triadic": {"split_1_2": (1, 2), "merge_2_1": (2, 1), "split_2_3": (2, 3), "merge_3_2": (3, 2)},
 }
 """The moves of a sampler: how many clusters its chosen points are in, before and after."""
+TRIADIC = (3.2, 15.7, 28.2)
+"""Where the states of the triadic sampler stand: on the left, as in the paper."""
 
 
 def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
@@ -34,28 +36,27 @@ def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
 
 
 def fig1(runs: Sequence[Run]) -> Drawing:
-    """Transitions of the dyadic and the triadic sampler."""
+    """Transitions of the triadic and the dyadic sampler."""
     tables = {method: transitions(select_runs(runs, "main", method), method) for method in MOVES}
     width, height, level = 51.5, 14.4, 7.0
     figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.axis("off")
-    for method, places in [("dyadic", (3.2, 15.2)), ("triadic", (23.2, 35.7, 48.2))]:
+    for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
             _state(ax, x, level, n, 2 if method == "dyadic" else 3)
         for row in _sum_moves(tables[method]).itertuples(index=False):
             _transition(ax, places[row.before - 1], places[row.after - 1], level, row.share, row.acceptance)
-    ax.text(35.7, 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
-    for x in (23.2, 48.2):
+    ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
+    for x in (TRIADIC[0], TRIADIC[-1]):
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
-    ax.plot([23.2, 48.2], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
-    ax.plot(35.7, 1.7, "x", color="#444444", markersize=6)
-    footnote(figure, "Arrows as wide as the share of proposals; red: split, green: merge.")
+    ax.plot([TRIADIC[0], TRIADIC[-1]], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
+    footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     notes = (
-        "States: clusters that the chosen two or three points are in. Arrows as wide as the share of proposals; "
-        f"red: split, green: merge. {describe_data(runs)}, σ₁ = 1, lines integrated out; all "
-        f"{runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
+        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
+        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
     )
     return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs), notes)
 
@@ -74,7 +75,8 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
     ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
     group = [min(k, clusters - 1) for k in range(items)]
     for k, of in enumerate(group):
-        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, "o", color=points.COLOURS[of], markersize=4.6, zorder=4)
+        colour, marker = points.style_of(of)
+        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
 
 
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
@@ -83,7 +85,7 @@ def _transition(ax: Axes, start: float, end: float, y: float, share: float, acce
     colour, at = (boxes.SPLIT, y + 1.0) if split else (boxes.MERGE, y - 1.0)
     gap = 2.75 if split else -2.75
     boxes.arrow(ax, (start + gap, at), (end - gap, at), share, colour)
-    text = f"proposed {_percent(share)}\naccepted {_percent(acceptance)}"
+    text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
     place = y + 2.3 if split else y - 2.3
     va = "bottom" if split else "top"
     ax.text((start + end) / 2, place, text, ha="center", va=va, color=colour, fontsize=7.5, linespacing=1.25)

@@ -42,7 +42,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
             ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
             ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
             ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
-            means.append(f"{mean:.3f}".removeprefix("0"))
+            means.append(f"{mean:.3f}")
         ax.set_title(name)
         ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
