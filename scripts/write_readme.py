@@ -54,7 +54,7 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(kept)
     said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
     rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
-    return "\n".join(lines) + f"\n\nA shared number counts once. {said}{rest}\n"
+    return "\n".join(lines) + f"\n\n{said}{rest}\n"
 
 
 def updated_text(page: Path) -> str:

@@ -43,7 +43,7 @@ def times(race: Race) -> Figure:
                 share = np.arange(1, len(reached) + 1) / len(rows)
                 x, y = np.r_[least, reached, most], np.r_[0, share, share[-1:] if len(share) else 0]
                 look = look_of(sampler) | {"color": colours[sampler]}
-                place = marks_along(race.samplers.index(sampler), len(race.samplers))
+                place = marks_along(y, race.samplers.index(sampler), len(race.samplers))
                 below.step(x, y, where="post", label=title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
         powers(below.xaxis)

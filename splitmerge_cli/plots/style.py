@@ -18,6 +18,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.results.files import replace_file
@@ -102,10 +103,11 @@ def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
     return mark_alone(look, size) | edge
 
 
-def marks_along(place: int, of: int, every: float = 0.22) -> dict[str, Any]:
-    """Marks of a long line, at such a share of the panel from each other; those of lines at other places, of so many,
-    stand between."""
-    return {"markevery": (every * (place + 0.5) / of, every)}
+def marks_along(values: ArrayLike, place: int, of: int, every: float = 0.22) -> dict[str, Any]:
+    """Marks of a long line through these values, at such a share of the panel from each other; those of lines at other
+    places, of so many, stand between."""
+    # Matplotlib fails on marks of a line that has no point
+    return {"markevery": (every * (place + 0.5) / of, every)} if np.isfinite(values).any() else {}
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from itertools import combinations
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from printing import APART, lightness, problems
@@ -25,6 +26,7 @@ from splitmerge_cli.plots.style import (
     legend,
     look_of,
     marker_of,
+    marks_along,
     powers,
     sampler_handles,
     save,
@@ -170,3 +172,13 @@ def test_every_figure_is_drawn_by_some_test() -> None:
         module, _, function = str(entry.draw).rpartition(".")
         drawn = rf"\b(\w+_)?{module}\.{function}\(" if entry.compute is None else rf'"{name}"'
         assert re.search(drawn, text), name
+
+
+def test_a_line_without_a_point_is_drawn_without_marks():
+    with use_style():
+        figure, ax = plt.subplots()
+        none = np.full(3, np.nan)
+        ax.plot([1, 2, 3], none, **look_of("sdds"), **marks_along(none, 0, 2))
+        ax.plot([1, 2, 3], [1, 2, 3], **look_of("sdds"), **marks_along([1, 2, 3], 1, 2))
+        figure.canvas.draw()
+        assert ax.lines[0].get_markevery() is None and ax.lines[1].get_markevery() is not None

@@ -90,7 +90,7 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
         frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
         style = style_of(method)
         ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
-        ax.plot(frame[axis], frame["median"], linewidth=1.2, **style, **marks_along(place, len(here)))
+        ax.plot(frame[axis], frame["median"], linewidth=1.2, **style, **marks_along(frame["median"], place, len(here)))
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
         if np.isfinite(middle):
             marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))

@@ -118,7 +118,9 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             look = look_of(sampler)
             ax.fill_between(grid[within], low[within], high[within], color=look["color"], alpha=0.16, linewidth=0)
-            ax.plot(grid[within], median[within], linewidth=1.3, **look, **marks_along(place, len(climbs)))
+            ax.plot(
+                grid[within], median[within], linewidth=1.3, **look, **marks_along(median[within], place, len(climbs))
+            )
             times = [c.reaches(levels[c.data]) for c in chains]
             middle = float(np.median(times))
             if np.isfinite(middle):

@@ -93,7 +93,9 @@ def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
         )
         ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
         median = np.median(path.running, axis=0)
-        ax.plot(path.iteration, median, linewidth=MEDIAN, zorder=3, **look, **marks_along(place, len(paths), 0.3))
+        ax.plot(
+            path.iteration, median, linewidth=MEDIAN, zorder=3, **look, **marks_along(median, place, len(paths), 0.3)
+        )
     ax.set_xscale("log")
     ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))

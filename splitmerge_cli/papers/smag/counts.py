@@ -122,7 +122,7 @@ def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd
         told = when[np.isfinite(when)]
         x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
         share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
-        along = marks_along(list(METHODS).index(method), len(METHODS))
+        along = marks_along(share, list(METHODS).index(method), len(METHODS))
         ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method], **along)
         frames.append(_rows("chains with ten topics", setting, start, method, x, share, len(when)))
     _marks(ax)

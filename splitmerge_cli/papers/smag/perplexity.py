@@ -169,7 +169,9 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
         # rounding must not leave the ends outside
         at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
         values = np.stack([chain.values_at(axis, at) for chain in chains])
-        ax.plot(at, values.mean(axis=0), linewidth=1.4, **STYLES[method], **marks_along(place, len(SHOWN)))
+        # by seconds, no mean where one chain ended before another began
+        mean = values.mean(axis=0)
+        ax.plot(at, mean, linewidth=1.4, **STYLES[method], **marks_along(mean, place, len(SHOWN)))
         frames.append(
             pd.DataFrame(
                 {
@@ -178,7 +180,7 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
                     "method": method,
                     "axis": axis,
                     "x": at,
-                    "value": values.mean(axis=0),
+                    "value": mean,
                     "low": values.min(axis=0),
                     "high": values.max(axis=0),
                     "chains": len(chains),

@@ -160,7 +160,7 @@ def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.Data
             mean, low, high = np.array([mean_interval(v) for v in values.T]).T
             look = look_of(colour_key(method))
             ax.fill_between(at, low, high, color=look["color"], alpha=0.15, linewidth=0)
-            ax.plot(at, mean, linewidth=1.2, **look, **marks_along(place, len(of)))
+            ax.plot(at, mean, linewidth=1.2, **look, **marks_along(mean, place, len(of)))
             frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
             plotted.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
         ax.set_xscale("log")
