@@ -5,6 +5,7 @@
 * ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
   `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
   ``{{not_testable}}`` count the claims of the paper, ``{{edition}}`` says which commits made the kept runs;
+  ``{{compared}}``, ``{{moved}}`` and ``{{moved_by_seeds}}`` count the verdicts of two editions, see `pair_verdicts`;
 * ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
@@ -22,7 +23,7 @@
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ from pydantic import ValidationError
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.errors import one_line
+from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
@@ -58,6 +60,7 @@ SCALES: Mapping[str, Callable[[float], float]] = {
 }
 """Scales on which a number is shown: `ratio` of a kept logarithm, `ratio10` of one to the base 10."""
 SIGN = "−"
+_editions = cache(overview.editions)
 
 
 @dataclass(frozen=True)
@@ -194,7 +197,8 @@ class Article:
     @cached_property
     def _numbers(self) -> dict[str, int]:
         """Numbers of figures, tables and equations, in their order."""
-        kinds = {"figure": "fig", "claims": "table", "counts": "table", "errata": "table", "settings": "table"}
+        tables = ("claims", "counts", "editions", "moved", "errata", "settings")
+        kinds = {"figure": "fig", **dict.fromkeys(tables, "table")}
         names = [
             f"{kinds[one['kind']]}:{one['argument'].partition(' ')[0] or one['kind']}"
             for one in BLOCK.finditer(self._source)
@@ -264,7 +268,17 @@ class Article:
             "claims": str(int(found.sum())),
             "edition": ", ".join(commits),
             **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, found, strict=True)},
+            "compared": str(len(self._pairs)),
+            "moved": str(len(moved := overview.list_moved(self._pairs))),
+            "moved_by_seeds": str(int((~moved["reread"].astype(bool)).sum())),
         }
+
+    @cached_property
+    def _pairs(self) -> pd.DataFrame:
+        """Verdicts of the paper's claims in the first edition and in the last."""
+        found = _editions(self.stored)
+        pairs = overview.pair_verdicts(found[0], found[-1])
+        return pairs[pairs["id"].isin([figure.id for figure in self.paper.figures])]
 
     # blocks
 
@@ -302,21 +316,23 @@ class Article:
         return self._table(name or "claims", about["caption"], head, rows, 52, 11, 27, 13, 15)
 
     def _claim(self, row: Any, words: str | None) -> list[str]:
-        metric, scale = self._metric(row)
-        known = {
-            "data": self._words.get("data", {}).get(row["data"], row["data"]),
-            "sampler": self._words.get("samplers", {}).get(row["sampler"], row["sampler"]),
-            "metric": metric,
-        }
-        said = words or "{sampler}, {data}: {metric}"
+        scale = self._metric(row)[1]
         units = _units(row, "") if row["n"] else "exact" if row["rule"] in ("exact", "holds") else "–"
         return [
-            said.format(**known),
+            self._in_words(row, words),
             FIELDS["published"](row, scale),
             FIELDS["both"](row, scale),
             units,
             str(row["verdict"]),
         ]
+
+    def _in_words(self, row: Any, words: str | None = None) -> str:
+        known = {
+            "data": self._words.get("data", {}).get(row["data"], row["data"]),
+            "sampler": self._words.get("samplers", {}).get(row["sampler"], row["sampler"]),
+            "metric": self._metric(row)[0],
+        }
+        return (words or "{sampler}, {data}: {metric}").format(**known)
 
     def _counts(self, name: str, body: str) -> str:
         """Claims by figure and verdict."""
@@ -330,6 +346,25 @@ class Article:
         rows.append(["all", str(int(every.sum())), *map(str, every)])
         head = ["figure or table of the paper", "claims", *VERDICTS]
         return self._table(name or "counts", " ".join(body.split()), head, rows, 46, 9, 13, 13, 12, 12)
+
+    def _editions(self, name: str, body: str) -> str:
+        """Verdicts that both editions have, and those that moved, by figure."""
+        titles, rows = dict(list_figures()), []
+        for figure, pairs in self._pairs.groupby("id", sort=False):
+            moved = overview.list_moved(pairs)
+            reread = int(moved["reread"].sum())
+            rows.append([_plain(titles[figure]), str(len(pairs)), str(len(moved) - reread), str(reread)])
+        total = [str(sum(int(row[place]) for row in rows)) for place in (1, 2, 3)]
+        head = ["figure or table of the paper", "claims", "moved, read alike", "moved, read otherwise"]
+        return self._table(name or "editions", " ".join(body.split()), head, [*rows, ["all", *total]], 62, 12, 16, 16)
+
+    def _moved(self, name: str, body: str) -> str:
+        """The verdicts that moved, in words."""
+        rows = []
+        for _, row in overview.list_moved(self._pairs).iterrows():
+            rows.append([self._in_words(row), row["before"], row["after"], "changed" if row["reread"] else "the same"])
+        head = ["claim", "edition 1", "edition 2", "reading and rule"]
+        return self._table(name or "moved", " ".join(body.split()), head, rows, 60, 17, 17, 16)
 
     def _errata(self, name: str, body: str) -> str:
         rows = [[_plain(row[key]) for key in ("where", "printed", "correct", "effect")] for row in _rows(errata, self)]
@@ -375,6 +410,8 @@ class Article:
 BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
     "claims": Article._claims,
     "counts": Article._counts,
+    "editions": Article._editions,
+    "moved": Article._moved,
     "figure": Article._figure,
     "errata": Article._errata,
     "settings": Article._settings,

@@ -61,11 +61,12 @@ def _by_paper(editions: Sequence[Edition]) -> str:
 
 
 def _moved_section(first: Edition, later: Edition) -> str:
-    found, compared = overview.list_moved(first, later), overview.count_compared(first, later)
+    pairs = overview.pair_verdicts(first, later)
+    found = overview.list_moved(pairs)
     reread = int(found["reread"].sum())
     text = (
         f"\n## What moved from edition {first.number} to edition {later.number}\n\n"
-        f"{len(found)} of {compared} verdicts. Of {len(found) - reread} of them neither reading nor rule nor\n"
+        f"{len(found)} of {len(pairs)} verdicts. Of {len(found) - reread} of them neither reading nor rule nor\n"
         "tolerance was changed, so that other seeds moved them, or another way to the interval.\n"
     )
     rows = [

@@ -190,14 +190,15 @@ READ = ("reading", "rule", "tolerance")
 """Columns that say how a claim was judged."""
 
 
-def list_moved(first: Edition, later: Edition) -> pd.DataFrame:
-    """Claims whose counted verdict differs between two editions, of the figures that both have at the same scale.
+def pair_verdicts(first: Edition, later: Edition) -> pd.DataFrame:
+    """Pair the counted verdicts of two editions, over the figures that both have at the same scale.
 
     Returns
     -------
     pandas.DataFrame
         Columns id, data, sampler, metric, `before` and `after`, the verdicts, and `reread`: whether reading, rule or
-        tolerance were changed in between. Where they were not, other seeds (and intervals computed otherwise) moved it.
+        tolerance were changed in between. Where they were not, other seeds (and intervals computed otherwise) explain a
+        difference. A claim that one of the editions does not have is left out.
     """
     key = ["id", "data", "sampler", "metric"]
     names = names_in_common([first, later])
@@ -205,18 +206,15 @@ def list_moved(first: Edition, later: Edition) -> pd.DataFrame:
         return pd.DataFrame(columns=[*key, "before", "after", "reread"])
     one, two = (pd.concat([each.kept[name] for name in names]) for each in (first, later))
     pairs = one[one["counted"]].merge(two[two["counted"]], on=key, suffixes=("_before", "_after"))
-    pairs = pairs[pairs["verdict_before"] != pairs["verdict_after"]]
     same = [
         (pairs[f"{name}_before"] == pairs[f"{name}_after"])
         | (pairs[f"{name}_before"].isna() & pairs[f"{name}_after"].isna())
         for name in READ
     ]
     reread = ~pd.concat(same, axis=1).all(axis=1)
-    found = pairs[key].assign(before=pairs["verdict_before"], after=pairs["verdict_after"], reread=reread)
-    return found.reset_index(drop=True)
+    return pairs[key].assign(before=pairs["verdict_before"], after=pairs["verdict_after"], reread=reread)
 
 
-def count_compared(first: Edition, later: Edition) -> int:
-    """How many claims have a counted verdict in both editions."""
-    names = names_in_common([first, later])
-    return int(sum(first.kept[name]["counted"].sum() for name in names))
+def list_moved(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Those of `pair_verdicts` whose verdicts differ."""
+    return pairs[pairs["before"] != pairs["after"]].reset_index(drop=True)

@@ -145,14 +145,15 @@ def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.Da
     head, *rows = overview.editions_table(found)
     parts = [_listing("editions", "Editions: the same figures from other seeds", head, rows)]
     for each in later:
-        moved, compared = overview.list_moved(first, each), overview.count_compared(first, each)
+        pairs = overview.pair_verdicts(first, each)
+        moved = overview.list_moved(pairs)
         listed = [
             f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
             + (" (reading, rule or tolerance changed)" if r.reread else "")
             for r in moved.itertuples(index=False)
         ]
         items = "".join(f"<li>{escape(line)}</li>" for line in listed)
-        said = f"Edition {each.number}: {len(moved)} of {compared} verdicts moved."
+        said = f"Edition {each.number}: {len(moved)} of {len(pairs)} verdicts moved."
         absent = overview.list_absent(first, each)
         said += f" Not made again: {', '.join(absent)}." if absent else ""
         parts.append(f"<p>{escape(said)}</p><ul>{items}</ul>")

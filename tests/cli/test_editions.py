@@ -137,7 +137,8 @@ def test_an_index_without_rules_can_be_read_and_checked(smcmc: Callable[..., Any
 def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> None:
     first, later = overview.editions(original / "kept")
     assert (first.number, later.number) == (1, 2) and overview.list_absent(first, later) == ["sdds-table1"]
-    assert overview.count_compared(first, later) == 6 and overview.list_moved(first, later).empty
+    pairs = overview.pair_verdicts(first, later)
+    assert len(pairs) == 6 and overview.list_moved(pairs).empty
     head, *rows = overview.editions_table([first, later])
     assert head[:3] == ["paper", "edition", "figures in all editions"]
     sdds = [row for row in rows if row[0] == "Wang & Russell 2015"]
@@ -147,7 +148,7 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
     one, another = frame.index[frame["counted"]][:2]
     frame.loc[one, "verdict"] = UNDECIDED
     frame.loc[another, ["verdict", "reading"]] = UNDECIDED, "another"
-    moved = overview.list_moved(first, replace(later, kept={"sdds-fig1": frame}))
+    moved = overview.list_moved(overview.pair_verdicts(first, replace(later, kept={"sdds-fig1": frame})))
     assert moved["after"].tolist() == [UNDECIDED] * 2 and moved["reread"].tolist() == [False, True]
     page = edition_pages.page([first, later], dict(experiments.list_figures()))
     assert "0 of 6 verdicts" in page and "(sdds-table1)" in page and rules.rules()["digest"] in page
