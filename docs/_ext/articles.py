@@ -41,7 +41,6 @@ from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import claims_of as claims_of_figure
-from splitmerge_cli.papers.kept import read_index
 from splitmerge_cli.papers.verdicts import VERDICTS, counts
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
@@ -61,6 +60,7 @@ SCALES: Mapping[str, Callable[[float], float]] = {
 """Scales on which a number is shown: `ratio` of a kept logarithm, `ratio10` of one to the base 10."""
 SIGN = "−"
 _editions = cache(overview.editions)
+_kept = cache(overview.latest_figures)
 
 
 @dataclass(frozen=True)
@@ -148,6 +148,11 @@ class Article:
     stored: Path
     layout: Layout
     _frames: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def kept(self) -> dict[str, overview.LatestFigure]:
+        """The kept figures: numbers and pictures are those of the last edition."""
+        return _kept(self.stored)
 
     @cached_property
     def front_matter(self) -> dict[str, Any]:
@@ -261,9 +266,8 @@ class Article:
         """Counts of verdicts, and what made the runs."""
         frames = [self._claims_of(figure.id) for figure in self.paper.figures]
         found = counts(frames)
-        kept = read_index(self.stored)["figures"]
-        ids = [figure.id for figure in self.paper.figures]
-        commits = dict.fromkeys(made["commit"][:7] for name in ids for made in kept[name]["made"] if made["runs"])
+        made = [one for figure in self.paper.figures for one in self.kept[figure.id].entry["made"]]
+        commits = dict.fromkeys(one["commit"][:7] for one in made if one["runs"])
         return {
             "claims": str(int(found.sum())),
             "edition": ", ".join(commits),
@@ -389,7 +393,8 @@ class Article:
     def _claims_of(self, name: str) -> pd.DataFrame:
         """The kept claims of a figure."""
         if name not in self._frames:
-            self._frames[name] = claims_of_figure(self.stored, name)[0]
+            place = self.kept[name].folder if name in self.kept else self.stored
+            self._frames[name] = claims_of_figure(place, name)[0]
         return self._frames[name]
 
     def _rows(self, asked: ClaimReference) -> pd.DataFrame:

@@ -7,19 +7,18 @@ from typing import Any
 import pandas as pd
 import parts
 import table_pages
-from parts import FOLDER, cell
+from parts import cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
+from splitmerge_cli.papers.overview import LatestFigure
 
 CONF = "conf/experiment"
 DIGITS = 12
 """Digits of a commit."""
 
 
-def page(
-    of: FigureSet, figure: PaperFigure, title: str, source: Path, said: Mapping[str, Any] | None, claims: Any
-) -> str:
+def page(of: FigureSet, figure: PaperFigure, title: str, source: Path, kept: LatestFigure | None, claims: Any) -> str:
     """The page.
 
     Parameters
@@ -30,23 +29,24 @@ def page(
     title : str
     source : Path
         The folder docs.
-    said : mapping or None
-        What ``index.json`` says of the figure; None where it is not kept.
+    kept : LatestFigure or None
+        None where it is not kept.
     claims : pandas.DataFrame or None
         Its kept claims.
     """
     others = "All figures of this paper" if isinstance(of, Paper) else "All comparisons"
     head = f"# {cell(title)}\n\n{cell(of.citation)}. [{others}]({of.key}.md).\n\n"
-    if said is None or claims is None:
+    if kept is None or claims is None:
         return head + _missing_figure(figure) + _configuration(of, figure, source)
+    said = kept.entry
     return (
         head
-        + _picture(of, figure, title, said)
-        + _numbers(figure, source, said)
+        + _picture(of, figure, title, kept)
+        + _numbers(figure, kept)
         + (_claims(claims) if len(claims) else "")
         + _command_section(said)
         + _configuration(of, figure, source)
-        + _origin(said)
+        + _origin(kept)
     )
 
 
@@ -64,11 +64,12 @@ def _claims_section(claims: Sequence[Claim]) -> str:
     return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.missing_row, claims)))
 
 
-def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
+def _picture(of: FigureSet, figure: PaperFigure, title: str, kept: LatestFigure) -> str:
+    said, folder = kept.entry, parts.place_of(kept)
     alternative = cell(f"{title}. {of.name}, drawn from our runs; the numbers are in the table to download.")
     # a picture with a width is a link to itself in full size
     text = (
-        f"```{{image}} ../{FOLDER}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
+        f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
     )
     if said.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in said["notes"].split("\n\n"))
@@ -84,18 +85,18 @@ def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, 
     links = []
     for name in said["files"]:
         label = next((label for ending, label in words.items() if name.endswith(ending)), name)
-        links.append(f"[{label}](../{FOLDER}/{name})")
+        links.append(f"[{label}](../{folder}/{name})")
     rows = said["rows"]
     thinned = "" if rows["kept"] == rows["plotted"] else f" {rows['kept']:,} of {rows['plotted']:,} plotted rows."
     return f"{text}\nDownload: {', '.join(links)}.{thinned}\n"
 
 
-def _numbers(figure: PaperFigure, source: Path, said: Mapping[str, Any]) -> str:
+def _numbers(figure: PaperFigure, kept: LatestFigure) -> str:
     """A table's numbers as a table, beside its picture."""
     if figure.id not in table_pages.TABLES:
         return ""
-    (name,) = (name for name in said["files"] if name.startswith(f"{figure.id}.csv"))
-    return table_pages.section(figure.id, pd.read_csv(source / FOLDER / name))
+    (name,) = (name for name in kept.entry["files"] if name.startswith(f"{figure.id}.csv"))
+    return table_pages.section(figure.id, pd.read_csv(kept.folder / name))
 
 
 def _claims(claims: pd.DataFrame) -> str:
@@ -124,8 +125,9 @@ def _configuration(of: FigureSet, figure: PaperFigure, source: Path) -> str:
     return ""
 
 
-def _origin(said: Mapping[str, Any]) -> str:
-    rows: list[list[str]] = [["scale", cell(said["scale"])]]
+def _origin(kept: LatestFigure) -> str:
+    said = kept.entry
+    rows: list[list[str]] = [["edition", str(kept.edition)], ["scale", cell(said["scale"])]]
     for name, seeds in said["runs"].items():
         number = sum(len(ids) for ids in seeds.values())
         rows.append([f"runs of {cell(name)}", f"{number} with {_seeds(list(seeds))}"])
@@ -153,7 +155,7 @@ def _origin(said: Mapping[str, Any]) -> str:
         rows.append([cell(name), f"{file['bytes']:,} bytes {_digest(file['sha256'])}"])
     return (
         "\n## Where it comes from\n\nDigests are SHA-256. The ids of all runs are in "
-        f"[index.json](../{FOLDER}/index.json).\n\n"
+        f"[index.json](../{parts.place_of(kept)}/index.json).\n\n"
         + '<div class="origin">\n'
         + parts.table(["what", "which"], rows, raw=(0, 1))
         + "\n</div>\n"

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.overview import Counts
+from splitmerge_cli.papers.overview import Counts, LatestFigure
 from splitmerge_cli.papers.verdict_tables import interval, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 
@@ -21,6 +21,11 @@ html_theme.sidebar_secondary.remove: true
 """
 """Front matter: the tables of these pages need the width of the list of headings."""
 MINUS = "−"
+
+
+def place_of(figure: LatestFigure) -> str:
+    """The folder of a kept figure within docs."""
+    return FOLDER if figure.edition == 1 else f"{FOLDER}/{figure.folder.name}"
 
 
 def cell(value: object) -> str:

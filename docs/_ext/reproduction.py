@@ -16,7 +16,6 @@ from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.papers.discovery import comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.kept import INDEX, read_index
 from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
@@ -35,8 +34,7 @@ def write(source: Path) -> None:
         The folder docs.
     """
     out, stored = source / "_generated", source / FOLDER
-    kept = overview.kept_claims(stored)
-    index = read_index(stored)["figures"] if (stored / INDEX).is_file() else {}
+    kept, latest = overview.latest_claims(stored), overview.latest_figures(stored)
     titles, known = dict(list_figures()), papers()
     editions = overview.editions(stored)
     has_editions = len(editions) > 1
@@ -53,7 +51,7 @@ def write(source: Path) -> None:
     for each in (*known, *comparisons()):
         for figure in each.figures:
             name = figure.id
-            pages[name] = figure_pages.page(each, figure, titles[name], source, index.get(name), kept.get(name))
+            pages[name] = figure_pages.page(each, figure, titles[name], source, latest.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known)
@@ -136,7 +134,8 @@ def _article(paper: Paper, source: Path) -> str:
     titles = dict(list_figures())
 
     def figure(number: int, name: str, _width: str, caption: str) -> str:
-        head = f"```{{figure}} ../{FOLDER}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
+        place = parts.place_of(written.kept[name])
+        head = f"```{{figure}} ../{place}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
         return f"{head}**Figure {number}.** {caption}\n```\n"
 
     layout = articles.Layout(

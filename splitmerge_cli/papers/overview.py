@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -152,6 +153,43 @@ def editions(folder: Path) -> list[Edition]:
             began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
             found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
     return found
+
+
+@dataclass(frozen=True)
+class LatestFigure:
+    """A figure in the last edition that was kept of it.
+
+    Attributes
+    ----------
+    edition : int
+    folder : pathlib.Path
+        That of the edition.
+    entry : mapping
+        What the edition's index says of the figure.
+    """
+
+    edition: int
+    folder: Path
+    entry: Mapping[str, Any]
+
+
+def latest_figures(folder: Path) -> dict[str, LatestFigure]:
+    """Find every kept figure in its last edition, by id; its verdicts are those that count.
+
+    An edition at a smaller scale than the first one's does not replace it. Parameters and errors as for `kept_claims`.
+    """
+    found: dict[str, LatestFigure] = {}
+    for number in [1, *kept_editions(folder)] if folder.is_dir() else []:
+        place = kept_folder(folder, number)
+        for name, entry in (read_index(place)["figures"] if (place / INDEX).is_file() else {}).items():
+            if name not in found or entry["scale"] == found[name].entry["scale"]:
+                found[name] = LatestFigure(number, place, entry)
+    return found
+
+
+def latest_claims(folder: Path) -> dict[str, pd.DataFrame]:
+    """The claims of every kept figure in its last edition, by id; parameters and errors as for `kept_claims`."""
+    return {name: claims_of(figure.folder, name)[0] for name, figure in latest_figures(folder).items()}
 
 
 def names_in_common(of: Sequence[Edition]) -> list[str]:

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import articles
 import make_articles
+import pandas as pd
 import pytest
 import yaml
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.verdicts import counts, read_claims
 
@@ -33,6 +35,11 @@ def article(folder: Path, text: str) -> articles.Article:
     return articles.Article(folder / "sdds.md", paper_of("sdds-fig1"), STORED, LAYOUT)
 
 
+def stored_claims(name: str) -> pd.DataFrame:
+    """The claims of a figure in its last edition."""
+    return read_claims(overview.latest_figures(STORED)[name].folder / f"{name}-claims.csv", "")
+
+
 @cache
 def find_article(key: str) -> articles.Article:
     """An article of the folder."""
@@ -46,7 +53,7 @@ def test_an_article_is_filled_from_what_is_kept(key):
     heads = re.findall(r"^# (.*)$", text, re.M)
     assert all(any(head.endswith(end) for head in heads) for end in SECTIONS)
     assert len(about["keywords"].split(",")) >= 3 and 50 <= len(about["abstract"].split()) <= 250
-    every = counts(read_claims(STORED / f"{figure.id}-claims.csv", "") for figure in find_article(key).paper.figures)
+    every = counts(stored_claims(figure.id) for figure in find_article(key).paper.figures)
     assert f"| all | {every.sum()} | {' | '.join(map(str, every))} |" in text
     assert not re.search(rf"^\| [^|]*\b{key}-(?:fig|table)", text.partition("# Errata")[0], re.M)
 
@@ -70,7 +77,7 @@ def test_metadata_is_that_of_the_journal():
     ("text", "message"),
     [
         ("```{figure} sdds-fig9\nA caption\n```\n", "sdds-fig9: .* does not hold it; smcmc keep sdds-fig9"),
-        ("```{pictures}\n```\n", "sdds.md: block pictures: expected one of claims, counts, figure"),
+        ("```{pictures}\n```\n", "sdds.md: block pictures: expected one of claims, counts, editions"),
         ("```{claims} a\ncaption: b\nrows:\n- {figure: sdds-fig1, metric: no_such}\n```\n", "reference to a claim"),
         ("See [fig:sdds-fig1].", r"\[fig:sdds-fig1\]: there is none"),
         ("As @nobody1999 says.", "@nobody1999: not in references.yaml"),
@@ -86,7 +93,7 @@ def test_what_cannot_be_filled_is_an_error(tmp_path, text, message):
 def test_a_number_is_that_of_one_row(tmp_path):
     text = "{{rate}}, {{rate.both}}, {{rate.published}}, {{rate.units}}, {{rate.verdict}}."
     values = "sdds:\n  rate: {figure: sdds-fig5, data: '*N=100', metric: split_acceptance}\n"
-    kept = read_claims(STORED / "sdds-fig5-claims.csv", "")
+    kept = stored_claims("sdds-fig5")
     row = kept[(kept["data"] == "emm N=100") & (kept["metric"] == "split_acceptance") & kept["counted"]].iloc[0]
     (tmp_path / "values.yaml").write_text(values)
     shown = article(tmp_path, text).text.replace("\N{NO-BREAK SPACE}", " ")
@@ -99,7 +106,7 @@ def test_a_number_is_that_of_one_row(tmp_path):
 
 
 def test_a_kept_logarithm_is_shown_as_a_ratio():
-    row = read_claims(STORED / "arm-fig6b-claims.csv", "").iloc[0]
+    row = stored_claims("arm-fig6b").iloc[0]
     assert articles.FIELDS["value"](row, "ratio") == f"{2.718281828 ** row['ours']:.3g}"
 
 
@@ -112,7 +119,7 @@ def test_an_article_without_front_matter_is_an_error(tmp_path):
 def test_claims_are_shown_as_they_are_kept(tmp_path):
     text = "```{claims} steps\ncaption: Steps.\nrows:\n- {figure: sdds-table1, as: 'step: {metric}'}\n```\n"
     filled = article(tmp_path, text).text
-    kept = read_claims(STORED / "sdds-table1-claims.csv", "")
+    kept = stored_claims("sdds-table1")
     rows = [line for line in filled.splitlines() if line.startswith("| step: ")]
     assert filled.startswith("Table 1: Steps.") and len(rows) == kept["counted"].sum() > 0
     for row, verdict in zip(rows, kept.loc[kept["counted"], "verdict"], strict=True):
