@@ -54,7 +54,23 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     whole = overview.total(kept)
     said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
     rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
-    return "\n".join(lines) + f"\n\n{said}{rest}\n"
+    return "\n".join(lines) + f"\n\n{said}{rest}{_moved(folder, whole.kept)}\n"
+
+
+def _moved(folder: Path, figures: int) -> str:
+    """How many verdicts of the papers' `figures` other seeds moved; empty where there is one edition."""
+    first, *others = overview.editions(folder)
+    if not others:
+        return ""
+    last = others[-1]
+    pairs = overview.pair_verdicts(first, last)
+    moved = overview.list_moved(pairs)
+    alike = len(moved) - int(moved["reread"].sum())
+    return (
+        f"\n[Edition {last.number}](docs/figures.md#editions), which counts where there is one, has "
+        f"{figures - len(overview.list_absent(first, last))} of them from other seeds:\n"
+        f"{len(moved)} of {len(pairs)} verdicts differ, {alike} of these under the same reading and rule."
+    )
 
 
 def updated_text(page: Path) -> str:
