@@ -18,7 +18,7 @@ REPAIRS = {
     # browsers leave out the attribute, and put space between all columns
     r'columnalign="(left|right)"': r'style="text-align: \1; padding-\1: 0"',
 }
-"""What browsers would show otherwise than TeX does."""
+"""Repairs of what browsers show otherwise than TeX does: patterns, and what replaces them."""
 
 
 def mathml(latex: str, display: str) -> str:
