@@ -12,8 +12,10 @@ UPRIGHT = re.compile(r'(?:<mi mathvariant="normal">[^<]</mi>){2,}')
 REPAIRS = {
     # a tilde by itself is an accent
     r"<mi>&#x0007E;</mi>": "<mo>&#x0223C;</mo>",
+    # slashes and bars of absolute values have no space beside them
+    r"<mo>&#x000(2F|7C);</mo>": r'<mo stretchy="false" lspace="0em" rspace="0em">&#x000\1;</mo>',
     # names of functions have space on both sides, before a bracket on one
-    r"<mi>(exp|log|max|min)</mi>(?=<mo [^>]*>(?:&#x00028;|\())": r'<mo lspace="0.17em" rspace="0">\1</mo>',
+    r"<mi>(exp|log|max|min)</mi>(?=<mo [^>]*>(?:&#x00028;|\())": r'<mo lspace="0.17em" rspace="0em">\1</mo>',
     r"<mi>(exp|log|max|min)</mi>": r'<mo lspace="0.17em" rspace="0.17em">\1</mo>',
     # browsers leave out the attribute, and put space between all columns
     r'columnalign="(left|right)"': r'style="text-align: \1; padding-\1: 0"',
@@ -36,7 +38,10 @@ def _inline(self: HTML5Translator, node: nodes.math) -> None:
 
 
 def _block(self: HTML5Translator, node: nodes.math_block) -> None:
-    self.body.append(f'<div class="formula">{mathml(node.astext(), "block")}</div>')
+    text = node.astext()
+    # formulas side by side: they stand below each other where the page is narrow
+    parts = [text] if r"\begin" in text else text.split(r"\qquad")
+    self.body.append(f'<div class="formula">{"".join(mathml(part, "block") for part in parts)}</div>')
     raise nodes.SkipNode
 
 
