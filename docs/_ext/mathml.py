@@ -40,7 +40,7 @@ def _inline(self: HTML5Translator, node: nodes.math) -> None:
 def _block(self: HTML5Translator, node: nodes.math_block) -> None:
     text = node.astext()
     # formulas side by side: they stand below each other where the page is narrow
-    parts = [text] if r"\begin" in text else text.split(r"\qquad")
+    parts = [text] if r"\begin" in text else [part for part in text.split(r"\qquad") if part.strip()]
     self.body.append(f'<div class="formula">{"".join(mathml(part, "block") for part in parts)}</div>')
     raise nodes.SkipNode
 
