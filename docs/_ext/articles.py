@@ -386,7 +386,7 @@ class Article:
         text = self._front["abstract"] + self._source
         keys = dict.fromkeys(key for found in CITED.finditer(text) for key in re.findall(r"\w+", found[1] or found[2]))
         cited = sorted((self._references[key] for key in keys), key=lambda one: (one["name"], one["year"]))
-        return "\n".join(f"- {_entry(one)}" for one in cited) + "\n"
+        return "\n".join(f"- {entry(one)}" for one in cited) + "\n"
 
     # kept rows
 
@@ -439,8 +439,8 @@ def _fits(column: pd.Series, pattern: str) -> Any:
     return column.astype(str).str.fullmatch(expression).to_numpy(dtype=bool)
 
 
-def _entry(one: Mapping[str, Any]) -> str:
-    """An entry of the list of references."""
+def entry(one: Mapping[str, Any]) -> str:
+    """Return a reference as Markdown."""
     text = f"{one['text']} ({one['year']})."
     if doi := one.get("doi"):
         text += f" DOI [{doi}](https://doi.org/{doi})."
