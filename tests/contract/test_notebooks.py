@@ -40,7 +40,8 @@ def test_its_links_lead_somewhere(path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
 def test_it_runs(path: Path) -> None:
-    """A cell that fails raises; what the chains give is what stands there, but for the pictures."""
+    """A cell that fails raises; what the chains give is what stands there, but for the pictures. A notebook whose
+    texts come with a package prints its version first: with another one it has other outputs."""
     import execute_notebooks
 
     stored, again = nbformat.read(path, as_version=4), execute_notebooks.execute(path)
@@ -49,4 +50,12 @@ def test_it_runs(path: Path) -> None:
         found = (cell.outputs for cell in notebook.cells if cell.cell_type == "code")
         return ["".join(o.get("text", o.get("data", {}).get("text/plain", "")) for o in out) for out in found]
 
-    assert texts(again) == texts(stored)
+    if not texts(stored)[0].startswith("SciPy ") or texts(again)[0] == texts(stored)[0]:
+        assert texts(again) == texts(stored)
+
+
+def test_the_index_has_each_as_a_page_and_as_a_file() -> None:
+    index = (NOTEBOOKS[0].parent / "index.md").read_text(encoding="utf-8")
+    for path in NOTEBOOKS:
+        assert f"]({path.name})" in index and f"{{download}}`{path.name}`" in index and f"\n{path.stem}\n" in index
+    assert len(NOTEBOOKS) == 5
