@@ -41,7 +41,7 @@ def page(
         return head + _missing_figure(figure) + _configuration(of, figure, source)
     return (
         head
-        + _picture(of, figure, title, said)
+        + _picture(figure, title, said)
         + _numbers(figure, source, said)
         + (_claims(claims) if len(claims) else "")
         + _command_section(said)
@@ -64,8 +64,8 @@ def _claims_section(claims: Sequence[Claim]) -> str:
     return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.missing_row, claims)))
 
 
-def _picture(of: FigureSet, figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
-    alternative = cell(f"{title}. {of.name}, drawn from our runs; the numbers are in the table to download.")
+def _picture(figure: PaperFigure, title: str, said: Mapping[str, Any]) -> str:
+    alternative = cell(figure.shows or title)
     # a picture with a width is a link to itself in full size
     text = (
         f"```{{image}} ../{FOLDER}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"

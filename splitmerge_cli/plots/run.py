@@ -99,33 +99,82 @@ class Picture:
 
     Attributes
     ----------
+    answers : str
+        The question that it answers.
     shows : str
-        What it shows, in a line.
+        What is seen, in a line: the kind of chart and its axes.
     can_draw : callable
         Whether a run has it.
     draw : callable
     """
 
+    answers: str
     shows: str
     can_draw: Callable[[Run], bool]
     draw: Callable[[Run], Figure]
 
 
 PICTURES = {
-    "traces": Picture("K, log joint and the largest clusters over the iterations", lambda run: True, traces),
-    "n_clusters": Picture("posterior of the number of clusters", lambda run: run.is_done, uncertainty.n_clusters),
+    "traces": Picture(
+        "Do the chains agree?",
+        "lines of log joint and K over iterations, one for each chain; stacked fractions of the largest clusters",
+        lambda run: True,
+        traces,
+    ),
+    "n_clusters": Picture(
+        "How many clusters are there?",
+        "bars of the posterior probability of each number of clusters, dots for each chain",
+        lambda run: run.is_done,
+        uncertainty.n_clusters,
+    ),
     "co_clustering": Picture(
-        "which items are together, and how often", uncertainty.can_draw, uncertainty.co_clustering
+        "Which items are together, and how often?",
+        "matrix of items by items, sorted by cluster, darker where two are more often in one cluster",
+        uncertainty.can_draw,
+        uncertainty.co_clustering,
     ),
     "credible_ball": Picture(
-        "how far the clusters may differ from the point estimate", uncertainty.can_draw, uncertainty.credible_ball
+        "How far may the clusters differ from the point estimate?",
+        "four panels: the point estimate and three extremes of its credible ball, as points or as matrices",
+        uncertainty.can_draw,
+        uncertainty.credible_ball,
     ),
-    "topics": Picture("top words of the topics", topics.can_draw, topics.topics),
-    "points": Picture("points of two columns by cluster, with what is fitted", points.can_draw, points.clusters),
-    "pairs": Picture("the most telling columns of a table against each other", columns.can_pair, columns.pairs),
-    "projection": Picture("all columns of a table in two directions", columns.can_draw, columns.projection),
-    "cluster_means": Picture("means and shares of columns by cluster", columns.can_draw, means.cluster_means),
-    "network": Picture("the adjacency matrix by cluster, and the network", lambda run: run.is_done, network.clusters),
+    "topics": Picture(
+        "What are the topics about?",
+        "bars of the probabilities of the top words, a panel for each topic; of few words a heat map",
+        topics.can_draw,
+        topics.topics,
+    ),
+    "points": Picture(
+        "Where are the clusters?",
+        "scatter plot of two columns, marks and colours by cluster, with the line or ellipse fitted to each",
+        points.can_draw,
+        points.clusters,
+    ),
+    "pairs": Picture(
+        "Which columns tell the clusters apart?",
+        "scatter plots of the most telling columns against each other, stacked histograms on the diagonal",
+        columns.can_pair,
+        columns.pairs,
+    ),
+    "projection": Picture(
+        "Are the clusters apart?",
+        "scatter plots of all items along two principal components and along two directions that separate the clusters",
+        columns.can_draw,
+        columns.projection,
+    ),
+    "cluster_means": Picture(
+        "What is each cluster like?",
+        "heat map of columns by cluster, means and shares coloured by their distance from those of all items",
+        columns.can_draw,
+        means.cluster_means,
+    ),
+    "network": Picture(
+        "Which nodes have the same ties?",
+        "adjacency matrix sorted by cluster, and the network with a colour and a mark for each cluster",
+        lambda run: run.is_done,
+        network.clusters,
+    ),
 }
 """Pictures of a run, by name; those that need its data again come last."""
 
