@@ -57,9 +57,8 @@ def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
         cards = []
         for figure in each.figures:
             link = f"[{cell(titles[figure.id])}]({figure.id}.md)"
-            picture = source / FOLDER / f"{figure.id}.png"
-            shown = figure.id in kept and picture.is_file()
-            cards.append(_card(source, picture if shown else None, figure.shows, f"{figure.id}.md", link))
+            picture = source / FOLDER / f"{figure.id}.png" if figure.id in kept else None
+            cards.append(_card(source, picture, figure.shows, f"{figure.id}.md", link))
         text += f"\n## {cell(each.name)}\n\n`smcmc reproduce {each.key}`\n{_grid(cards)}"
     return text
 
@@ -74,13 +73,15 @@ def _pictures(source: Path) -> str:
         cards.append(_card(source, example, picture.shows, there, text))
     for name, (where, answers, shows, command) in OTHERS.items():
         there = f"../{where}.md"
-        cards.append(_card(source, source / f"images/{name}.png", shows, there, f"[{answers}]({there}) `{command}`"))
+        cards.append(
+            _card(source, source / "images" / f"{name}.png", shows, there, f"[{answers}]({there}) `{command}`")
+        )
     return _grid(cards)
 
 
 def _card(source: Path, picture: Path | None, alternative: str, link: str, text: str) -> str:
     """An entry of a grid; without a picture its text alone."""
-    if picture is None:
+    if picture is None or not picture.is_file():
         return f"- {text}\n"
     return f"- [![{cell(alternative)}]({_thumbnail(source, picture)})]({link})\n  {text}\n"
 

@@ -14,9 +14,12 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, narrow, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
+
+MOST_CHAINS = 8
+"""Chains up to which a legend names them."""
 
 
 def traces(run: Run) -> Figure:
@@ -30,7 +33,11 @@ def traces(run: Run) -> Figure:
     sampler = option(run, "sampler")
     colour = colour_of(sampler)
     of_topics = topics.can_draw(run)
-    series = [("log_joint", "log joint"), ("K", "topics" if of_topics else "K"), ("ari", "adjusted\nRand index")]
+    series = [
+        ("log_joint", "log joint"),
+        ("K", "topics" if of_topics else "clusters K"),
+        ("ari", "adjusted\nRand index"),
+    ]
     series = [(name, label) for name, label in series if name in trace]
     evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
     panels = len(series) + 1 + (len(evaluated) > 0)
@@ -40,13 +47,16 @@ def traces(run: Run) -> Figure:
         for k, chain in enumerate(chains):
             at = thinned_rows(len(chain), 2000)
             x, y = (chain[column].to_numpy()[at] for column in ("iteration", name))
-            ax.plot(x, y, linewidth=0.9, **chain_look(colour, k, len(chains)))
+            looks = chain_look(colour, k, len(chains))
+            ax.plot(x, y, linewidth=0.9, label=f"chain {chain['chain'].iloc[0]}", **looks)
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
+    if 1 < len(chains) <= MOST_CHAINS:
+        figure.legend(handles=axes[0].lines, loc="outside upper left", ncols=len(chains), handlelength=2.4, fontsize=7)
     axes[1].yaxis.get_major_locator().set_params(integer=of_topics)
     if of_topics and (true := run.summary["true_topics"]):
-        axes[1].axhline(true, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)), label=f"true number, {true}")
-        axes[1].legend(loc="lower right", fontsize=6.5)
+        line = axes[1].axhline(true, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
+        axes[1].legend([line], [f"true number, {true}"], loc="lower right", fontsize=6.5)
     if len(evaluated):
         topics.draw_perplexity(axes[-2], evaluated, colour)
     if of_topics:
@@ -55,7 +65,7 @@ def traces(run: Run) -> Figure:
         axes[-1].set_ylabel("shares of topics,\nchain 0")
     else:
         stack_fractions(axes[-1], chains[0], colour, most=2000)
-        axes[-1].set_ylabel("five largest\nfractions")
+        axes[-1].set_ylabel(f"largest fractions,\nchain {chains[0]['chain'].iloc[0]}")
     axes[-1].set(xlabel="iteration")
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
@@ -106,12 +116,15 @@ class Picture:
     can_draw : callable
         Whether a run has it.
     draw : callable
+    in_column : bool
+        Whether it can be read at the width of a column.
     """
 
     answers: str
     shows: str
     can_draw: Callable[[Run], bool]
     draw: Callable[[Run], Figure]
+    in_column: bool = False
 
 
 PICTURES = {
@@ -120,18 +133,21 @@ PICTURES = {
         "lines of log joint and K over iterations, one for each chain; stacked fractions of the largest clusters",
         lambda run: True,
         traces,
+        in_column=True,
     ),
     "n_clusters": Picture(
         "How many clusters are there?",
         "bars of the posterior probability of each number of clusters, dots for each chain",
         lambda run: run.is_done,
         uncertainty.n_clusters,
+        in_column=True,
     ),
     "co_clustering": Picture(
         "Which items are together, and how often?",
         "matrix of items by items, sorted by cluster, darker where two are more often in one cluster",
         uncertainty.can_draw,
         uncertainty.co_clustering,
+        in_column=True,
     ),
     "credible_ball": Picture(
         "How far may the clusters differ from the point estimate?",
@@ -150,6 +166,7 @@ PICTURES = {
         "scatter plot of two columns, marks and colours by cluster, with the line or ellipse fitted to each",
         points.can_draw,
         points.clusters,
+        in_column=True,
     ),
     "pairs": Picture(
         "Which columns tell the clusters apart?",
@@ -184,11 +201,15 @@ def available(run: Run) -> Iterator[str]:
     return filter(partial(_has, run), PICTURES)
 
 
-def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name; `only` some of them, where they can be drawn."""
+def pictures(run: Run, only: Collection[str] | None = None, column: bool = False) -> Iterator[tuple[str, Figure]]:
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn; `column`: at the width
+    of a column, those that can be read so."""
     for name, picture in PICTURES.items():
-        if (only is None or name in only) and _has(run, name):
-            yield name, picture.draw(run)
+        if (only is None or name in only) and (picture.in_column or not column) and _has(run, name):
+            figure = picture.draw(run)
+            if column:
+                narrow(figure)
+            yield name, figure
 
 
 def _has(run: Run, name: str) -> bool:

@@ -17,7 +17,7 @@ FIGURES = (
         "matrix.",
         "choice.draw",
         shows="Seven panels, one for each model: time to the target as a multiple of the best in hindsight on a log "
-        "axis, in a row for each sampler a dot at the median and a tick at the worst.",
+        "axis, in a row for each sampler marks at the median (dot) and at the worst (tick).",
     ),
     PaperFigure(
         "exactness",

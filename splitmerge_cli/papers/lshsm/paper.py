@@ -11,7 +11,7 @@ FIGURES = (
         "because the start decides who leads.",
         "curves.fig1",
         shows="Six panels, three data sets by two starts: log likelihood minus the best over iterations on a log "
-        "axis, a line and a band for each sampler, triangles at hitting times.",
+        "axis, a line and a band for each sampler, marks on the axis at median hitting times.",
     ),
     PaperFigure(
         "lshsm-fig2",
@@ -19,7 +19,7 @@ FIGURES = (
         "iteration). Every sampler has the same time and start.",
         "curves.fig2",
         shows="Six panels, three data sets by two starts: log likelihood minus the best over seconds of sampling on a "
-        "log axis, a line and a band for each sampler, triangles at hitting times.",
+        "log axis, a line and a band for each sampler, marks on the axis at median hitting times.",
     ),
     PaperFigure(
         "lshsm-fig3",

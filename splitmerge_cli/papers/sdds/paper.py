@@ -46,16 +46,16 @@ FIGURES = (
         "with 95 % Jeffreys intervals, for a full Gibbs scan after each move (filled) and for one random Gibbs "
         "site (hollow).",
         "running_means.fig4",
-        shows="Twelve panels, four initial numbers of entities side by side: running mean of K over iterations in two "
-        "forms of the model, and the share of chains that settle at K = 10, with intervals.",
+        shows="Twelve panels, four initial numbers of entities side by side: lines of the running mean of K over "
+        "iterations on a log axis in two forms of the model; points with intervals of the share that settles at 10.",
     ),
     PaperFigure(
         "sdds-fig5",
         "Means over chains (times: medians) with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are"
         " those of the compiled loops, with the ratios as printed.",
         "acceptance.fig5",
-        shows="Four panels over N: percentage of splits and of merges accepted, milliseconds per iteration, and time "
-        "of RGSM over time of SDDS, on log axes, with intervals; diamonds for the paper.",
+        shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
+        "per iteration, and time of RGSM over time of SDDS, on log axes; diamonds for the paper.",
     ),
     PaperFigure(
         "sdds-fig6",
@@ -65,7 +65,7 @@ FIGURES = (
         "half; a chain that has not reached it counts with all its time. Lead: median of the differences of pairs.",
         "climbs.fig6",
         shows="Three panels by N: log likelihood minus the best chain's over seconds of sampling on a log axis, lines "
-        "and bands for SDDS, RGSM and Gibbs, triangles at the median time to the level.",
+        "and bands for SDDS, RGSM and Gibbs, marks on the axis at the median time to the level.",
     ),
     PaperFigure(
         "sdds-traces",
