@@ -1,4 +1,4 @@
-"""The gallery: a thumbnail of each picture of a run and of each figure of the reproduction, in Markdown."""
+"""The gallery: thumbnails of pictures of runs and of figures of the reproduction, in Markdown."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -64,7 +64,7 @@ def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
 
 
 def _pictures(source: Path) -> str:
-    """Cards of the pictures of runs and of other commands: the question, the command, an example."""
+    """Cards with question, command and example for the pictures of runs and other commands."""
     cards = []
     for name, picture in PICTURES.items():
         example = next(iter(sorted((source / EXAMPLES).glob(f"*-{name}.png"))), None)

@@ -38,7 +38,7 @@ REFERENCE = "#111111"
 LINE = 130
 """Letters in a line of a note below a figure of full width."""
 TITLE = 38
-"""Letters in a line of a title of a column's width."""
+"""Letters in a line of a title at the width of a column."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
