@@ -1,4 +1,4 @@
-"""The gallery: thumbnails of pictures of runs and of reproduced figures, in Markdown."""
+"""The gallery: thumbnails of pictures and figures, in Markdown."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
