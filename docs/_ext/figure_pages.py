@@ -41,7 +41,7 @@ def page(of: FigureSet, figure: PaperFigure, title: str, source: Path, kept: Lat
     said = kept.entry
     return (
         head
-        + _picture(of, figure, title, kept)
+        + _picture(figure, title, kept)
         + _numbers(figure, kept)
         + (_claims(claims) if len(claims) else "")
         + _command_section(said)
@@ -64,9 +64,9 @@ def _claims_section(claims: Sequence[Claim]) -> str:
     return "\n## What the paper claims\n" + parts.claims_table(pd.DataFrame(map(parts.missing_row, claims)))
 
 
-def _picture(of: FigureSet, figure: PaperFigure, title: str, kept: LatestFigure) -> str:
+def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     said, folder = kept.entry, parts.place_of(kept)
-    alternative = cell(f"{title}. {of.name}, drawn from our runs; the numbers are in the table to download.")
+    alternative = cell(figure.shows or title)
     # a picture with a width is a link to itself in full size
     text = (
         f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"

@@ -7,6 +7,7 @@ from pathlib import Path
 import articles
 import edition_pages
 import figure_pages
+import gallery
 import pandas as pd
 import parts
 import word_pages
@@ -56,6 +57,7 @@ def write(source: Path) -> None:
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known)
     out.mkdir(exist_ok=True)
+    pages["gallery"] = gallery.page(source, titles, index)
     for name, page in pages.items():
         path, text = out / f"{name}.md", f"{WIDE}\n{page}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -99,7 +101,7 @@ def _overview(kept: Mapping[str, pd.DataFrame], titles: Mapping[str, str], editi
     for comparison in comparisons():
         listed = _figure_list(comparison, titles)
         text += f"\n## {comparison.title}\n\nWhat none of the papers shows:\n\n{listed}"
-    pages = [*(each.key for each in (*papers(), *comparisons())), *extra]
+    pages = [*(each.key for each in (*papers(), *comparisons())), *extra, "gallery"]
     return text + parts.toctree([*pages, "/figures", "/reproduce"])
 
 
@@ -131,11 +133,11 @@ def _wrong(counts: Counts) -> str:
 
 
 def _article(paper: Paper, source: Path) -> str:
-    titles = dict(list_figures())
+    shows = {figure.id: figure.shows for figure in paper.figures}
 
     def figure(number: int, name: str, _width: str, caption: str) -> str:
         place = parts.place_of(written.kept[name])
-        head = f"```{{figure}} ../{place}/{name}.png\n:alt: {cell(titles[name])}\n:width: 100%\n\n"
+        head = f"```{{figure}} ../{place}/{name}.png\n:alt: {cell(shows[name])}\n:width: 100%\n\n"
         return f"{head}**Figure {number}.** {caption}\n```\n"
 
     layout = articles.Layout(

@@ -73,6 +73,9 @@ def plot(
     only: Annotated[
         str | None, typer.Option(metavar="NAME,...", help="Which pictures of the runs, such as pairs,projection.")
     ] = None,
+    width: Annotated[
+        str, typer.Option("--width", help="page (183 mm at most), or column (89 mm; of runs, what can be read so).")
+    ] = "page",
     edition: Edition = 1,
     config_dir: ConfigDir = None,
 ) -> None:
@@ -82,8 +85,10 @@ def plot(
     if show:
         papers.show_pictures(targets, config_dir)
         return
+    if width not in ("page", "column"):
+        fail(f"--width {width}: expected page or column", 2)
     names = None if only is None else only.split(",")
-    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names, edition))
+    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column"))
 
 
 @app.command()

@@ -29,12 +29,15 @@ class PaperFigure:
     compute : str or callable, optional
         Exact figures: the function that takes the configuration of the experiment and returns the table, or its name.
         None: drawn from runs.
+    shows : str
+        What is seen: the kind of chart and its axes, for readers who do not see the picture.
     """
 
     id: str
     caption: str
     draw: str | Callable[[Any], Any]
     compute: str | Callable[[Any], Any] | None = None
+    shows: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import pandas as pd
 from splitmerge_cli import __version__
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
-from splitmerge_cli.papers.declaration import FigureSet, Paper
+from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.drawing import caption_of, manifest_of
 from splitmerge_cli.papers.editions import drawn_editions, edition_option, figures_folder
@@ -80,7 +80,7 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
 def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
     """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
     folder, where = out / FOLDER, folders(out, config_dir)
-    captions = {figure.id: figure.caption for each in sets for figure in each.figures}
+    figures = {figure.id: figure for each in sets for figure in each.figures}
     of = {each.key: {figure.id for figure in each.figures} for each in sets}
     papers_first = sorted(sets, key=lambda each: not isinstance(each, Paper))
     shown = [(each, [name for name in titles if name in of[each.key]]) for each in papers_first]
@@ -94,7 +94,7 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
     ]
     for each, names in shown:
         body.append(f'<h2 id="{each.key}">{escape(each.citation)}</h2>')
-        body += [_section(name, titles[name], captions[name], verdicts[name], folder, where) for name in names]
+        body += [_section(figures[name], titles[name], verdicts[name], folder, where) for name in names]
         body += [_errata(each), _settings(each)] if isinstance(each, Paper) else []
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -186,7 +186,8 @@ def _contents(
     return f'<nav class="scroll">{_html_table(head, rows)}</nav>'
 
 
-def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
+def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
+    name = figure.id
     parts = [f'<h3 id="{name}">{escape(title)}</h3>']
     picture = _find_drawn(folder, name, f"{name}.png", where)
     if frame is None or picture is None:
@@ -195,8 +196,8 @@ def _section(name: str, title: str, caption: str, frame: pd.DataFrame | None, fo
     data = base64.b64encode(picture.read_bytes()).decode()
     scale = _scale(frame)
     parts += [
-        f'<img src="data:image/png;base64,{data}" alt="{escape(title)}">',
-        *(f'<p class="soft">{escape(part)}</p>' for part in _read_caption(folder, name, caption, where)),
+        f'<img src="data:image/png;base64,{data}" alt="{escape(figure.shows or title)}">',
+        *(f'<p class="soft">{escape(part)}</p>' for part in _read_caption(folder, name, figure.caption, where)),
         f'<div class="scroll">{_table(frame)}</div>' if len(frame) else "",
         f"<p class='soft'>{escape(name)}{f', {escape(scale)} scale' if scale else ''}. Again: "
         f"<code>smcmc reproduce {name}{f' --scale {escape(scale)}' if scale else ''}{escape(where)}</code></p>",

@@ -177,6 +177,7 @@ def plot(
     config_dir: str | Path | None = None,
     only: Sequence[str] | None = None,
     edition: int = 1,
+    column: bool = False,
 ) -> int:
     """Draw from stored results only.
 
@@ -191,6 +192,8 @@ def plot(
         Which pictures of a run; by default all that it has.
     edition : int
         Of which edition a figure's runs are.
+    column : bool
+        Draw at the width of a column, of runs those pictures that can be read so.
 
     Returns
     -------
@@ -208,6 +211,8 @@ def plot(
     out = Path(out)
     runs = [Path(target) for target in targets if (Path(target) / STATUS).is_file()]
     names = select([target for target in targets if not (Path(target) / STATUS).is_file()], config_dir)
+    if column and names:
+        raise ConfigError(f"--width column: {names[0]} is a figure of a paper, which has one width; expected runs")
     missing, status = [], 0
     known, finished = figures(config_dir), Finished(config_dir, edition)
     for name in names:
@@ -221,7 +226,7 @@ def plot(
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
     for path in runs:
-        _plot_run(path, config_dir, only)
+        _plot_run(path, config_dir, only, column)
     if missing:
         which = f"{', '.join(missing)}: results are missing"
         print(f"smcmc: {which}; this makes them: {command(missing, scale, out, config_dir, edition)}", file=sys.stderr)
@@ -277,16 +282,19 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
                 print(f"{name}  figure of a paper")
 
 
-def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None) -> None:
+def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None, column: bool) -> None:
     from splitmerge_cli.plots.run import PICTURES, available, pictures
     from splitmerge_cli.plots.style import save, use_style
 
     run = open_run(path, config_dir)
     if only is not None and (absent := [name for name in only if name not in PICTURES]):
         raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(PICTURES)}")
+    if column and only is not None and (wide := [name for name in only if not PICTURES[name].in_column]):
+        narrow = ", ".join(name for name, picture in PICTURES.items() if picture.in_column)
+        raise ConfigError(f"--width column: {wide[0]} needs the width of a page; expected of {narrow}")
     drawn = []
     with use_style():
-        for name, figure in pictures(run, only):
+        for name, figure in pictures(run, only, column):
             drawn.append(name)
             for written in save(figure, path / name):
                 print(written)

@@ -179,7 +179,8 @@ def pairs(run: Run) -> Figure:
     footnote(
         figure,
         "Columns of largest mean divergence between a cluster and all others, less what the columns before tell. "
-        f"Diagonal: items by cluster, stacked.{found.drawn_note}{_marks(found)}{state_of(run)}"
+        f"Diagonal: items by cluster, stacked, the largest at the bottom.{found.drawn_note}{_marks(found)}"
+        + state_of(run)
         + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),
     )
     return figure

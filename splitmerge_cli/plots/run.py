@@ -14,9 +14,12 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, narrow, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
+
+MOST_CHAINS = 8
+"""Chains up to which a legend names them."""
 
 
 def traces(run: Run) -> Figure:
@@ -30,7 +33,11 @@ def traces(run: Run) -> Figure:
     sampler = option(run, "sampler")
     colour = colour_of(sampler)
     of_topics = topics.can_draw(run)
-    series = [("log_joint", "log joint"), ("K", "topics" if of_topics else "K"), ("ari", "adjusted\nRand index")]
+    series = [
+        ("log_joint", "log joint"),
+        ("K", "topics" if of_topics else "clusters K"),
+        ("ari", "adjusted\nRand index"),
+    ]
     series = [(name, label) for name, label in series if name in trace]
     evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
     panels = len(series) + 1 + (len(evaluated) > 0)
@@ -40,13 +47,16 @@ def traces(run: Run) -> Figure:
         for k, chain in enumerate(chains):
             at = thinned_rows(len(chain), 2000)
             x, y = (chain[column].to_numpy()[at] for column in ("iteration", name))
-            ax.plot(x, y, linewidth=0.9, **chain_look(colour, k, len(chains)))
+            looks = chain_look(colour, k, len(chains))
+            ax.plot(x, y, linewidth=0.9, label=f"chain {chain['chain'].iloc[0]}", **looks)
         ax.set_ylabel(label)
     _clip_climb(figure, axes[0], chains)
+    if 1 < len(chains) <= MOST_CHAINS:
+        figure.legend(handles=axes[0].lines, loc="outside upper left", ncols=len(chains), handlelength=2.4, fontsize=7)
     axes[1].yaxis.get_major_locator().set_params(integer=of_topics)
     if of_topics and (true := run.summary["true_topics"]):
-        axes[1].axhline(true, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)), label=f"true number, {true}")
-        axes[1].legend(loc="lower right", fontsize=6.5)
+        line = axes[1].axhline(true, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
+        axes[1].legend([line], [f"true number, {true}"], loc="lower right", fontsize=6.5)
     if len(evaluated):
         topics.draw_perplexity(axes[-2], evaluated, colour)
     if of_topics:
@@ -55,7 +65,7 @@ def traces(run: Run) -> Figure:
         axes[-1].set_ylabel("shares of topics,\nchain 0")
     else:
         stack_fractions(axes[-1], chains[0], colour, most=2000)
-        axes[-1].set_ylabel("five largest\nfractions")
+        axes[-1].set_ylabel(f"largest fractions,\nchain {chains[0]['chain'].iloc[0]}")
     axes[-1].set(xlabel="iteration")
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
     size = f"{run.summary['documents']['documents']:,} documents" if of_topics else f"N = {N}"
@@ -99,33 +109,89 @@ class Picture:
 
     Attributes
     ----------
+    answers : str
+        The question that it answers.
     shows : str
-        What it shows, in a line.
+        What is seen, in a line: the kind of chart and its axes.
     can_draw : callable
         Whether a run has it.
     draw : callable
+    in_column : bool
+        Whether it can be read at the width of a column.
     """
 
+    answers: str
     shows: str
     can_draw: Callable[[Run], bool]
     draw: Callable[[Run], Figure]
+    in_column: bool = False
 
 
 PICTURES = {
-    "traces": Picture("K, log joint and the largest clusters over the iterations", lambda run: True, traces),
-    "n_clusters": Picture("posterior of the number of clusters", lambda run: run.is_done, uncertainty.n_clusters),
+    "traces": Picture(
+        "Do the chains agree?",
+        "lines of log joint and K over iterations, one for each chain; stacked fractions of the largest clusters",
+        lambda run: True,
+        traces,
+        in_column=True,
+    ),
+    "n_clusters": Picture(
+        "How many clusters are there?",
+        "bars of the posterior probability of each number of clusters, dots for each chain",
+        lambda run: run.is_done,
+        uncertainty.n_clusters,
+        in_column=True,
+    ),
     "co_clustering": Picture(
-        "which items are together, and how often", uncertainty.can_draw, uncertainty.co_clustering
+        "Which items are together, and how often?",
+        "matrix of items by items, sorted by cluster, darker where two are more often in one cluster",
+        uncertainty.can_draw,
+        uncertainty.co_clustering,
+        in_column=True,
     ),
     "credible_ball": Picture(
-        "how far the clusters may differ from the point estimate", uncertainty.can_draw, uncertainty.credible_ball
+        "How far may the clusters differ from the point estimate?",
+        "four panels: the point estimate and three extremes of its credible ball, as points or as matrices",
+        uncertainty.can_draw,
+        uncertainty.credible_ball,
     ),
-    "topics": Picture("top words of the topics", topics.can_draw, topics.topics),
-    "points": Picture("points of two columns by cluster, with what is fitted", points.can_draw, points.clusters),
-    "pairs": Picture("the most telling columns of a table against each other", columns.can_pair, columns.pairs),
-    "projection": Picture("all columns of a table in two directions", columns.can_draw, columns.projection),
-    "cluster_means": Picture("means and shares of columns by cluster", columns.can_draw, means.cluster_means),
-    "network": Picture("the adjacency matrix by cluster, and the network", lambda run: run.is_done, network.clusters),
+    "topics": Picture(
+        "What are the topics about?",
+        "bars of the probabilities of the top words, a panel for each topic; of few words a heat map",
+        topics.can_draw,
+        topics.topics,
+    ),
+    "points": Picture(
+        "Where are the clusters?",
+        "scatter plot of two columns, marks and colours by cluster, with the line or ellipse fitted to each",
+        points.can_draw,
+        points.clusters,
+        in_column=True,
+    ),
+    "pairs": Picture(
+        "Which columns tell the clusters apart?",
+        "scatter plots of the most telling columns against each other, stacked histograms on the diagonal",
+        columns.can_pair,
+        columns.pairs,
+    ),
+    "projection": Picture(
+        "Are the clusters apart?",
+        "scatter plots of all items along two principal components and along two directions that separate the clusters",
+        columns.can_draw,
+        columns.projection,
+    ),
+    "cluster_means": Picture(
+        "What is each cluster like?",
+        "heat map of columns by cluster, means and shares coloured by their distance from those of all items",
+        columns.can_draw,
+        means.cluster_means,
+    ),
+    "network": Picture(
+        "Which nodes have the same ties?",
+        "adjacency matrix sorted by cluster, and the network with a colour and a mark for each cluster",
+        lambda run: run.is_done,
+        network.clusters,
+    ),
 }
 """Pictures of a run, by name; those that need its data again come last."""
 
@@ -135,11 +201,15 @@ def available(run: Run) -> Iterator[str]:
     return filter(partial(_has, run), PICTURES)
 
 
-def pictures(run: Run, only: Collection[str] | None = None) -> Iterator[tuple[str, Figure]]:
-    """The pictures of a run, each with its name; `only` some of them, where they can be drawn."""
+def pictures(run: Run, only: Collection[str] | None = None, column: bool = False) -> Iterator[tuple[str, Figure]]:
+    """The pictures of a run, each with its name; `only` some of them, where they can be drawn; `column`: at the width
+    of a column, those that can be read so."""
     for name, picture in PICTURES.items():
-        if (only is None or name in only) and _has(run, name):
-            yield name, picture.draw(run)
+        if (only is None or name in only) and (picture.in_column or not column) and _has(run, name):
+            figure = picture.draw(run)
+            if column:
+                narrow(figure)
+            yield name, figure
 
 
 def _has(run: Run, name: str) -> bool:

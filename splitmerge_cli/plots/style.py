@@ -37,6 +37,8 @@ REFERENCE = "#111111"
 """Colour of exact values and of what the paper printed."""
 LINE = 130
 """Letters in a line of a note below a figure of full width."""
+TITLE = 38
+"""Letters in a line of a title at the width of a column."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -76,8 +78,7 @@ CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
 
 def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
     """Dashes and shade that tell one chain of a sampler from the `of` others."""
-    rounds = -(-of // len(CHAINS))
-    light = 0.55 * (place // len(CHAINS)) / max(1, rounds - 1)
+    light = 0.55 * place / max(1, of - 1)
     shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
     return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
 
@@ -178,14 +179,34 @@ def log_ticks(axis: Axis) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def footnote(figure: Figure, text: str) -> None:
+def footnote(figure: Figure, text: str, line: int = LINE) -> None:
     """Write below all panels what a reader of the picture alone must know.
 
-    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines that are too long are
-    wrapped.
+    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines of more letters than
+    `line` are wrapped.
     """
-    text = "\n".join(fill(line, LINE, break_on_hyphens=False) for line in text.splitlines())
+    text = "\n".join(fill(part, line, break_on_hyphens=False) for part in text.splitlines())
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
+
+
+def narrow(figure: Figure) -> None:
+    """Set a figure at the width of a column: titles and notes in shorter lines, legends in more rows; panels of a fixed
+    aspect are lower, too."""
+    ratio = min(1.0, HALF / figure.get_figwidth())
+    if any(ax.get_aspect() != "auto" for ax in figure.axes):
+        figure.set_figheight(figure.get_figheight() * (0.4 + 0.6 * ratio))
+    figure.set_figwidth(HALF)
+    for ax in figure.axes:
+        lines = ax.get_title(loc="left").splitlines()
+        ax.set_title("\n".join(fill(line, TITLE) for line in lines), loc="left")
+    if note := figure.get_supxlabel():
+        footnote(figure, " ".join(note.split()), round(LINE * HALF / FULL))
+    for each in list(figure.legends):
+        handles = each.legend_handles
+        each.remove()
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=min(4, len(handles)), handlelength=2.0, fontsize=7
+        )
 
 
 def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:

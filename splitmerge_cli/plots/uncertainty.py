@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
-from splitmerge_cli.plots.style import FULL, colour_of, count_of, footnote, plain_text
+from splitmerge_cli.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.stored import dataset_of
@@ -31,9 +31,9 @@ NAME = 22
 NARROWEST = 0.025
 """Share of the items that a cluster has at least for its number to stand below it."""
 BOUNDS = (
-    ("vertical_upper", "fewest clusters in the ball"),
-    ("vertical_lower", "most clusters in the ball"),
-    ("horizontal", "furthest in the ball"),
+    ("vertical_upper", "fewest clusters"),
+    ("vertical_lower", "most clusters"),
+    ("horizontal", "furthest"),
 )
 
 
@@ -108,7 +108,7 @@ def credible_ball(run: Run) -> Figure:
         ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
-    figure.suptitle(f"How far the clusters may differ: {subject(run)}", x=0.01, ha="left")
+    figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")
     footnote(
         figure,
         f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
@@ -129,7 +129,7 @@ def n_clusters(run: Run) -> Figure:
     trace = run.trace(["chain", "iteration", "n_clusters"])
     series = second_half(trace)["n_clusters"].astype(int)
     values = np.arange(series.min(), series.max() + 1)
-    figure, ax = plt.subplots(figsize=(3.5, 2.7))
+    figure, ax = plt.subplots(figsize=(HALF, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
     colour = colour_of(option(run, "sampler"))
     ax.bar(values, share.mean(axis=0), width=0.8, color=colour, alpha=0.45, label="all chains")

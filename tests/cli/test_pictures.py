@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from printing import problems
 
 from splitmerge_cli.plots import columns, uncertainty
 from splitmerge_cli.plots.labels import SMALLEST
 from splitmerge_cli.plots.run import PICTURES, pictures
-from splitmerge_cli.plots.style import use_style
+from splitmerge_cli.plots.style import HALF, use_style
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import open_run
 
@@ -171,3 +172,26 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     (tmp_path / "people.csv").unlink()
     gone = smcmc("plot", str(run.path))
     assert gone.exit_code == 2 and "people.csv" in gone.stderr and (run.path / "n_clusters.png").is_file()
+
+
+def test_pictures_at_the_width_of_a_column(smcmc) -> None:
+    run = run_of(smcmc, "data=lines", "model=lines", "N=60")
+    drawn = dict(pictures(run, column=True))
+    assert {"traces", "n_clusters", "points"} <= set(drawn) <= {k for k, each in PICTURES.items() if each.in_column}
+    for figure in drawn.values():
+        assert figure.get_figwidth() == pytest.approx(HALF)
+        # what a narrow note has is more lines
+        assert not [problem for problem in problems(figure) if not problem.startswith("a note of ")]
+    assert smcmc("plot", "--width", "column", str(run.path)).exit_code == 0
+    wide = smcmc("plot", "--width", "column", "--only", "projection", str(run.path))
+    assert wide.exit_code == 2 and "projection needs the width of a page" in wide.stderr
+    paper = smcmc("plot", "--width", "column", "sdds-fig3")
+    assert paper.exit_code == 2 and "sdds-fig3 is a figure of a paper" in paper.stderr
+    assert smcmc("plot", "--width", "3", str(run.path)).exit_code == 2
+
+
+def test_traces_name_their_chains(smcmc) -> None:
+    run = run_of(smcmc, "data=emm", "model=emm", "N=30")
+    figure = dict(pictures(run, ["traces"]))["traces"]
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["chain 0", "chain 1"]
+    assert [ax.get_ylabel() for ax in figure.axes][:2] == ["log joint", "clusters K"]

@@ -4,6 +4,7 @@ somewhere."""
 import csv
 import hashlib
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,7 +13,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import draw_pages
+import gallery
 import pandas as pd
+import parts
 import pytest
 import reproduction
 import sampler_pages
@@ -23,7 +26,9 @@ from findings import findings
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
+from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdicts import COLUMNS
+from splitmerge_cli.plots.run import PICTURES
 from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records
 
@@ -47,6 +52,38 @@ def test_tables_of_papers_are_tables_of_their_pages() -> None:
     kept = kept[kept["score"].isin(["purity_last", "rand_last", "ari_last", "ari_best_lik"])]
     assert all(f" {value:.3f} " in triadic for value in kept["value"])
     assert table_pages.section("triadic-fig1", kept) == ""
+
+
+KINDS_OF_CHARTS = re.compile(
+    r"^table|diagram|\bbars?\b|\blines?\b|scatter plot|heat map|matri|areas|violin|circles|letter tiles|point|marks",
+    re.I,
+)
+
+
+def test_texts_for_pictures_say_what_is_seen() -> None:
+    """Each names its kind of chart; it is neither the title nor the caption."""
+    titles = dict(list_figures())
+    for figure in (figure for each in figure_sets() for figure in each.figures):
+        assert KINDS_OF_CHARTS.search(figure.shows), figure.id
+        assert figure.shows not in (figure.caption, titles[figure.id]) and 60 < len(figure.shows) < 260, figure.id
+    for name, picture in PICTURES.items():
+        assert KINDS_OF_CHARTS.search(picture.shows) and picture.answers.endswith("?"), name
+
+
+def test_gallery_has_every_picture(tmp_path: Path) -> None:
+    shutil.copytree(DOCS / gallery.EXAMPLES, tmp_path / gallery.EXAMPLES)
+    shutil.copytree(DOCS / "images", tmp_path / "images", dirs_exist_ok=True)
+    (tmp_path / "reproduction").mkdir()
+    shutil.copy(DOCS / "reproduction" / "sdds-fig3.png", tmp_path / "reproduction")
+    page = gallery.page(tmp_path, dict(list_figures()), ["sdds-fig3"])
+    for name, picture in PICTURES.items():
+        assert f"`smcmc plot --only {name} RUN`" in page and f"[{picture.answers}]" in page
+        assert re.search(rf"\]\(thumbnails/\w+-{name}\.png\)\]\(\.\./data/", page), f"no page of docs/data shows {name}"
+    for name, title in list_figures():
+        assert f"[{parts.cell(title)}]({name}.md)" in page
+    assert "(thumbnails/sdds-fig3.png)](sdds-fig3.md)" in page and "thumbnails/sdds-fig4.png" not in page
+    for small in (tmp_path / "_generated" / gallery.THUMBNAILS).glob("*.png"):
+        assert small.stat().st_size < 60_000
 
 
 def test_every_sampler_has_a_page() -> None:
@@ -112,7 +149,7 @@ def write_pages(source: Path) -> dict[str, str]:
     return {path.stem: path.read_text(encoding="utf-8") for path in (source / "_generated").glob("*.md")}
 
 
-SHARED = {"reproduction", "doubtful", "errata", "settings"}
+SHARED = {"reproduction", "gallery", "doubtful", "errata", "settings"}
 
 
 def test_reproduction_without_results(tmp_path: Path) -> None:
@@ -141,7 +178,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     """Keep claims of a figure, and an index of it alone."""
     folder.mkdir()
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
-    (folder / f"{name}.png").write_bytes(b"picture")
+    shutil.copy(DOCS / "reproduction" / f"{name}.png", folder)
     (folder / f"{name}.csv").write_text("step,token,side,probability,paper\n1,A,2,0.25,0.5\n")
     written = {f"{name}{end}": (folder / f"{name}{end}").read_bytes() for end in (".png", ".csv", "-claims.csv")}
     files = {file: {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()} for file, x in written.items()}
@@ -182,7 +219,10 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
         assert said in own, said
     assert '<span class="verdict yes">reproduced</span>' in own and "undecided" not in own and "10 splits" in own
     assert '<span class="verdict">(undecided)</span>' in other and "Read as: another start." in other
-    assert "{image} ../reproduction/sdds-table1.png\n:alt: Table 1" in own and "A finding \\[in\\] plain text." in own
+    assert (
+        "{image} ../reproduction/sdds-table1.png\n:alt: Table of six steps: letter tiles" in own
+        and "A finding \\[in\\] plain text." in own
+    )
     links = ["[picture](../reproduction/sdds-table1.png)", "[numbers](../reproduction/sdds-table1.csv)"]
     assert all(link in own for link in [*links, "[claims](../reproduction/sdds-table1-claims.csv)"])
     assert "3 of 9 plotted rows" in own and "| 1 | A | 2 | 0.250 | 0.500 |" in own.split("## Numbers")[1]

@@ -9,6 +9,8 @@ FIGURES = (
         "the colour of their block in the first plate, so that what moved shows.",
         "moves.fig1",
         "exact.plates",
+        shows="Two rows of five diagrams, a split forth and the merge back: circles for clusters hold marks for their "
+        "items, with rings around the items i and j.",
     ),
     PaperFigure(
         "arm-fig2",
@@ -17,17 +19,23 @@ FIGURES = (
         "Probabilities are exact; the product of the allowed path is what the compiled sampler counts.",
         "moves.fig2",
         "exact.paths",
+        shows="Two diagrams of partitions, boxes of numbered discs joined by arrows with probabilities; in the second "
+        "one arrow is dashed and crossed out.",
     ),
     PaperFigure(
         "arm-fig3",
         "Each sampler alone. ARM learns from a growing history (paper), and from the present states of the other "
         "chains (population), for which it is exact at any time.",
         "networks.fig3",
+        shows="Bars of the exact probability of each of the 15 partitions of four nodes; on each bar a mark with an "
+        "error bar for Gibbs, SM, ARM and ARM with a population.",
     ),
     PaperFigure(
         "arm-fig4",
         "One chain of each sampler on the same data, from 20 random blocks; a full Gibbs scan after each move.",
         "mixtures.fig4",
+        shows="Three panels, Gibbs, SM and ARM: stacked areas of the cumulative fractions of the largest components "
+        "over iterations.",
     ),
     PaperFigure(
         "arm-table2",
@@ -35,12 +43,16 @@ FIGURES = (
         "of warm-up. A full Gibbs scan follows each move; start from 20 random blocks. Standardised iterations: "
         "iterations times total time over the time inside the Gibbs scans.",
         "mixtures.table2",
+        shows="Table: autocorrelation times of the largest block and of the indicators, and standardised iterations, "
+        "of Gibbs, SM and ARM on three examples; the paper's values in grey.",
     ),
     PaperFigure(
         "arm-fig5",
         "All chains start from 20 random blocks, of which the paper says nothing, with Gibbs scans alone; then Gibbs "
         "goes on, or SM or ARM take over. The cost of an iteration is in Gibbs sweeps, measured inside the run.",
         "networks.fig5",
+        shows="Twelve panels, four networks by Gibbs, SM and ARM: the log joint of every chain over Gibbs sweeps on a "
+        "log axis; vertical lines at the cost of ARM's whole run.",
     ),
     PaperFigure(
         "arm-table3",
@@ -48,28 +60,38 @@ FIGURES = (
         "chains of one restart share their history. The start decides much, and the paper does not give it: all three "
         "are shown.",
         "tables.table3",
+        shows="Table: R-hat of Gibbs, SM and ARM with spreads, a row for each network, in three blocks by start and "
+        "two by length of the run; the paper's values in grey.",
     ),
     PaperFigure(
         "arm-fig6a",
         "Four restarts for each number of chains S that share their history. More chains are also more cost.",
         "networks.fig6a",
+        shows="Four panels, one for each network: R-hat of the log joint over the number of chains S, points with "
+        "bars and a line for ARM, a horizontal line for SM.",
     ),
     PaperFigure(
         "arm-fig6b",
         "The runs of Table 2: one point per data set, the mean over its chains.",
         "mixtures.fig6b",
+        shows="Four scatter plots on log axes: autocorrelation time of SM and of Gibbs against that of ARM, of the "
+        "largest block and of the indicators, a point for each data set, with the diagonal.",
     ),
     PaperFigure(
         "arm-table4",
         "As Table 3, with bSM (SM whose pair and launch state come from the history) and sARM (ARM without moves of "
         "whole blocks).",
         "tables.table4",
+        shows="Table: R-hat of Gibbs, SM, bSM, sARM and ARM with spreads, a row for each network, in three blocks by "
+        "start; the paper's values in grey.",
     ),
     PaperFigure(
         "arm-table5",
         "Share of the proposals of a split or merge that were accepted, in the runs of Table 4; ARM and sARM with more "
         "restarts. A proposal always changes the partition: i and j end up apart in a split, together in a merge.",
         "tables.table5",
+        shows="Table: percentage accepted of SM, bSM, sARM and ARM, a row for each network, in three blocks by start; "
+        "at the right the ratio of ARM to sARM with intervals on a log axis.",
     ),
 )
 

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.ticker import NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 
 from splitmerge_cli.config.auto import ANY, AUTO
 from splitmerge_cli.papers.comparisons.races import MODELS, losses, schedule_title, table
@@ -113,6 +113,9 @@ def _losses(ax: Axes, lost: dict[str, np.ndarray]) -> None:
             ax.plot(of.max(), y, "|", color=colour, markersize=5)
     ax.set_xscale("log")
     ax.set_xlabel("times the best", fontsize=7)
+    low, high = ax.get_xlim()
+    # within one power of ten there may be no tick
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 20 * low else (1.0,)))
     ax.xaxis.set_major_formatter("{x:,g}")
     ax.xaxis.set_minor_locator(NullLocator())
     ax.grid(axis="y", linewidth=0.3)

@@ -8,12 +8,16 @@ FIGURES = (
         "Every sampler on every model that it supports, those of counts left out, raced on data sets of 100 to 100,000 "
         "items with few and many clusters, well and badly separated. 1 is the best; grey: not supported.",
         "matrix.draw",
+        shows="Two heat maps with numbers, a row for each sampler and a column for each model: time to the target, "
+        "and effective draws a second; grey cells for what is not supported.",
     ),
     PaperFigure(
         "auto",
         "What sampler=auto loses on data sets that it was not chosen by, beside every fixed sampler; the runs of "
         "matrix.",
         "choice.draw",
+        shows="Seven panels, one for each model: time to the target as a multiple of the best in hindsight on a log "
+        "axis, in a row for each sampler marks at the median (dot) and at the worst (tick).",
     ),
     PaperFigure(
         "exactness",
@@ -22,11 +26,15 @@ FIGURES = (
         "dashed: what an exact sampler shows by chance.",
         "exactness.draw",
         "exactness.compute",
+        shows="Two panels on log axes, a row for each sampler: marks for the defect of the transition matrix, and for "
+        "the total variation of a sampled chain; discs exact, diamonds as printed.",
     ),
     PaperFigure(
         "scaling",
         "What an iteration costs and how long it is to the target, as points, dimensions and clusters grow.",
         "scaling.draw",
+        shows="Six panels on log axes: seconds an iteration and seconds to the target over items N, dimensions D and "
+        "clusters K, a line for each sampler.",
     ),
 )
 

@@ -96,8 +96,9 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
             marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
         frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
     ax.set_xscale("log")
-    # from shortly before anything happens
-    ax.set_xlim(left=max(min(f[axis].iloc[0] for f in frames), min(_rises(axis, f) for f in frames) / 5))
+    # from shortly before anything happens; a chain that made no iteration has no place on the axis
+    begun = [f for f in frames if f[axis].iloc[0] < f[axis].iloc[-1]] or frames
+    ax.set_xlim(left=max(min(f[axis].iloc[0] for f in begun), min(_rises(axis, f) for f in begun) / 5))
     low = ax.get_xlim()[0]
     on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
     for middle, look in marks:

@@ -9,6 +9,8 @@ FIGURES = (
         "code's own proposal. An arrow marks the mention placed in the step.",
         "proposals.table1",
         "exact.allocation",
+        shows="Table of six steps: letter tiles of the tokens that two entities hold after each step, and below them "
+        "the probability of the step here and in the paper.",
     ),
     PaperFigure(
         "sdds-fig1",
@@ -17,12 +19,16 @@ FIGURES = (
         " move prefers.",
         "proposals.fig1",
         "exact.proposals",
+        shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
+        "a smart split undone by a smart merge, a smart merge undone by a smart split.",
     ),
     PaperFigure(
         "sdds-fig2",
         "As Figure 1, for the two kernels of SDDS: a smart move forth, a dumb move back.",
         "proposals.fig2",
         "exact.proposals",
+        shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
+        "a smart split undone by a dumb merge, a smart merge undone by a dumb split.",
     ),
     PaperFigure(
         "sdds-fig3",
@@ -31,6 +37,8 @@ FIGURES = (
         "printed, whose stationary distribution is the posterior times 2^K/K!; lower row: the model as defined. "
         "Dashed: posterior mean in the limit of concentration 0, under a cap on K that is ours.",
         "running_means.fig3",
+        shows="Six panels, two forms of the model by three sizes N: running mean of K over iterations on a log axis, "
+        "a median line and a band for each sampler; dashed lines at the posterior mean.",
     ),
     PaperFigure(
         "sdds-fig4",
@@ -38,12 +46,16 @@ FIGURES = (
         "with 95 % Jeffreys intervals, for a full Gibbs scan after each move (filled) and for one random Gibbs "
         "site (hollow).",
         "running_means.fig4",
+        shows="Twelve panels, four initial numbers of entities side by side: lines of the running mean of K over "
+        "iterations on a log axis in two forms of the model; points with intervals of the share that settles at 10.",
     ),
     PaperFigure(
         "sdds-fig5",
         "Means over chains (times: medians) with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are"
         " those of the compiled loops, with the ratios as printed.",
         "acceptance.fig5",
+        shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
+        "per iteration, and time of RGSM over time of SDDS, on log axes; diamonds for the paper.",
     ),
     PaperFigure(
         "sdds-fig6",
@@ -52,12 +64,16 @@ FIGURES = (
         "reached when 99 % of the climb is done, from the start to the median log joint of the best chain's second "
         "half; a chain that has not reached it counts with all its time. Lead: median of the differences of pairs.",
         "climbs.fig6",
+        shows="Three panels by N: log likelihood minus the best chain's over seconds of sampling on a log axis, lines "
+        "and bands for SDDS, RGSM and Gibbs, marks on the axis at the median time to the level.",
     ),
     PaperFigure(
         "sdds-traces",
         "Fractions of the items in the largest component, in the two largest, and so on; one chain. Start: all "
         "items in one component.",
         "traces.traces",
+        shows="Six panels, SDDS, RGSM and Gibbs by two sizes N: stacked areas of the cumulative fractions of the "
+        "largest components over iterations.",
     ),
 )
 

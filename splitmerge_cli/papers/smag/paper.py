@@ -9,6 +9,8 @@ FIGURES = (
         "words nor the mixtures that it drew.",
         "corpus.fig2",
         compute="corpus.groups",
+        shows="A heat map of the probabilities of ten words in ten topics; beside it, for each of four groups, bars "
+        "of the word counts and bars of the topic mixture.",
     ),
     PaperFigure(
         "smag-fig3",
@@ -16,23 +18,31 @@ FIGURES = (
         "topics the posterior holds: on four groups it is not ten. So the four groups are shown beside 200 documents, "
         "and beside the setting in which the claim comes nearest; from one topic and from five random ones.",
         "counts.fig3",
+        shows="Fifteen panels of lines over iterations on a log axis, three corpora side by side: topics of "
+        "split-merge and of Gibbs, share of chains that had ten topics from each start, share of proposals accepted.",
     ),
     PaperFigure(
         "smag-fig4",
         "Rows: true topics; columns: the topics found, named by the true ones that they match. Nested topics share "
         "their words, so that no sampler can tell all tokens apart: the last column shows what can be told at best.",
         "confusion.fig4",
+        shows="Heat maps of true topic by topic found, for two corpora, three samplers and known mixtures; a last row "
+        "of the four groups by topic.",
     ),
     PaperFigure(
         "smag-fig5a",
         "The paper names neither the kind of perplexity nor the start. Fold-in is what its figure most likely shows; "
         "completion predicts words that the mixture was not told from. From one topic and from fifty random ones.",
         "perplexity.fig5a",
+        shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
+        "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",
     ),
     PaperFigure(
         "smag-fig5b",
         "As Figure 5a, on 16,242 postings of which a hundred words are known.",
         "perplexity.fig5b",
+        shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
+        "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",
     ),
 )
 

@@ -194,12 +194,11 @@ def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
 
 
 def _join_panels(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
-    """Panels of twice the width in the place of a row of panels."""
+    """Panels of twice the width in the place of a row of panels, each with a scale of its own."""
     grid = row[0].get_gridspec()
     for ax in row:
         ax.remove()
-    first = figure.add_subplot(grid[-1, :2])
-    return [first, *(figure.add_subplot(grid[-1, k : k + 2], sharey=first) for k in range(2, len(row), 2))]
+    return [figure.add_subplot(grid[-1, k : k + 2]) for k in range(0, len(row), 2)]
 
 
 def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:

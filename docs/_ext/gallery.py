@@ -1,0 +1,102 @@
+"""The gallery: thumbnails of pictures and figures, in Markdown."""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+from parts import FOLDER, cell
+from PIL import Image
+
+from splitmerge_cli.papers.declaration import Paper
+from splitmerge_cli.papers.discovery import figure_sets
+from splitmerge_cli.plots.run import PICTURES
+
+THUMBNAILS = "thumbnails"
+"""Folder of the thumbnails, beside the generated pages."""
+WIDTH = 480
+"""Pixels of a thumbnail, which is shown at half of that."""
+EXAMPLES = "images/pages"
+"""Pictures of runs, ``PAGE-NAME.png`` of a page of docs/data."""
+OTHERS = {
+    "race": (
+        "races",
+        "Which sampler is first?",
+        "Panels over sampling time, by start: the log joint of every chain, and the share of each sampler's chains "
+        "that have reached the target.",
+        "smcmc race sampler=A,B KEY=VALUE ...",
+    ),
+    "certificate": (
+        "certificates",
+        "How far is a chain from its posterior?",
+        "Two panels over iterations: the bound of the total variation distance on a log axis, with its 95 % limit, and "
+        "the share of pairs of chains that have met.",
+        "smcmc certify KEY=VALUE ...",
+    ),
+}
+"""Pictures of other commands, ``images/NAME.png``: page, what they answer and show, command."""
+
+
+def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
+    """The page; its thumbnails are written.
+
+    Parameters
+    ----------
+    source : Path
+        The folder docs.
+    titles : mapping of str to str
+        Of every figure, by id.
+    kept : collection of str
+        Figures whose pictures are kept.
+    """
+    text = (
+        "# Gallery\n\nWhat can be drawn of a run, and what became of the papers' figures?\n\n## Pictures of a run\n\n"
+        "`smcmc plot RUN` draws all that a run has, `smcmc plot --list RUN` names them, and `posterior.plot(NAME)`\n"
+        f"draws one [from Python](../python.md).\n{_pictures(source)}"
+    )
+    sets = sorted(figure_sets(), key=lambda each: not isinstance(each, Paper))
+    for each in sets:
+        cards = []
+        for figure in each.figures:
+            link = f"[{cell(titles[figure.id])}]({figure.id}.md)"
+            picture = source / FOLDER / f"{figure.id}.png" if figure.id in kept else None
+            cards.append(_card(source, picture, figure.shows, f"{figure.id}.md", link))
+        text += f"\n## {cell(each.name)}\n\n`smcmc reproduce {each.key}`\n{_grid(cards)}"
+    return text
+
+
+def _pictures(source: Path) -> str:
+    """Cards with question, command and example for the pictures of runs and other commands."""
+    cards = []
+    for name, picture in PICTURES.items():
+        example = next(iter(sorted((source / EXAMPLES).glob(f"*-{name}.png"))), None)
+        there = "../data/README.md" if example is None else f"../data/{example.stem.removesuffix(f'-{name}')}.md"
+        text = f"[{picture.answers}]({there}) `smcmc plot --only {name} RUN`"
+        cards.append(_card(source, example, picture.shows, there, text))
+    for name, (where, answers, shows, command) in OTHERS.items():
+        there = f"../{where}.md"
+        cards.append(
+            _card(source, source / "images" / f"{name}.png", shows, there, f"[{answers}]({there}) `{command}`")
+        )
+    return _grid(cards)
+
+
+def _card(source: Path, picture: Path | None, alternative: str, link: str, text: str) -> str:
+    """An entry of a grid; without a picture its text alone."""
+    if picture is None or not picture.is_file():
+        return f"- {text}\n"
+    return f"- [![{cell(alternative)}]({_thumbnail(source, picture)})]({link})\n  {text}\n"
+
+
+def _grid(cards: Collection[str]) -> str:
+    return f'\n<div class="gallery">\n\n{"".join(cards)}\n</div>\n'
+
+
+def _thumbnail(source: Path, picture: Path) -> str:
+    """Write a small copy of a picture, unless there is one; its path from the generated pages."""
+    small = source / "_generated" / THUMBNAILS / picture.name
+    if not small.is_file() or small.stat().st_mtime < picture.stat().st_mtime:
+        small.parent.mkdir(parents=True, exist_ok=True)
+        with Image.open(picture) as opened:
+            reduced = opened.convert("RGB")
+        reduced.thumbnail((WIDTH, WIDTH), Image.Resampling.LANCZOS)
+        reduced.quantize(64).save(small, optimize=True)
+    return f"{THUMBNAILS}/{picture.name}"
