@@ -1,14 +1,20 @@
 """Pages and parts of pages that come from the code and from stored results.
 
-Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers is read, what the
-code and docs/samplers/verification.csv say of that sampler is put below its text.
+Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers or docs/models is
+read, what the code and docs/samplers/verification.csv say of that sampler or model is put into it; the references of
+commands and keys likewise get their tables.
 """
 
 from pathlib import Path
 
+import command_pages
+import key_pages
+import model_pages
 import reproduction
 import sampler_pages
 from sphinx.application import Sphinx
+
+REFERENCES = {"commands": command_pages, "keys": key_pages}
 
 
 def _write_pages(app: Sphinx) -> None:
@@ -19,6 +25,10 @@ def _add_parts(app: Sphinx, name: str, source: list[str]) -> None:
     folder, _, page = name.partition("/")
     if folder == "samplers":
         source[0] += sampler_pages.overview() if page == "index" else sampler_pages.part(Path(app.srcdir), page)
+    elif folder == "models":
+        source[0] = source[0] + model_pages.overview() if page == "index" else model_pages.complete(source[0], page)
+    elif name in REFERENCES:
+        source[0] += REFERENCES[name].part()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -1,0 +1,166 @@
+"""Reference of the keys of a configuration, from the schema, the options of classes and the files of conf."""
+
+import inspect
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import parts
+from word_pages import words
+
+from splitmerge_cli.config import choice, choices, locate, show
+from splitmerge_cli.config.groups import describe
+from splitmerge_cli.config.hydra_adapter import CONF
+from splitmerge_cli.config.info import file_comments, option_rows
+from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, all_keys
+
+GROUPS = {
+    "data": "what is read: a file of yours (`csv`, `edges`, `corpus`), a generated or a published set",
+    "model": "the [model](models/index.md) of a cluster; `auto`: the one that fits the columns of a table",
+    "sampler": "the [sampler](samplers/index.md); `auto`: the one [for the model](which-sampler.md)",
+    "schedule": "what an iteration consists of",
+}
+"""Groups whose choices are files of ``conf/GROUP``, and what each chooses."""
+PAGES = {"model": "models", "sampler": "samplers"}
+"""Folders of the pages of choices, by group."""
+LAUNCHER = "hydra/launcher"
+MISSING = "???"
+"""Default of a key that needs a value."""
+
+
+class Row(NamedTuple):
+    """A key of the configuration, in words."""
+
+    key: str
+    default: str
+    expected: str
+    meaning: str
+
+
+@cache
+def own_keys() -> list[Row]:
+    """The keys that belong to no choice of a group."""
+    comments = _main_comments()
+    rows = [
+        Row(key, show(option.default), option.expected_or_null, comments.get(key) or option.help)
+        for key, option in all_keys()
+    ]
+    shared = [f"{group}.{key}" for group, keys in SHARED.items() for key in keys]
+    return rows + [Row(key, "null", "a whole number or null", comments[key]) for key in shared]
+
+
+def _main_file() -> list[str]:
+    return (resources.files(CONF) / "config.yaml").read_text(encoding="utf-8").splitlines()
+
+
+def _main_comments() -> dict[str, str]:
+    """The comment of each key of ``conf/config.yaml``; that of the key above it stands before its own."""
+    found: dict[str, str] = {}
+    above = key = ""
+    for line in _main_file():
+        if match := re.match(r"( *)(\w+):[^#]*(?:# (.*))?", line):
+            inner, name, said = bool(match[1]), match[2], match[3] or ""
+            above = above if inner else name
+            key = f"{above}.{name}" if inner else name
+            found[key] = ": ".join(filter(None, [found[above], said])) if inner else said
+        elif match := re.match(r" +# +(.*)", line):
+            found[key] += f" {match[1]}"
+    return found
+
+
+@cache
+def keys_of(group: str, name: str) -> list[Row]:
+    """The keys of a choice; where its file does not say what one means, its function does."""
+    if group == "schedule":
+        # all schedules share the meaning of their keys
+        comments = {key: said for one in choices(group) for key, said in file_comments(group, one).items()}
+        values = {key: value for key, value in choice(group, name).items() if key != "name"}
+        kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
+        return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
+    documented = _documented(group, name) if group == "data" else {}
+    return [
+        Row(row.key, row.default, row.expected, row.help or documented.get(row.key.partition(".")[2], ""))
+        for row in option_rows(group, name)
+    ]
+
+
+def _documented(group: str, name: str) -> dict[str, str]:
+    """Parameters of the function of a choice, as its docstring describes them."""
+    text = inspect.getdoc(locate(choice(group, name)["_target_"])) or ""
+    described = re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", text, re.MULTILINE)
+    return {key: " ".join(said.split()) for keys, said in described for key in keys.split(", ")}
+
+
+def merged_keys(group: str) -> list[tuple[Row, list[str]]]:
+    """The keys of a group in the order of the alphabet, each with the choices that have it so."""
+    found: dict[Row, list[str]] = {}
+    for name in choices(group):
+        for row in keys_of(group, name):
+            found.setdefault(row, []).append(name)
+    return sorted(found.items(), key=lambda item: (item[0].key.lower(), item[1]))
+
+
+def part() -> str:
+    """All keys: groups, those of a run, those of choices, those of sweeps."""
+    unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
+    own = [row for row in own_keys() if row.key != "experiment"]
+    rows = [_group(name) for name in GROUPS]
+    rows.append(["`experiment=null`", "`smcmc list figures`", "the settings of a [figure](figures.md)"])
+    text = "\n## Groups\n\n`GROUP=NAME` takes a choice with the defaults of its keys.\n"
+    text += parts.table(["group, default", "choices", "what it chooses"], rows, range(3))
+    text += "\n## Keys of a run\n" + _table((row, []) for row in own if row.key not in unidentified)
+    text += (
+        "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
+        "(files.md#what-a-run-leaves).\n" + _table((row, []) for row in own if row.key in unidentified)
+    )
+    for group in ("model", "sampler", "schedule", "data"):
+        text += f"\n## Keys of `{group}`\n"
+        if group not in PAGES:
+            rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
+            text += parts.table(["choice", "what it is"], rows, range(2))
+        text += _table(merged_keys(group))
+    comments = file_comments(LAUNCHER, "dask")
+    rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
+    text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
+    return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
+
+
+def _group(group: str) -> list[str]:
+    default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
+    return [f"`{group}={default}`", ", ".join(link(group, name) for name in choices(group)), GROUPS[group]]
+
+
+def link(group: str, name: str) -> str:
+    """A choice, linked where it has a page."""
+    return f"[`{name}`]({PAGES[group]}/{name}.md)" if group in PAGES else f"`{name}`"
+
+
+def default_cell(default: str) -> str:
+    """A default, as a cell."""
+    if default == MISSING:
+        return "needed"
+    return "the key `N`" if default == "${N}" else f"`{default}`"
+
+
+def expected_cell(expected: str) -> str:
+    """What a key takes, as a cell; large whole numbers with commas."""
+    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", expected))
+
+
+def _table(rows: Iterable[tuple[Row, list[str]]]) -> str:
+    """A table of keys, with the choices that have each, where there are any; on a phone each row is a block."""
+    head: list[str] = []
+    cells = []
+    for row, names in rows:
+        texts = {
+            "of": ", ".join(link(row.key.partition(".")[0], name) for name in names),
+            "default": default_cell(row.default),
+            "expected": expected_cell(row.expected),
+            "meaning": words(row.meaning.replace("``", "`")),
+        }
+        texts = texts if names else {name: text for name, text in texts.items() if name != "of"}
+        cells.append([f"`{row.key}`", *(parts.label_cell(f"{name}:", text) for name, text in texts.items())])
+        head = ["key", *texts]
+    return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
