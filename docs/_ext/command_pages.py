@@ -8,34 +8,35 @@ from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import parts
+from key_pages import cards
 from typer.main import get_command
 from word_pages import words
 
 from splitmerge_cli.cli import app
 
 VALUES = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
-"""What stands for the value of an option, by its type."""
+"""Letters for the value of an option, by its type."""
 COMMAND = re.compile(r"(.*?)(?:: )?(smcmc [a-z-]+ \S*=.*)", re.DOTALL)
 """A paragraph of a help text that is, or ends with, a command."""
 TYPED = re.compile(
     r"`[^`]+`|'[^']*=[^']*'|(?<!\w)--[a-z-]+|(?<!\w)[\w./]+=(?:[\w./<>-]|,(?=\w))+"
-    r"|\bsmcmc [a-z-]+(?: (?:info NAME|list|figures|RUN)\b)*"
+    r"|\bsmcmc [a-z-]+(?: (?:info NAME|list|figures|RUN|--cfg job)\b)*"
 )
 """Words of a help text that are typed: options, keys with values, commands."""
 
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command that the help shows, as it is typed; groups that are no command themselves are left out."""
-    yield from _below("smcmc", get_command(app))
+    yield from _commands_below("smcmc", get_command(app))
 
 
-def _below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+def _commands_below(path: str, command: Any) -> Iterator[tuple[str, Any]]:
     inner = getattr(command, "commands", {})
     if not inner or getattr(command, "invoke_without_command", False) or path == "smcmc":
         yield path, command
     for name, below in inner.items():
         if not below.hidden:
-            yield from _below(f"{path} {name}", below)
+            yield from _commands_below(f"{path} {name}", below)
 
 
 def part() -> str:
@@ -66,16 +67,16 @@ def _section(path: str, command: Any) -> str:
     text = f"\n## `{path}`\n" + parts.code(" ".join(usage))
     for paragraph in _paragraphs(command):
         match = COMMAND.fullmatch(paragraph)
-        if paragraph == "\b":
-            text += "\nThe [list of keys](keys.md) has them all.\n"
+        if paragraph == "\b":  # a list of keys, whose page has more
+            text = f"{text.rstrip()} [Keys](keys.md).\n"
         elif match:
             text += (f"\n{_prose(match[1])}:\n" if match[1] else "") + parts.code(match[2].rstrip("."))
         else:
             text += f"\n{_prose(paragraph)}\n"
     hints = get_type_hints(inspect.unwrap(command.callback)) if command.callback else {}
-    rows = [[_code(_name(p)), "needed" if p.required else "", _prose(p.help or "")] for p in arguments]
-    rows += [[_option(p, hints.get(p.name)), _default(p), _prose(p.help or "")] for p in options]
-    return text + (parts.table(["argument or option", "default", "meaning"], rows, range(3)) if rows else "")
+    named = [(_code(_name(p)), p) for p in arguments] + [(_option(p, hints.get(p.name)), p) for p in options]
+    lines = [{"argument or option": name, "default": _default(p), "meaning": _prose(p.help or "")} for name, p in named]
+    return text + (cards(lines) if lines else "")
 
 
 def _prose(text: str) -> str:
@@ -102,4 +103,4 @@ def _option(option: Any, hint: Any) -> str:
 def _default(option: Any) -> str:
     if option.required:
         return "needed"
-    return "" if option.is_flag or option.default is None else f"`{option.default}`"
+    return "" if getattr(option, "is_flag", False) or option.default is None else f"`{option.default}`"

@@ -1,8 +1,8 @@
-"""Reference of the keys of a configuration, from the schema, the options of classes and the files of conf."""
+"""Reference of all keys, from the schema of a configuration, the options of classes and the files of conf."""
 
 import inspect
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -79,16 +79,16 @@ def keys_of(group: str, name: str) -> list[Row]:
         values = {key: value for key, value in choice(group, name).items() if key != "name"}
         kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
         return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
-    documented = _documented(group, name) if group == "data" else {}
+    documented = _read_docstring(name) if group == "data" else {}
     return [
         Row(row.key, row.default, row.expected, row.help or documented.get(row.key.partition(".")[2], ""))
         for row in option_rows(group, name)
     ]
 
 
-def _documented(group: str, name: str) -> dict[str, str]:
-    """Parameters of the function of a choice, as its docstring describes them."""
-    text = inspect.getdoc(locate(choice(group, name)["_target_"])) or ""
+def _read_docstring(name: str) -> dict[str, str]:
+    """Read what the parameters of a data set's function mean."""
+    text = inspect.getdoc(locate(choice("data", name)["_target_"])) or ""
     described = re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", text, re.MULTILINE)
     return {key: " ".join(said.split()) for keys, said in described for key in keys.split(", ")}
 
@@ -106,30 +106,32 @@ def part() -> str:
     """All keys: groups, those of a run, those of choices, those of sweeps."""
     unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
     own = [row for row in own_keys() if row.key != "experiment"]
-    rows = [_group(name) for name in GROUPS]
-    rows.append(["`experiment=null`", "`smcmc list figures`", "the settings of a [figure](figures.md)"])
+    groups = [_group(name) for name in GROUPS]
+    figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
+    groups.append(dict(zip(groups[0], figures, strict=True)))
     text = "\n## Groups\n\n`GROUP=NAME` takes a choice with the defaults of its keys.\n"
-    text += parts.table(["group, default", "choices", "what it chooses"], rows, range(3))
-    text += "\n## Keys of a run\n" + _table((row, []) for row in own if row.key not in unidentified)
+    text += cards(groups)
+    text += "\n## Keys of a run\n" + table((row, []) for row in own if row.key not in unidentified)
     text += (
         "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
-        "(files.md#what-a-run-leaves).\n" + _table((row, []) for row in own if row.key in unidentified)
+        "(files.md#what-a-run-leaves).\n" + table((row, []) for row in own if row.key in unidentified)
     )
     for group in ("model", "sampler", "schedule", "data"):
         text += f"\n## Keys of `{group}`\n"
         if group not in PAGES:
             rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
             text += parts.table(["choice", "what it is"], rows, range(2))
-        text += _table(merged_keys(group))
+        text += table(merged_keys(group))
     comments = file_comments(LAUNCHER, "dask")
     rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
     text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
     return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
 
 
-def _group(group: str) -> list[str]:
+def _group(group: str) -> dict[str, str]:
     default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
-    return [f"`{group}={default}`", ", ".join(link(group, name) for name in choices(group)), GROUPS[group]]
+    names = ", ".join(link(group, name) for name in choices(group))
+    return {"group, default": f"`{group}={default}`", "what it chooses": GROUPS[group], "choices": names}
 
 
 def link(group: str, name: str) -> str:
@@ -137,30 +139,41 @@ def link(group: str, name: str) -> str:
     return f"[`{name}`]({PAGES[group]}/{name}.md)" if group in PAGES else f"`{name}`"
 
 
-def default_cell(default: str) -> str:
-    """A default, as a cell."""
+def _default(default: str) -> str:
     if default == MISSING:
         return "needed"
     return "the key `N`" if default == "${N}" else f"`{default}`"
 
 
-def expected_cell(expected: str) -> str:
-    """What a key takes, as a cell; large whole numbers with commas."""
+def _expected(expected: str) -> str:
+    """Return what a key takes; large whole numbers with commas."""
     return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", expected))
 
 
-def _table(rows: Iterable[tuple[Row, list[str]]]) -> str:
-    """A table of keys, with the choices that have each, where there are any; on a phone each row is a block."""
-    head: list[str] = []
-    cells = []
+def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None = None) -> str:
+    """A table of keys with the choices that have each, where there are any.
+
+    Parameters
+    ----------
+    rows : iterable of (Row, list of str)
+        Keys, and the names of their choices.
+    links : mapping, optional
+        Where a key leads to.
+    """
+    lines = []
     for row, names in rows:
-        texts = {
-            "of": ", ".join(link(row.key.partition(".")[0], name) for name in names),
-            "default": default_cell(row.default),
-            "expected": expected_cell(row.expected),
-            "meaning": words(row.meaning.replace("``", "`")),
-        }
-        texts = texts if names else {name: text for name, text in texts.items() if name != "of"}
-        cells.append([f"`{row.key}`", *(parts.label_cell(f"{name}:", text) for name, text in texts.items())])
-        head = ["key", *texts]
+        key = f"`{row.key}`"
+        line = {"key": f"[{key}]({links[row.key]})" if links else key}
+        if names:
+            line["of"] = ", ".join(link(row.key.partition(".")[0], name) for name in names)
+        line |= {"default": _default(row.default), "expected": _expected(row.expected)}
+        lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})
+    return cards(lines)
+
+
+def cards(lines: list[dict[str, str]]) -> str:
+    """A table of lines of Markdown by the head of their column; on a phone each line is a block."""
+    first, *rest = [name for name in lines[0] if any(line[name] for line in lines)]
+    cells = [[line[first], *(parts.label_cell(f"{name}:", line[name]) for name in rest)] for line in lines]
+    head = [first, *rest]
     return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'

@@ -1,7 +1,9 @@
 """Model pages in Markdown: the table of a model's keys, and the samplers that support it, from the code."""
 
+from dataclasses import astuple
+
+import key_pages
 import parts
-from key_pages import default_cell, expected_cell
 from word_pages import words
 
 from splitmerge_cli import priors
@@ -33,14 +35,10 @@ def complete(text: str, name: str) -> str:
 
 
 def _keys(name: str) -> str:
-    rows = []
-    for row in option_rows("model", name):
-        key = row.key.partition(".")[2]
-        page = "prior.md" if key in SHARED else ""
-        rows.append(
-            [f"[`{row.key}`]({page}#{key})", default_cell(row.default), expected_cell(row.expected), words(row.help)]
-        )
-    return parts.table(["key", "default", "expected", "meaning"], rows, range(4))
+    rows = option_rows("model", name)
+    keys = {row.key: row.key.partition(".")[2] for row in rows}
+    links = {whole: f"{'prior.md' if key in SHARED else ''}#{key}" for whole, key in keys.items()}
+    return key_pages.table(((key_pages.Row(*astuple(row)), []) for row in rows), links)
 
 
 def _samplers(name: str) -> str:
