@@ -13,6 +13,7 @@ import model_pages
 import reproduction
 import sampler_pages
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
 
 REFERENCES = {"commands": command_pages, "keys": key_pages}
 
@@ -31,8 +32,14 @@ def _add_parts(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += REFERENCES[name].part()
 
 
+def _list_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Pages that are read in every build, since the code that they come from may have changed."""
+    return [name for name in env.found_docs if name in REFERENCES or name.startswith(("samplers/", "models/"))]
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register both."""
+    """Register all."""
+    app.connect("env-get-outdated", _list_pages)
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _add_parts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

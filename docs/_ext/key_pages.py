@@ -10,6 +10,7 @@ from typing import NamedTuple
 import parts
 from word_pages import words
 
+from splitmerge_cli import priors
 from splitmerge_cli.config import choice, choices, locate, show
 from splitmerge_cli.config.groups import describe
 from splitmerge_cli.config.hydra_adapter import CONF
@@ -25,6 +26,8 @@ GROUPS = {
 """Groups whose choices are files of ``conf/GROUP``, and what each chooses."""
 PAGES = {"model": "models", "sampler": "samplers"}
 """Folders of the pages of choices, by group."""
+OF_PRIORS = {option.name for option in priors.OPTIONS}
+"""Keys of every mixture, which docs/models/prior.md explains."""
 LAUNCHER = "hydra/launcher"
 MISSING = "???"
 """Default of a key that needs a value."""
@@ -134,9 +137,9 @@ def _group(group: str) -> dict[str, str]:
     return {"group, default": f"`{group}={default}`", "what it chooses": GROUPS[group], "choices": names}
 
 
-def link(group: str, name: str) -> str:
+def link(group: str, name: str, heading: str = "") -> str:
     """A choice, linked where it has a page."""
-    return f"[`{name}`]({PAGES[group]}/{name}.md)" if group in PAGES else f"`{name}`"
+    return f"[`{name}`]({PAGES[group]}/{name}.md{heading})" if group in PAGES else f"`{name}`"
 
 
 def _default(default: str) -> str:
@@ -151,7 +154,7 @@ def _expected(expected: str) -> str:
 
 
 def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None = None) -> str:
-    """A table of keys with the choices that have each, where there are any.
+    """A table of keys, below each the choices that have it, where there are any.
 
     Parameters
     ----------
@@ -165,7 +168,9 @@ def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None
         key = f"`{row.key}`"
         line = {"key": f"[{key}]({links[row.key]})" if links else key}
         if names:
-            line["of"] = ", ".join(link(row.key.partition(".")[0], name) for name in names)
+            group, _, own = row.key.partition(".")
+            heading = f"#{own}" if group == "model" and own not in OF_PRIORS else ""
+            line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
         line |= {"default": _default(row.default), "expected": _expected(row.expected)}
         lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})
     return cards(lines)
@@ -176,4 +181,4 @@ def cards(lines: list[dict[str, str]]) -> str:
     first, *rest = [name for name in lines[0] if any(line[name] for line in lines)]
     cells = [[line[first], *(parts.label_cell(f"{name}:", line[name]) for name in rest)] for line in lines]
     head = [first, *rest]
-    return f'\n<div class="cards words">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
+    return f'\n<div class="cards">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'

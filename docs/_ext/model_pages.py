@@ -6,15 +6,12 @@ import key_pages
 import parts
 from word_pages import words
 
-from splitmerge_cli import priors
 from splitmerge_cli.config import choices, component
 from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.runs.support import example, support
 
 KEYS = "## Hyper-parameters\n"
 """Heading below which the table of keys stands."""
-SHARED = {option.name for option in priors.OPTIONS}
-"""Keys of every mixture, which one page explains."""
 
 
 def overview() -> str:
@@ -37,7 +34,7 @@ def complete(text: str, name: str) -> str:
 def _keys(name: str) -> str:
     rows = option_rows("model", name)
     keys = {row.key: row.key.partition(".")[2] for row in rows}
-    links = {whole: f"{'prior.md' if key in SHARED else ''}#{key}" for whole, key in keys.items()}
+    links = {whole: f"{'prior.md' if key in key_pages.OF_PRIORS else ''}#{key}" for whole, key in keys.items()}
     return key_pages.table(((key_pages.Row(*astuple(row)), []) for row in rows), links)
 
 
