@@ -8,8 +8,11 @@ from word_pages import words
 
 from splitmerge_cli.config import choices, component
 from splitmerge_cli.config.info import option_rows, title
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.support import example, support
 
+FORM = "model.conjugate"
+"""Key of a model that has an uncollapsed form."""
 KEYS = "## Hyper-parameters\n"
 """Heading below which the table of keys stands."""
 
@@ -38,10 +41,15 @@ def _keys(name: str) -> str:
     return key_pages.table(((key_pages.Row(*astuple(row)), []) for row in rows), links)
 
 
+def _list_samplers(model: Model) -> str:
+    able = [name for name in choices("sampler") if support(name, model)[0]]
+    return ", ".join(f"[`{name}`](../samplers/{name}.md)" for name in able)
+
+
 def _samplers(name: str) -> str:
-    model = example(name)
-    found = {sampler: support(sampler, model) for sampler in choices("sampler")}
-    linked = ", ".join(f"[`{one}`](../samplers/{one}.md)" for one, (able, _) in found.items() if able)
+    found = {sampler: support(sampler, example(name)) for sampler in choices("sampler")}
     rows = [[f"`{one}`", words(reason)] for one, (able, reason) in found.items() if not able]
-    text = f"\n## Samplers\n\nWith its default options {linked}.\n"
+    text = f"\n## Samplers\n\nWith its default options {_list_samplers(example(name))}.\n"
+    if f"{FORM}=true" in (f"{row.key}={row.default}" for row in option_rows("model", name)):
+        text += f"\nWith `{FORM}=false` {_list_samplers(example(name, conjugate=False))}.\n"
     return text + (parts.table(["not with", "because"], rows, range(2)) if rows else "")
