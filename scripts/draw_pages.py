@@ -1,4 +1,4 @@
-"""Run the commands of pages anew, of README.md and those in docs/data, write what they print, and keep their pictures.
+"""Run the commands of pages anew, write what they print, and keep their pictures: README.md, docs/data, docs/models.
 
     python scripts/draw_pages.py [PAGE.md ...]
 
@@ -89,8 +89,9 @@ def path_of(name: str) -> Path:
 
 
 def main(names: list[str]) -> None:
-    """Run the pages of these names; those of data without a name."""
-    for path in [path_of(name) for name in names] or sorted((DOCS / "data").glob("*.md")):
+    """Run the pages of these names; those of data and models without a name."""
+    pages = [*sorted((DOCS / "data").glob("*.md")), *sorted((DOCS / "models").glob("*.md"))]
+    for path in [path_of(name) for name in names] or pages:
         with tempfile.TemporaryDirectory() as folder:
             text = Page(path, Path(folder)).updated_text()
         path.write_text(text, encoding="utf-8")

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from parts import FOLDER, cell
+from parts import cell
 from PIL import Image
 
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import figure_sets
+from splitmerge_cli.papers.overview import LatestFigure
 from splitmerge_cli.plots.run import PICTURES
 
 THUMBNAILS = "thumbnails"
@@ -35,7 +36,7 @@ OTHERS = {
 """Pictures of other commands, ``images/NAME.png``: page, what they answer and show, command."""
 
 
-def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
+def page(source: Path, titles: Mapping[str, str], kept: Mapping[str, LatestFigure]) -> str:
     """The page; its thumbnails are written.
 
     Parameters
@@ -44,8 +45,8 @@ def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
         The folder docs.
     titles : mapping of str to str
         Of every figure, by id.
-    kept : collection of str
-        Figures whose pictures are kept.
+    kept : mapping of str to LatestFigure
+        The kept figures, by id.
     """
     text = (
         "# Gallery\n\nWhat can be drawn of a run, and what became of the papers' figures?\n\n## Pictures of a run\n\n"
@@ -57,7 +58,7 @@ def page(source: Path, titles: Mapping[str, str], kept: Collection[str]) -> str:
         cards = []
         for figure in each.figures:
             link = f"[{cell(titles[figure.id])}]({figure.id}.md)"
-            picture = source / FOLDER / f"{figure.id}.png" if figure.id in kept else None
+            picture = kept[figure.id].folder / f"{figure.id}.png" if figure.id in kept else None
             cards.append(_card(source, picture, figure.shows, f"{figure.id}.md", link))
         text += f"\n## {cell(each.name)}\n\n`smcmc reproduce {each.key}`\n{_grid(cards)}"
     return text

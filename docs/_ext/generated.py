@@ -1,16 +1,22 @@
 """Pages and parts of pages that come from the code and from stored results.
 
-Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers is read, what the
-code and docs/samplers/verification.csv say of that sampler is put below its text; below that of the bibliography, the
-works of docs/articles/references.yaml.
+Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers or docs/models is
+read, what the code and docs/samplers/verification.csv say of that sampler or model is put into it; the references of
+commands and keys likewise get their tables, and the bibliography gets the works of docs/articles/references.yaml.
 """
 
 from pathlib import Path
 
 import bibliography
+import command_pages
+import key_pages
+import model_pages
 import reproduction
 import sampler_pages
 from sphinx.application import Sphinx
+from sphinx.environment import BuildEnvironment
+
+REFERENCES = {"commands": command_pages, "keys": key_pages}
 
 
 def _write_pages(app: Sphinx) -> None:
@@ -23,10 +29,20 @@ def _add_parts(app: Sphinx, name: str, source: list[str]) -> None:
         source[0] += sampler_pages.overview() if page == "index" else sampler_pages.part(Path(app.srcdir), page)
     elif name == "bibliography":
         source[0] += bibliography.sections(Path(app.srcdir) / "articles" / "references.yaml")
+    elif folder == "models":
+        source[0] = source[0] + model_pages.overview() if page == "index" else model_pages.complete(source[0], page)
+    elif name in REFERENCES:
+        source[0] += REFERENCES[name].part()
+
+
+def _list_pages(app: Sphinx, env: BuildEnvironment, *_: set[str]) -> list[str]:
+    """Pages that are read in every build, since the code that they come from may have changed."""
+    return [name for name in env.found_docs if name in REFERENCES or name.startswith(("samplers/", "models/"))]
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register both events."""
+    """Register all."""
+    app.connect("env-get-outdated", _list_pages)
     app.connect("builder-inited", _write_pages)
     app.connect("source-read", _add_parts)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

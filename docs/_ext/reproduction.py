@@ -57,7 +57,7 @@ def write(source: Path) -> None:
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known)
     out.mkdir(exist_ok=True)
-    pages["gallery"] = gallery.page(source, titles, index)
+    pages["gallery"] = gallery.page(source, titles, latest)
     for name, page in pages.items():
         path, text = out / f"{name}.md", f"{WIDE}\n{page}"
         if not path.exists() or path.read_text(encoding="utf-8") != text:

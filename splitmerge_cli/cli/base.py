@@ -132,7 +132,13 @@ def complete_figure(incomplete: str) -> list[str]:
 
 
 Overrides = Annotated[
-    list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", autocompletion=_complete_override, show_default=False)
+    list[str] | None,
+    typer.Argument(
+        metavar="[KEY=VALUE]...",
+        autocompletion=_complete_override,
+        show_default=False,
+        help="Keys of smcmc run, with their values.",
+    ),
 ]
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
 Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
@@ -148,7 +154,12 @@ Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (t
 Edition = Annotated[
     int, typer.Option("--edition", min=1, metavar="N", help="Whose seeds: those of the files, or N - 1 million more.")
 ]
-Figures = Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)]
+Figures = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="ID|PAPER|all ...", autocompletion=complete_figure, help="As smcmc list figures names them; or all."
+    ),
+]
 
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:

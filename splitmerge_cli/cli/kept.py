@@ -11,11 +11,11 @@ import typer
 from splitmerge_cli.cli.base import (
     ConfigDir,
     Edition,
+    Figures,
     Out,
     Scale,
     app,
     complain,
-    complete_figure,
     console,
     explain_errors,
 )
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @app.command()
 @explain_errors
 def keep(
-    ids: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all ...", autocompletion=complete_figure)],
+    ids: Figures,
     scale: Scale = "quick",
     out: Out = Path("results"),
     to: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="Where to keep them.")] = Path("docs/reproduction"),
@@ -125,7 +125,9 @@ def _check_again(
 @app.command()
 @explain_errors
 def archive(
-    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False)] = None,
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID|PAPER|all]...", show_default=False, help="What to pack.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE.zip", help="The archive to write.")] = None,
     check: Annotated[
         Path | None,

@@ -24,7 +24,12 @@ _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
 @app.command("list")
 @explain_errors
 def list_(
-    what: Annotated[str | None, typer.Argument(metavar="[samplers|models|priors|data|schedules|figures]")] = None,
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[samplers|models|priors|data|schedules|figures]", help="Which list; all of them by default."
+        ),
+    ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """List samplers, models, priors, data sets, schedules or figures; without a name, all of them."""
@@ -89,7 +94,7 @@ def sampler_list() -> None:
     print_entries(_entries("samplers"))
 
 
-Named = Annotated[str, typer.Argument(metavar="NAME")]
+Named = Annotated[str, typer.Argument(metavar="NAME", help="As smcmc list shows it.")]
 
 
 @model_app.command("info")
@@ -186,7 +191,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 
 @data_app.command("info")
 @explain_errors
-def data_info(name: str, config_dir: ConfigDir = None) -> None:
+def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     """Show what a data set is, where a published one comes from, and its options with their defaults."""
     import inspect
 
@@ -208,7 +213,7 @@ def data_info(name: str, config_dir: ConfigDir = None) -> None:
 
 @data_app.command("fetch")
 @explain_errors
-def data_fetch(name: str) -> None:
+def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: the user's cache)."""
     from splitmerge_cli.config import choice
     from splitmerge_cli.data.published import sets

@@ -66,7 +66,14 @@ def reproduce(
 @app.command()
 @explain_errors
 def plot(
-    targets: Annotated[list[str], typer.Argument(metavar="ID|PAPER|all|RUN ...", autocompletion=complete_figure)],
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID|PAPER|all|RUN ...",
+            autocompletion=complete_figure,
+            help="Figures, as smcmc list figures names them, or folders of runs.",
+        ),
+    ],
     scale: Scale = "quick",
     out: Out = Path("results"),
     show: Annotated[bool, typer.Option("--list", help="Say what can be drawn of the runs; draw nothing.")] = False,
@@ -223,7 +230,10 @@ def _topics_of(run: "Run") -> "RunTopics":
 @app.command()
 @explain_errors
 def verify(
-    args: Annotated[list[str] | None, typer.Argument(metavar="[KEY=VALUE]...", show_default=False)] = None,
+    args: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", show_default=False, help="What is checked, as the examples show it."),
+    ] = None,
     everything: Annotated[bool, typer.Option("--all", help="A table for every small data set.")] = False,
     config_dir: ConfigDir = None,
 ) -> None:

@@ -1,0 +1,184 @@
+"""Reference of all keys, from the schema of a configuration, the options of classes and the files of conf."""
+
+import inspect
+import re
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+from typing import NamedTuple
+
+import parts
+from word_pages import words
+
+from splitmerge_cli import priors
+from splitmerge_cli.config import choice, choices, locate, show
+from splitmerge_cli.config.groups import describe
+from splitmerge_cli.config.hydra_adapter import CONF
+from splitmerge_cli.config.info import file_comments, option_rows
+from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, all_keys
+
+GROUPS = {
+    "data": "what is read: a file of yours (`csv`, `edges`, `corpus`), a generated or a published set",
+    "model": "the [model](models/index.md) of a cluster; `auto`: the one that fits the columns of a table",
+    "sampler": "the [sampler](samplers/index.md); `auto`: the one [for the model](which-sampler.md)",
+    "schedule": "what an iteration consists of",
+}
+"""Groups whose choices are files of ``conf/GROUP``, and what each chooses."""
+PAGES = {"model": "models", "sampler": "samplers"}
+"""Folders of the pages of choices, by group."""
+OF_PRIORS = {option.name for option in priors.OPTIONS}
+"""Keys of every mixture, which docs/models/prior.md explains."""
+LAUNCHER = "hydra/launcher"
+MISSING = "???"
+"""Default of a key that needs a value."""
+
+
+class Row(NamedTuple):
+    """A key of the configuration, in words."""
+
+    key: str
+    default: str
+    expected: str
+    meaning: str
+
+
+@cache
+def own_keys() -> list[Row]:
+    """The keys that belong to no choice of a group."""
+    comments = _main_comments()
+    rows = [
+        Row(key, show(option.default), option.expected_or_null, comments.get(key) or option.help)
+        for key, option in all_keys()
+    ]
+    shared = [f"{group}.{key}" for group, keys in SHARED.items() for key in keys]
+    return rows + [Row(key, "null", "a whole number or null", comments[key]) for key in shared]
+
+
+def _main_file() -> list[str]:
+    return (resources.files(CONF) / "config.yaml").read_text(encoding="utf-8").splitlines()
+
+
+def _main_comments() -> dict[str, str]:
+    """The comment of each key of ``conf/config.yaml``; that of the key above it stands before its own."""
+    found: dict[str, str] = {}
+    above = key = ""
+    for line in _main_file():
+        if match := re.match(r"( *)(\w+):[^#]*(?:# (.*))?", line):
+            inner, name, said = bool(match[1]), match[2], match[3] or ""
+            above = above if inner else name
+            key = f"{above}.{name}" if inner else name
+            found[key] = ": ".join(filter(None, [found[above], said])) if inner else said
+        elif match := re.match(r" +# +(.*)", line):
+            found[key] += f" {match[1]}"
+    return found
+
+
+@cache
+def keys_of(group: str, name: str) -> list[Row]:
+    """The keys of a choice; where its file does not say what one means, its function does."""
+    if group == "schedule":
+        # all schedules share the meaning of their keys
+        comments = {key: said for one in choices(group) for key, said in file_comments(group, one).items()}
+        values = {key: value for key, value in choice(group, name).items() if key != "name"}
+        kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
+        return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
+    documented = _read_docstring(name) if group == "data" else {}
+    return [
+        Row(row.key, row.default, row.expected, row.help or documented.get(row.key.partition(".")[2], ""))
+        for row in option_rows(group, name)
+    ]
+
+
+def _read_docstring(name: str) -> dict[str, str]:
+    """Read what the parameters of a data set's function mean."""
+    text = inspect.getdoc(locate(choice("data", name)["_target_"])) or ""
+    described = re.findall(r"^(\w+(?:, \w+)*) : .*\n((?: {4}.*\n?)+)", text, re.MULTILINE)
+    return {key: " ".join(said.split()) for keys, said in described for key in keys.split(", ")}
+
+
+def merged_keys(group: str) -> list[tuple[Row, list[str]]]:
+    """The keys of a group in the order of the alphabet, each with the choices that have it so."""
+    found: dict[Row, list[str]] = {}
+    for name in choices(group):
+        for row in keys_of(group, name):
+            found.setdefault(row, []).append(name)
+    return sorted(found.items(), key=lambda item: (item[0].key.lower(), item[1]))
+
+
+def part() -> str:
+    """All keys: groups, those of a run, those of choices, those of sweeps."""
+    unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
+    own = [row for row in own_keys() if row.key != "experiment"]
+    groups = [_group(name) for name in GROUPS]
+    figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
+    groups.append(dict(zip(groups[0], figures, strict=True)))
+    text = "\n## Groups\n\n`GROUP=NAME` takes a choice with the defaults of its keys.\n"
+    text += cards(groups)
+    text += "\n## Keys of a run\n" + table((row, []) for row in own if row.key not in unidentified)
+    text += (
+        "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
+        "(files.md#what-a-run-leaves).\n" + table((row, []) for row in own if row.key in unidentified)
+    )
+    for group in ("model", "sampler", "schedule", "data"):
+        text += f"\n## Keys of `{group}`\n"
+        if group not in PAGES:
+            rows = [[f"`{group}={name}`", parts.cell(said)] for name, said in describe(group)]
+            text += parts.table(["choice", "what it is"], rows, range(2))
+        text += table(merged_keys(group))
+    comments = file_comments(LAUNCHER, "dask")
+    rows = [[f"`hydra.launcher.{key}`", words(said)] for key, said in comments.items()]
+    text += "\n## Keys of sweeps\n\n[Sweeps on other machines](clusters.md) has the keys of Slurm. Those of "
+    return text + "`hydra/launcher=dask`:\n" + parts.table(["key", "meaning"], rows, range(2))
+
+
+def _group(group: str) -> dict[str, str]:
+    default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
+    names = ", ".join(link(group, name) for name in choices(group))
+    return {"group, default": f"`{group}={default}`", "what it chooses": GROUPS[group], "choices": names}
+
+
+def link(group: str, name: str, heading: str = "") -> str:
+    """A choice, linked where it has a page."""
+    return f"[`{name}`]({PAGES[group]}/{name}.md{heading})" if group in PAGES else f"`{name}`"
+
+
+def _default(default: str) -> str:
+    if default == MISSING:
+        return "needed"
+    return "the key `N`" if default == "${N}" else f"`{default}`"
+
+
+def _expected(expected: str) -> str:
+    """Return what a key takes; large whole numbers with commas."""
+    return words(re.sub(r"\b\d{5,}\b", lambda match: f"{int(match[0]):,}", expected))
+
+
+def table(rows: Iterable[tuple[Row, list[str]]], links: Mapping[str, str] | None = None) -> str:
+    """A table of keys, below each the choices that have it, where there are any.
+
+    Parameters
+    ----------
+    rows : iterable of (Row, list of str)
+        Keys, and the names of their choices.
+    links : mapping, optional
+        Where a key leads to.
+    """
+    lines = []
+    for row, names in rows:
+        key = f"`{row.key}`"
+        line = {"key": f"[{key}]({links[row.key]})" if links else key}
+        if names:
+            group, _, own = row.key.partition(".")
+            heading = f"#{own}" if group == "model" and own not in OF_PRIORS else ""
+            line["key"] += "<br>of " + ", ".join(link(group, name, heading) for name in names)
+        line |= {"default": _default(row.default), "expected": _expected(row.expected)}
+        lines.append(line | {"meaning": words(row.meaning.replace("``", "`"))})
+    return cards(lines)
+
+
+def cards(lines: list[dict[str, str]]) -> str:
+    """A table of lines of Markdown by the head of their column; on a phone each line is a block."""
+    first, *rest = [name for name in lines[0] if any(line[name] for line in lines)]
+    cells = [[line[first], *(parts.label_cell(f"{name}:", line[name]) for name in rest)] for line in lines]
+    head = [first, *rest]
+    return f'\n<div class="cards">\n{parts.table(head, cells, range(len(head)))}\n</div>\n'
