@@ -140,7 +140,9 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
     pairs = overview.pair_verdicts(first, later)
     assert len(pairs) == 6 and overview.list_moved(pairs).empty
     latest = {name: figure.edition for name, figure in overview.latest_figures(original / "kept").items()}
-    assert latest == {"sdds-fig1": 2, "sdds-table1": 1} and set(overview.latest_claims(original / "kept")) == set(latest)
+    assert latest == {"sdds-fig1": 2, "sdds-table1": 1} and set(overview.latest_claims(original / "kept")) == set(
+        latest
+    )
     head, *rows = overview.editions_table([first, later])
     assert head[:3] == ["paper", "edition", "figures in all editions"]
     sdds = [row for row in rows if row[0] == "Wang & Russell 2015"]

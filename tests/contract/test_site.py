@@ -24,6 +24,7 @@ import verify_samplers
 from findings import findings
 
 from splitmerge_cli.config import choices
+from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
