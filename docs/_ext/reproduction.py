@@ -9,6 +9,7 @@ import edition_pages
 import figure_pages
 import pandas as pd
 import parts
+import sensitivity
 import word_pages
 from parts import FOLDER, WIDE, cell
 
@@ -56,7 +57,7 @@ def write(source: Path) -> None:
             pages[name] = figure_pages.page(each, figure, titles[name], source, index.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
     pages["errata"] = word_pages.errata(known)
-    pages["settings"] = word_pages.settings(known)
+    pages["settings"] = word_pages.settings(known, sensitivity.read(source))
     out.mkdir(exist_ok=True)
     for name, page in pages.items():
         path, text = out / f"{name}.md", f"{WIDE}\n{page}"

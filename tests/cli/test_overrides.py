@@ -14,7 +14,7 @@ from splitmerge_cli.papers import editions, experiments, overrides, reproduce
 def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> None:
     jobs = experiments.jobs("sdds-fig3", "quick", tmp_path)
     for override in ("sampler.redistribution=coin", "K0=7", "N=50", "init=singletons"):
-        key, _, value = override.partition("=")
+        key = override.partition("=")[0]
         changed = overrides.override_jobs(jobs, [override])
         assert len(changed) == len(jobs)
         for before, after in zip(jobs, changed, strict=True):
