@@ -25,7 +25,7 @@ import pandas as pd
 import yaml
 
 from splitmerge_cli.diagnostics import mixing, restarts
-from splitmerge_cli.papers.claims import published_claims
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.discovery import figures
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in
 from splitmerge_cli.papers.lshsm import curves
@@ -39,7 +39,7 @@ from splitmerge_cli.papers.smag import perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor, frame
-from splitmerge_cli.plots.runs import data_sets, pick
+from splitmerge_cli.plots.runs import data_sets, pick, values
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
@@ -51,8 +51,9 @@ LISTED = DOCS / "reproduction-sensitivity.yaml"
 MEASURED = DOCS / "reproduction-sensitivity.csv"
 CLAIM = ["data", "sampler", "metric"]
 NUMBERS = ["ours", "low", "high"]
+KEY = ["paper", "setting", "value", "figure", "scale", "design"]
 COLUMNS = [
-    *("paper", "setting", "value", "figure", "scale", "design", *CLAIM, "published"),
+    *(*KEY, *CLAIM, "published"),
     *(f"chosen_{name}" for name in (*NUMBERS, "verdict")),
     *(*NUMBERS, "verdict"),
 ]
@@ -150,16 +151,28 @@ def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     for claim in published_claims(figure):
         where = {key: int(number) for key, number in (part.split("=") for part in claim.data.split(" ")[1:])}
+        if claim.metric.endswith("_drop"):
+            del where["N"]
         schedule = "single_site" if "one Gibbs site" in claim.reading else "full_scan"
         here = pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed", **where)
         if here and claim.metric.endswith("_acceptance"):
             rates = share_accepted(here, claim.metric.removesuffix("_acceptance"))
             rule = by_factor if claim.value > 0 else by_bound
             verdicts.append(rule(claim, rates, reading=claim.reading, units=data_sets(here)))
+        elif here and claim.metric.endswith("_drop"):
+            verdicts.append(judge_drop(claim, here))
         elif here and "K" in claim.metric:
             paths = running_means._paths(here)
             verdicts.append(running_means._judge_K(claim, paths, where["N"], claim.reading))
     return verdicts
+
+
+def judge_drop(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Verdict on the rate at the largest N over that at the smallest, by data set."""
+    sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
+    small, large = (share_accepted(pick(runs, N=N), move) for N in (sizes[0], sizes[-1]))
+    left = large / np.where(small > 0, small, np.nan)
+    return by_bound(claim, left, reading=claim.reading, units=data_sets(pick(runs, N=sizes[-1])))
 
 
 JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
@@ -190,10 +203,8 @@ def choose_jobs(found: Sequence[Sequence[str]], design: Mapping[str, Any]) -> li
 
 def judge(figure: str, scale: str, out: Path, overrides: Sequence[str], design: Mapping[str, Any], names: Any) -> Any:
     """Return the counted verdicts of a figure whose runs have these overrides, the missing ones made first."""
-    editions = range(1, 1 + design.get("editions", 1))
     stand_in = needs_stand_in(figure, scale)
-    listed = [job for edition in editions for job in jobs(figure, scale, out, stand_in, edition=edition)]
-    found = choose_jobs(listed, design)
+    found = choose_jobs(jobs(figure, scale, out, stand_in, edition=design.get("edition", 1)), design)
     made = list(dict.fromkeys(map(tuple, override_jobs(found, check_overrides(overrides)))))
     outcomes = run_jobs(made, 1, "none")
     if bad := [o for o in outcomes if not o.complete]:
@@ -254,7 +265,7 @@ def beside(chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_
 def describe(design: Mapping[str, Any]) -> str:
     """What a design has in place of that of the scale."""
     parts = [*design.get("with", []), *(f"{key} below {most}" for key, most in design.get("below", {}).items())]
-    parts += [f"seeds of {design['editions']} editions"] if "editions" in design else []
+    parts += [f"seeds of edition {design['edition']}"] if "edition" in design else []
     return ", ".join(parts)
 
 
@@ -270,21 +281,32 @@ def main() -> None:
     parser.add_argument("--setting", help="settings with this text alone")
     args = parser.parse_args()
     listed = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
-    known = pd.read_csv(MEASURED, keep_default_na=False, dtype=str) if MEASURED.is_file() else pd.DataFrame()
+    known = pd.DataFrame(columns=COLUMNS)
+    if MEASURED.is_file():
+        known = pd.read_csv(MEASURED, keep_default_na=False, dtype=str)
+        # what is no longer listed goes
+        listed_now = {key for row in listed["settings"] for key in keys(row)}
+        known = known[[key in listed_now for key in known[KEY].itertuples(index=False, name=None)]]
     for row in listed["settings"]:
         if "reason" in row or (args.papers and row["paper"] not in args.papers):
             continue
         if args.setting and args.setting not in row["setting"]:
             continue
         new = pd.read_csv(StringIO(text_of(measure(row, listed["clock"], args.out))), keep_default_na=False, dtype=str)
-        if len(known):
-            same = (known["paper"] == row["paper"]) & (known["setting"] == row["setting"])
-            same &= known["figure"].isin(row["figures"])
-            new = pd.concat([known[~same], new])
-        known = new.sort_values(["paper", "setting", "value", "figure"], kind="stable", ignore_index=True)
+        again = set(keys(row))
+        old = known[[key not in again for key in known[KEY].itertuples(index=False, name=None)]]
+        known = pd.concat([old, new]).sort_values(KEY, kind="stable", ignore_index=True)
         write_text(MEASURED, known.to_csv(index=False, lineterminator="\n"))
-        moved = known[(known["setting"] == row["setting"]) & (known["verdict"] != known["chosen_verdict"])]
-        print(f"{row['paper']}, {row['setting']}: {len(moved)} verdicts moved", flush=True)
+        moved = (new["verdict"] != new["chosen_verdict"]).sum()
+        print(f"{row['paper']}, {row['setting']}: {moved} of {len(new)} verdicts moved", flush=True)
+
+
+def keys(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """What tells the rows of the file that a setting of the list has."""
+    where = row["paper"], row["setting"]
+    how = row.get("scale", "quick"), describe(row.get("design", {}))
+    values = [str(value) for ways in ("values", "variants", "readings") for value in row.get(ways, ())]
+    return [(*where, value, figure, *how) for value in values for figure in row.get("figures", ())]
 
 
 if __name__ == "__main__":

@@ -35,14 +35,8 @@ def test_the_file_has_what_the_list_says() -> None:
     with measure.MEASURED.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert rows and list(rows[0]) == measure.COLUMNS
-    listed = {
-        (row["paper"], row["setting"], str(value), figure)
-        for row in ROWS
-        for ways in ("values", "variants", "readings")
-        for value in row.get(ways, ())
-        for figure in row["figures"]
-    }
-    assert {(row["paper"], row["setting"], row["value"], row["figure"]) for row in rows} == listed
+    listed = {key for row in ROWS for key in measure.keys(row)}
+    assert {tuple(row[name] for name in measure.KEY) for row in rows} == listed
     decided_by_clock = [(row["figure"], pattern) for row in rows for pattern in LISTED["clock"].get(row["figure"], ())]
     metrics = {(row["figure"], row["metric"]) for row in rows}
     assert not metrics & set(decided_by_clock)
