@@ -40,11 +40,11 @@ def moved(rows: pd.DataFrame) -> pd.DataFrame:
 def summarise(of: pd.DataFrame | str | None) -> str:
     """What the table of settings says beside the sensitivity that was written when the rules were fixed."""
     if of is None or isinstance(of, str):
-        return f" Why: {of}." if of else ""
+        return f"; why: {of}" if of else ""
     each = [len(moved(rows)) for _, rows in of.groupby("value")]
     claims = len(of[["figure", "data", "sampler", "metric"]].drop_duplicates())
     most = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
-    return f" Measured since, under {len(each)} other value{'s' * (len(each) > 1)}: {most} of {claims} verdicts moved."
+    return f"; measured since: {most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
 
 
 def table(paper: str, settings: Settings) -> str:
@@ -63,7 +63,7 @@ def table(paper: str, settings: Settings) -> str:
 
 def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
     """The cells of one value."""
-    said = rows[["figure", "scale", "design"]].drop_duplicates().itertuples(index=False)
+    runs = rows.groupby(["scale", "design"], sort=False)["figure"].unique()
     changed = moved(rows)
     which = [
         f"{cell(r.figure)}, {cell(r.data)}, {cell(r.sampler)}, {cell(str(r.metric).replace('_', ' '))}: "
@@ -74,14 +74,14 @@ def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
     which += [f"and {len(changed) - SHOWN} more"] if len(changed) > SHOWN else []
     return {
         "other value": f"<code>{cell(value)}</code>",
-        "runs": "<br>".join(_runs(said)),
+        "runs": "<br>".join(_describe(*how, figures) for how, figures in runs.items()),
         "verdicts moved": f"{len(changed)} of {len(rows)}",
         "which": "<br>".join(which),
     }
 
 
-def _runs(said: Iterable[tuple[str, str, str]]) -> list[str]:
-    return [cell(f"{figure}, {scale} scale" + (f" ({design})" if design else "")) for figure, scale, design in said]
+def _describe(scale: str, design: str, figures: Iterable[str]) -> str:
+    return cell(f"{', '.join(figures)}: {scale} scale" + (f", {design}" if design else ""))
 
 
 def _number(value: float) -> str:

@@ -101,11 +101,11 @@ def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
     listed = {"settings": [{"paper": "a", "setting": "version", "reason": "a text"}]}
     (tmp_path / f"{sensitivity.NAME}.yaml").write_text(yaml.safe_dump(listed))
     found = sensitivity.read(tmp_path)
-    assert sensitivity.summarise(found["a", "version"]) == " Why: a text."
-    said = " Measured since, under 2 other values: 0 to 1 of 2 verdicts moved."
+    assert sensitivity.summarise(found["a", "version"]) == "; why: a text"
+    said = "; measured since: 0 to 1 of 2 verdicts move under 2 other values"
     assert sensitivity.summarise(found["a", "start"]) == said
     page = sensitivity.table("a", found)
-    assert "1 of 2" in page and "0 of 1" in page and "a-fig1, quick scale" in page
+    assert "1 of 2" in page and "0 of 1" in page and "a-fig1: quick scale |" in page
     assert (
         'L m: <span class="verdict yes">reproduced</span> (1), then <span class="verdict open">undecided</span> (−2)'
         in page
