@@ -23,7 +23,7 @@ def read(source: Path) -> Settings:
     listed, measured = (source / f"{NAME}{end}" for end in (".yaml", ".csv"))
     if listed.is_file():
         rows = yaml.safe_load(listed.read_text(encoding="utf-8"))["settings"]
-        found = {(row["paper"], row["setting"]): row["reason"] for row in rows if "reason" in row}
+        found = {(row["paper"], row["setting"]): row.get("reason", "listed, and not run yet") for row in rows}
     if measured.is_file():
         text = ["paper", "setting", "value", "figure", "scale", "design", "data", "sampler", "metric"]
         table = pd.read_csv(measured, dtype=dict.fromkeys(text, str), keep_default_na=True)
