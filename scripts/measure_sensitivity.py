@@ -25,6 +25,7 @@ import pandas as pd
 import yaml
 
 from splitmerge_cli.diagnostics import mixing, restarts
+from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.discovery import figures
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in
@@ -62,6 +63,7 @@ COLUMNS = [
 # other ways to compute a number from the same runs
 
 _classic, _pairs, _best_states = mixing.rhat_classic, restarts.planted_pairs, lshsm_table.scores
+_level = arm_runs.level_of
 
 
 def split_rhat(draws: Any) -> float:
@@ -121,6 +123,12 @@ def mean_indicator_times(partitions: pd.DataFrame, pairs: Any, after: int = 0) -
 def other_pairs(truth: Any, rng: Any) -> Any:
     """Pairs of 15 other items."""
     return _pairs(truth, rng.spawn(1)[0])
+
+
+def round_level(run: Run) -> str:
+    """Network and scale, of two digits: a share that keeps one node less has more."""
+    network, _, scale = _level(run).partition("=")
+    return f"{network}={float(scale):.2g}"
 
 
 def last_states(runs: Sequence[Run]) -> pd.DataFrame:
