@@ -11,7 +11,8 @@ from parts import cell
 from splitmerge_cli.papers.verdict_tables import number
 
 NAME = "reproduction-sensitivity"
-SHOWN = 6
+NOT_MEASURED = "not measured"
+SHOWN = 20
 """Most verdicts of a value that the page lists; the file has all."""
 Settings = Mapping[tuple[str, str], pd.DataFrame | str]
 """By paper and setting: the rows that were measured, or why none were."""
@@ -37,14 +38,17 @@ def moved(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["verdict"] != rows["chosen_verdict"]]
 
 
-def summarise(of: pd.DataFrame | str | None) -> str:
-    """What the table of settings says beside the sensitivity that was written when the rules were fixed."""
-    if of is None or isinstance(of, str):
-        return f"; why: {of}" if of else ""
+def summarise(text: str, of: pd.DataFrame | str | None) -> str:
+    """What the table of settings says of a sensitivity: the `text` of ``settings.csv``, and what is known since."""
+    if of is None:
+        return text
+    if isinstance(of, str):
+        return f"{text}{':' if text == NOT_MEASURED else ';'} {of}"
     each = [len(moved(rows)) for _, rows in of.groupby("value")]
-    claims = len(of[["figure", "data", "sampler", "metric"]].drop_duplicates())
+    claims = len(of[["figure", "scale", "design", "data", "sampler", "metric"]].drop_duplicates())
     most = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
-    return f"; measured since: {most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
+    said = f"{most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
+    return said if text == NOT_MEASURED else f"{text}; measured since: {said}"
 
 
 def table(paper: str, settings: Settings) -> str:
@@ -73,8 +77,9 @@ def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
     ]
     which += [f"and {len(changed) - SHOWN} more"] if len(changed) > SHOWN else []
     return {
-        "other value": f"<code>{cell(value)}</code>",
-        "runs": "<br>".join(_describe(*how, figures) for how, figures in runs.items()),
+        "other value, runs": "<br>".join(
+            [f"<code>{cell(value)}</code>", *(_describe(*how, figures) for how, figures in runs.items())]
+        ),
         "verdicts moved": f"{len(changed)} of {len(rows)}",
         "which": "<br>".join(which),
     }

@@ -88,8 +88,7 @@ def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = Non
         text += f"\n## {paper.name}\n"
         text += f"\n### {paper.name}: settings\n"
         rows = tables.settings(paper).to_numpy().tolist()
-        said = [sensitivity.summarise(measured.get((paper.key, row[0]))) for row in rows]
-        lines = [[*row[:-1], row[-1] + more] for row, more in zip(rows, said, strict=True)]
+        lines = [[*row[:-1], sensitivity.summarise(row[-1], measured.get((paper.key, row[0])))] for row in rows]
         text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
         if values := sensitivity.table(paper.key, measured):
             text += f"\n### {paper.name}: verdicts under other settings\n\n{SENSITIVITY}{values}"

@@ -89,7 +89,11 @@ def test_other_ways_to_compute_a_number() -> None:
 
 
 def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
-    assert sensitivity.read(tmp_path) == {} and sensitivity.table("a", {}) == "" and sensitivity.summarise(None) == ""
+    assert (
+        sensitivity.read(tmp_path) == {}
+        and sensitivity.table("a", {}) == ""
+        and sensitivity.summarise("x", None) == "x"
+    )
     row = dict.fromkeys(measure.COLUMNS, "") | {"paper": "a", "setting": "start", "figure": "a-fig1", "scale": "quick"}
     row |= {"metric": "K", "chosen_verdict": "reproduced", "verdict": "reproduced", "chosen_ours": 1.0, "ours": -2.0}
     rows = [
@@ -101,10 +105,11 @@ def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
     listed = {"settings": [{"paper": "a", "setting": "version", "reason": "a text"}, {"paper": "a", "setting": "b"}]}
     (tmp_path / f"{sensitivity.NAME}.yaml").write_text(yaml.safe_dump(listed))
     found = sensitivity.read(tmp_path)
-    assert sensitivity.summarise(found["a", "version"]) == "; why: a text"
-    assert sensitivity.summarise(found["a", "b"]) == "; why: listed, and not run yet"
-    said = "; measured since: 0 to 1 of 2 verdicts move under 2 other values"
-    assert sensitivity.summarise(found["a", "start"]) == said
+    assert sensitivity.summarise("not measured", found["a", "version"]) == "not measured: a text"
+    assert sensitivity.summarise("in part", found["a", "b"]) == "in part; listed, and not run yet"
+    said = "0 to 1 of 2 verdicts move under 2 other values"
+    assert sensitivity.summarise("not measured", found["a", "start"]) == said
+    assert sensitivity.summarise("in part", found["a", "start"]) == f"in part; measured since: {said}"
     page = sensitivity.table("a", found)
     assert "1 of 2" in page and "0 of 1" in page and "a-fig1: quick scale |" in page
     assert (
