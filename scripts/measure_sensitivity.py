@@ -132,22 +132,22 @@ def round_level(run: Run) -> str:
 
 
 def last_states(runs: Sequence[Run]) -> pd.DataFrame:
-    """Scores of the last state of every chain, in the place of those of the highest log joint."""
+    """Scores of each chain's last state, not of that of the highest log joint."""
     found = _best_states(runs)
     last = [run.diagnostics().set_index(["quantity", "chain"])["value"] for run in runs]
     return found.assign(**{score: [float(one[f"{score}/last", 0]) for one in last] for score in ("nmi", "accuracy")})
 
 
 @contextmanager
-def patched(names: Mapping[str, Any]) -> Iterator[None]:
-    """Put values in the place of names of the package; text that begins with = is a function of this script."""
+def replace_names(names: Mapping[str, Any]) -> Iterator[None]:
+    """Put values in place of names in the package; text that begins with = is a function of this script."""
     if not names:
         yield
         return
     (name, value), *rest = names.items()
     module, _, attribute = name.rpartition(".")
     new = globals()[value[1:]] if isinstance(value, str) and value.startswith("=") else value
-    with patch.object(importlib.import_module(f"splitmerge_cli.{module}"), attribute, new), patched(dict(rest)):
+    with patch.object(importlib.import_module(f"splitmerge_cli.{module}"), attribute, new), replace_names(dict(rest)):
         yield
 
 
@@ -218,7 +218,7 @@ def judge(figure: str, scale: str, out: Path, overrides: Sequence[str], design: 
     if bad := [o for o in outcomes if not o.complete]:
         raise SystemExit(f"{figure}: {' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
     runs = [open_run(o.path) for o in outcomes if o.path]
-    with patched({**design.get("patch", {}), **names}), use_style():
+    with replace_names({**design.get("patch", {}), **names}), use_style():
         if design and figure in JUDGES:
             verdicts = JUDGES[figure](runs)
         else:
@@ -245,7 +245,7 @@ def measure(row: Mapping[str, Any], clock: Mapping[str, Sequence[str]], out: Pat
             where = {"paper": row["paper"], "setting": row["setting"], "value": value, "figure": figure}
             where |= {"scale": scale, "design": describe(design)}
             left_out = [*clock.get(figure, ()), *row.get("leave", ())]
-            found.append(beside(chosen, frame_, row.get("sampler"), left_out).assign(**where))
+            found.append(join_verdicts(chosen, frame_, row.get("sampler"), left_out).assign(**where))
     return pd.concat(found, ignore_index=True)[COLUMNS]
 
 
@@ -257,7 +257,7 @@ def reread(chosen: pd.DataFrame, before: str, after: str) -> pd.DataFrame:
     return rows.assign(counted=True)
 
 
-def beside(chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_out: Sequence[str]) -> pd.DataFrame:
+def join_verdicts(chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_out: Sequence[str]) -> pd.DataFrame:
     """The counted verdicts of both, of claims that runs of either decide or leave undecided."""
     parts = []
     for table in (chosen, other):
@@ -271,7 +271,7 @@ def beside(chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_
 
 
 def describe(design: Mapping[str, Any]) -> str:
-    """What a design has in place of that of the scale."""
+    """Describe how a design differs from that of the scale."""
     parts = [*design.get("with", []), *(f"{key} below {most}" for key, most in design.get("below", {}).items())]
     parts += [f"seeds of edition {design['edition']}"] if "edition" in design else []
     return ", ".join(parts)
@@ -310,7 +310,7 @@ def main() -> None:
 
 
 def keys(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """What tells the rows of the file that a setting of the list has."""
+    """Keys, as `KEY` names them, of the rows that a setting of the list has."""
     where = row["paper"], row["setting"]
     how = row.get("scale", "quick"), describe(row.get("design", {}))
     values = [str(value) for ways in ("values", "variants", "readings") for value in row.get(ways, ())]

@@ -33,18 +33,18 @@ def read(source: Path) -> Settings:
     return found
 
 
-def moved(rows: pd.DataFrame) -> pd.DataFrame:
+def select_moved(rows: pd.DataFrame) -> pd.DataFrame:
     """The rows whose verdict is another one than with the chosen setting."""
     return rows[rows["verdict"] != rows["chosen_verdict"]]
 
 
 def summarise(text: str, of: pd.DataFrame | str | None) -> str:
-    """What the table of settings says of a sensitivity: the `text` of ``settings.csv``, and what is known since."""
+    """Return the sensitivity that the table of settings shows: `text` of ``settings.csv``, and what is known since."""
     if of is None:
         return text
     if isinstance(of, str):
         return f"{text}{':' if text == NOT_MEASURED else ';'} {of}"
-    each = [len(moved(rows)) for _, rows in of.groupby("value")]
+    each = [len(select_moved(rows)) for _, rows in of.groupby("value")]
     claims = len(of[["figure", "scale", "design", "data", "sampler", "metric"]].drop_duplicates())
     most = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
     said = f"{most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
@@ -68,7 +68,7 @@ def table(paper: str, settings: Settings) -> str:
 def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
     """The cells of one value."""
     runs = rows.groupby(["scale", "design"], sort=False)["figure"].unique()
-    changed = moved(rows)
+    changed = select_moved(rows)
     which = [
         f"{cell(r.figure)}, {cell(r.data)}, {cell(r.sampler)}, {cell(str(r.metric).replace('_', ' '))}: "
         f"{parts.verdict(str(r.chosen_verdict))} ({_number(r.chosen_ours)}), then "

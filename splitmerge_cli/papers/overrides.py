@@ -79,7 +79,7 @@ def _put(job: Sequence[str], override: str) -> list[str]:
 
 
 def folder_suffix(overrides: Sequence[str]) -> str:
-    """What the name of a folder says of overrides; empty where there are none."""
+    """Return the end of a folder's name that tells the overrides; empty without any."""
     if not overrides:
         return ""
     text = ",".join(overrides)

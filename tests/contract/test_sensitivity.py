@@ -61,11 +61,11 @@ def test_claims_beside_each_other_and_under_another_reading() -> None:
         ]
     )
     other = measure.reread(chosen, "last", "likeliest")
-    both = measure.beside(chosen, other, None, ["time"])
+    both = measure.join_verdicts(chosen, other, None, ["time"])
     assert both[["chosen_verdict", "verdict", "chosen_ours", "ours"]].values.tolist() == [
         ["reproduced", "undecided", 1.0, 9.0]
     ]
-    assert measure.beside(chosen, chosen, "other", []).empty
+    assert measure.join_verdicts(chosen, chosen, "other", []).empty
 
 
 def test_other_ways_to_compute_a_number() -> None:
@@ -81,7 +81,7 @@ def test_other_ways_to_compute_a_number() -> None:
     apart = noise + np.arange(4)[:, None]
     for rhat in (measure.split_rhat, measure.ranked_rhat):
         assert rhat(noise) < 1.01 and rhat(apart) > 1.2
-    with measure.patched({"diagnostics.mixing.rhat_classic": "=split_rhat", "papers.lshsm.runs.TOLERANCE": 0.1}):
+    with measure.replace_names({"diagnostics.mixing.rhat_classic": "=split_rhat", "papers.lshsm.runs.TOLERANCE": 0.1}):
         from splitmerge_cli.papers.lshsm import runs
 
         assert mixing.rhat_classic is measure.split_rhat and runs.TOLERANCE == 0.1
