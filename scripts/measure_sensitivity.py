@@ -257,7 +257,9 @@ def reread(chosen: pd.DataFrame, before: str, after: str) -> pd.DataFrame:
     return rows.assign(counted=True)
 
 
-def join_verdicts(chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_out: Sequence[str]) -> pd.DataFrame:
+def join_verdicts(
+    chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_out: Sequence[str]
+) -> pd.DataFrame:
     """The counted verdicts of both, of claims that runs of either decide or leave undecided."""
     parts = []
     for table in (chosen, other):
