@@ -9,6 +9,7 @@ import yaml
 from parts import cell
 
 from splitmerge_cli.papers.verdict_tables import number
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
 NAME = "reproduction-sensitivity"
 NOT_MEASURED = "not measured"
@@ -38,6 +39,12 @@ def select_moved(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[rows["verdict"] != rows["chosen_verdict"]]
 
 
+def count_reversed(rows: pd.DataFrame) -> int:
+    """Count the rows that are reproduced with one setting and not reproduced with the other."""
+    pairs = zip(rows["chosen_verdict"], rows["verdict"], strict=True)
+    return sum({*pair} == {REPRODUCED, NOT_REPRODUCED} for pair in pairs)
+
+
 def summarise(text: str, of: pd.DataFrame | str | None) -> str:
     """Return the sensitivity that the table of settings shows: `text` of ``settings.csv``, and what is known since."""
     if of is None:
@@ -48,6 +55,7 @@ def summarise(text: str, of: pd.DataFrame | str | None) -> str:
     claims = len(of[["figure", "scale", "design", "data", "sampler", "metric"]].drop_duplicates())
     most = f"{min(each)} to {max(each)}" if min(each) < max(each) else f"{max(each)}"
     said = f"{most} of {claims} verdicts move under {len(each)} other value{'s' * (len(each) > 1)}"
+    said += f"; {turned} reversed" if (turned := count_reversed(of)) else ""
     return said if text == NOT_MEASURED else f"{text}; measured since: {said}"
 
 
@@ -68,7 +76,7 @@ def table(paper: str, settings: Settings) -> str:
 def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
     """The cells of one value."""
     runs = rows.groupby(["scale", "design"], sort=False)["figure"].unique()
-    changed = select_moved(rows)
+    changed, turned = select_moved(rows), count_reversed(rows)
     which = [
         f"{cell(r.figure)}, {cell(r.data)}, {cell(r.sampler)}, {cell(str(r.metric).replace('_', ' '))}: "
         f"{parts.verdict(str(r.chosen_verdict))} ({_number(r.chosen_ours)}), then "
@@ -80,7 +88,7 @@ def _value(value: object, rows: pd.DataFrame) -> dict[str, str]:
         "other value, runs": "<br>".join(
             [f"<code>{cell(value)}</code>", *(_describe(*how, figures) for how, figures in runs.items())]
         ),
-        "verdicts moved": f"{len(changed)} of {len(rows)}",
+        "verdicts moved": f"{len(changed)} of {len(rows)}" + (f", {turned} reversed" if turned else ""),
         "which": "<br>".join(which),
     }
 

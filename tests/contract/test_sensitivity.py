@@ -107,11 +107,11 @@ def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
     found = sensitivity.read(tmp_path)
     assert sensitivity.summarise("not measured", found["a", "version"]) == "not measured: a text"
     assert sensitivity.summarise("in part", found["a", "b"]) == "in part; listed, and not run yet"
-    said = "0 to 1 of 2 verdicts move under 2 other values"
+    said = "1 of 3 verdicts move under 2 other values; 1 reversed"
     assert sensitivity.summarise("not measured", found["a", "start"]) == said
     assert sensitivity.summarise("in part", found["a", "start"]) == f"in part; measured since: {said}"
     page = sensitivity.table("a", found)
-    assert "1 of 2" in page and "0 of 1" in page and "a-fig1: quick scale |" in page
+    assert "1 of 2 |" in page and "1 of 2, 1 reversed" in page and "a-fig1: quick scale |" in page
     assert (
         'L m: <span class="verdict yes">reproduced</span> (1), then <span class="verdict open">undecided</span> (−2)'
         in page
