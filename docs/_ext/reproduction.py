@@ -10,6 +10,7 @@ import figure_pages
 import gallery
 import pandas as pd
 import parts
+import sensitivity
 import word_pages
 from parts import FOLDER, WIDE, cell
 
@@ -55,7 +56,7 @@ def write(source: Path) -> None:
             pages[name] = figure_pages.page(each, figure, titles[name], source, latest.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
     pages["errata"] = word_pages.errata(known)
-    pages["settings"] = word_pages.settings(known)
+    pages["settings"] = word_pages.settings(known, sensitivity.read(source))
     out.mkdir(exist_ok=True)
     pages["gallery"] = gallery.page(source, titles, latest)
     for name, page in pages.items():

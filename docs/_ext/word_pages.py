@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 import parts
+import sensitivity
 from findings import claims_of, findings
 from parts import cell
 
@@ -15,6 +16,12 @@ ERRATA = {"printed": "Printed", "correct": "Correct", "why": "Why", "effect": "S
 """Columns of ``errata.csv`` that are shown, and their labels."""
 NONE = "none"
 """Text in ``errata.csv`` where no command shows an error."""
+SENSITIVITY = (
+    "Both verdicts are from runs of the same design, often smaller than that of the kept ones, so the first one may\n"
+    "differ from the kept one. What moves to or from undecided may do so by chance; a verdict is reversed where\n"
+    "reproduced becomes not reproduced, or the other way round. [How this is measured](../figures.md#how-much-a-setting-decides);\n"
+    "[every claim with its numbers](../reproduction-sensitivity.csv).\n"
+)
 SPAN = re.compile(r"(`[^`]+`)")
 
 
@@ -70,8 +77,10 @@ def errata(known: Sequence[Paper]) -> str:
     return text
 
 
-def settings(known: Sequence[Paper]) -> str:
-    """Write the page on settings that the papers leave out and on the readings of their claims."""
+def settings(known: Sequence[Paper], measured: sensitivity.Settings | None = None) -> str:
+    """Write the page on settings that the papers leave out and on the readings of their claims; `measured`: how
+    verdicts depend on the settings."""
+    measured = measured or {}
     text = (
         "# Settings that the papers leave out\n\nWhat was chosen where a paper names no start, form or setting, and "
         "how is each claim read?\n"
@@ -79,7 +88,11 @@ def settings(known: Sequence[Paper]) -> str:
     for paper in known:
         text += f"\n## {paper.name}\n"
         text += f"\n### {paper.name}: settings\n"
-        text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], tables.settings(paper).to_numpy())
+        rows = tables.settings(paper).to_numpy().tolist()
+        lines = [[*row[:-1], sensitivity.summarise(row[-1], measured.get((paper.key, row[0])))] for row in rows]
+        text += _table(["setting", "in the paper", "chosen", "why", "sensitivity"], lines)
+        if values := sensitivity.table(paper.key, measured):
+            text += f"\n### {paper.name}: verdicts under other settings\n\n{SENSITIVITY}{values}"
         readings = []
         for row in tables.readings(paper).to_dict("records"):
             where = ", ".join(row[key] for key in tables.PATTERNS if row[key])

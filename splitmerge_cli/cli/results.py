@@ -50,17 +50,29 @@ def reproduce(
         Path, typer.Option("--kept", metavar="FOLDER", help="With --check: a folder that smcmc keep wrote.")
     ] = Path("docs/reproduction"),
     edition: Edition = 1,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="KEY=VALUE",
+            help="In place of a chosen setting, in all runs that have the key; again for each other key.",
+        ),
+    ] = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
+    from splitmerge_cli.config import ConfigError
     from splitmerge_cli.papers import reproduce as papers
 
     if check:
+        if overrides:
+            raise ConfigError(f"--with {overrides[0]}: does not go with --check, whose settings are the kept ones")
         from splitmerge_cli.cli.kept import check_kept
 
         chosen = None if scale is None else checked_scale(scale)
         raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
-    raise typer.Exit(papers.reproduce(ids, checked_scale(scale or "quick"), out, workers, config_dir, edition))
+    at = checked_scale(scale or "quick")
+    raise typer.Exit(papers.reproduce(ids, at, out, workers, config_dir, edition, overrides or ()))
 
 
 @app.command()

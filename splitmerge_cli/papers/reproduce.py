@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli.config import ConfigError, compose, shared_choices
+from splitmerge_cli.config import ConfigError, RunSpecification, compose, shared_choices
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
@@ -16,6 +16,7 @@ from splitmerge_cli.papers.discovery import figures, function_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
+from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
 from splitmerge_cli.papers.verdict_tables import VerdictTable
 from splitmerge_cli.papers.verdicts import frame, units_frame
 from splitmerge_cli.results.files import replace_file, write_text
@@ -47,6 +48,7 @@ def reproduce(
     workers: int | None = None,
     config_dir: str | Path | None = None,
     edition: int = 1,
+    overrides: Sequence[str] = (),
 ) -> int:
     """Run what figures need and is not there yet, draw them, and check their claims.
 
@@ -64,6 +66,8 @@ def reproduce(
         A folder of the user's own: its groups, and its paper if it holds one.
     edition : int
         Whose seeds; see `splitmerge_cli.papers.editions`.
+    overrides : sequence of str
+        In place of what the runs have; see `splitmerge_cli.papers.overrides`.
 
     Returns
     -------
@@ -77,31 +81,58 @@ def reproduce(
         An unknown figure, or an experiment that cannot be run.
     """
     names, out, status = select(ids, config_dir), Path(out), 0
-    known = figures(config_dir)
+    known, overrides = figures(config_dir), check_overrides(overrides)
     for name in names:
         function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
-    stood_in = {name: needs_stand_in(name, scale, config_dir) for name in names}
-    wanted = {name: jobs(name, scale, out, stood_in[name], config_dir, edition) for name in names}
+    # likewise an override that an exact figure has no key for
+    specs = {name: _specify(name, out, overrides, config_dir) for name in names if known[name].compute}
+    wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
-    distinct = list(dict.fromkeys(tuple(job) for each in wanted.values() for job in each))
-    timed = {job for name in names for job in timed_jobs(name, scale, out, stood_in[name], config_dir, edition)}
+    distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))
     outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir, timed=timed), strict=True))
     if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
         raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
     if line := interruption(list(outcomes.values())):
         print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
         return 130
+    folder = out / (figures_folder(edition) + folder_suffix(overrides))
+    tables = folder if overrides else out
     for name in names:
-        own = [outcomes[tuple(job)] for job in wanted[name]]
+        own = [outcomes[job] for job in wanted[name]]
         incomplete = [o for o in own if not o.complete]
         if incomplete:
             _explain(name, incomplete, len(own))
             status = 1
             continue
-        if known[name].compute:
-            _compute(known[name], out, config_dir)
-        _draw(known[name], [o.path for o in own if o.path], scale, out, config_dir, edition)
+        if name in specs:
+            _compute(known[name], specs[name], tables)
+        _draw(known[name], [o.path for o in own if o.path], scale, tables, config_dir, folder, overrides)
     return status
+
+
+def _specify(name: str, out: Path, overrides: Sequence[str], config_dir: str | Path | None) -> RunSpecification:
+    return compose([f"experiment={name}", out_override(out), *overrides], config_dir)
+
+
+def _plan(
+    names: Sequence[str],
+    scale: str,
+    out: Path,
+    config_dir: str | Path | None,
+    edition: int,
+    overrides: Sequence[str],
+) -> tuple[dict[str, list[tuple[str, ...]]], set[tuple[str, ...]]]:
+    """Return the runs of every figure, each once, and those of them whose seconds count."""
+    wanted, timed = {}, set()
+    for name in names:
+        which = name, scale, out, needs_stand_in(name, scale, config_dir), config_dir, edition
+        own = jobs(*which)
+        new = [tuple(job) for job in override_jobs(own, overrides, config_dir)]
+        counted = timed_jobs(*which)
+        timed |= {job for old, job in zip(own, new, strict=True) if tuple(old) in counted}
+        # an override may make runs equal
+        wanted[name] = list(dict.fromkeys(new))
+    return wanted, timed
 
 
 def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
@@ -112,9 +143,9 @@ def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
     print(f"smcmc: {name}: {len(incomplete)} of {runs} runs failed: {where}: {first.error}{others}", file=sys.stderr)
 
 
-def _compute(entry: PaperFigure, out: Path, config_dir: str | Path | None) -> None:
+def _compute(entry: PaperFigure, spec: RunSpecification, out: Path) -> None:
+    """Write the table of an exact figure to a folder of its name."""
     assert entry.compute is not None
-    spec = compose([f"experiment={entry.id}", out_override(out)], config_dir)
     table = function_of(entry, entry.compute)(spec)
     (out / entry.id).mkdir(parents=True, exist_ok=True)
     _write_csv(table, out / entry.id / TABLE)
@@ -127,12 +158,17 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _draw(
-    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None, edition: int
+    entry: PaperFigure,
+    runs: Sequence[Path | Run],
+    scale: str,
+    out: Path,
+    config_dir: str | Path | None,
+    folder: Path,
+    overrides: Sequence[str] = (),
 ) -> None:
-    """Draw a figure from what is stored; write picture, data and verdicts, and print the verdicts."""
+    """Draw a figure from what is stored; write picture, data and verdicts to a folder, and print the verdicts."""
     from splitmerge_cli.plots.style import save, use_style
 
-    folder = out / figures_folder(edition)
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, folder / entry.id)
@@ -142,7 +178,8 @@ def _draw(
         paths.append(folder / f"{entry.id}{end}.csv")
         _write_csv(table, paths[-1])
     paths.append(caption_of(folder, entry.id))
-    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, drawing.notes])) + "\n")
+    said = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
+    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, said, drawing.notes])) + "\n")
     write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     if drawing.verdicts:  # a comparison has none
         console(200).print(VerdictTable(claims))
@@ -221,7 +258,7 @@ def plot(
             missing.append(name)
             continue
         try:
-            _draw(known[name], found, scale, out, config_dir, edition)
+            _draw(known[name], found, scale, out, config_dir, out / figures_folder(edition))
         except DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2

@@ -1,0 +1,323 @@
+"""Measure how verdicts depend on settings that the papers leave open: docs/reproduction-sensitivity.csv.
+
+docs/reproduction-sensitivity.yaml lists the settings: other values, which runs take (``smcmc reproduce --with``), or
+other ways to compute a number from the same runs, and the figures whose claims are judged with the chosen setting and
+with each other one, at the same scale. A row of the result is a claim under one other value. Runs that are there are
+not made again; they are made one at a time, because seconds are not compared.
+
+    python scripts/measure_sensitivity.py [PAPER...] --out results
+"""
+
+import argparse
+import importlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from functools import partial
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import yaml
+
+from splitmerge_cli.diagnostics import mixing, restarts
+from splitmerge_cli.papers.arm import runs as arm_runs
+from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.discovery import figures
+from splitmerge_cli.papers.experiments import jobs, needs_stand_in
+from splitmerge_cli.papers.lshsm import curves
+from splitmerge_cli.papers.lshsm import table as lshsm_table
+from splitmerge_cli.papers.lshsm.runs import Climbs
+from splitmerge_cli.papers.overrides import check_overrides, override_jobs
+from splitmerge_cli.papers.reproduce import draw_figure
+from splitmerge_cli.papers.sdds import running_means
+from splitmerge_cli.papers.sdds.runs import share_accepted
+from splitmerge_cli.papers.smag import perplexity
+from splitmerge_cli.papers.triadic import table as triadic_table
+from splitmerge_cli.papers.triadic.runs import Scores
+from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor, frame
+from splitmerge_cli.plots.runs import data_sets, pick, values
+from splitmerge_cli.plots.style import use_style
+from splitmerge_cli.results.files import write_text
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.stored import open_run
+from splitmerge_cli.sweeps.sweep import run_jobs
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+LISTED = DOCS / "reproduction-sensitivity.yaml"
+MEASURED = DOCS / "reproduction-sensitivity.csv"
+CLAIM = ["data", "sampler", "metric"]
+NUMBERS = ["ours", "low", "high"]
+KEY = ["paper", "setting", "value", "figure", "scale", "design"]
+COLUMNS = [
+    *(*KEY, *CLAIM, "published"),
+    *(f"chosen_{name}" for name in (*NUMBERS, "verdict")),
+    *(*NUMBERS, "verdict"),
+]
+
+
+# other ways to compute a number from the same runs
+
+_classic, _pairs, _best_states = mixing.rhat_classic, restarts.planted_pairs, lshsm_table.scores
+_level = arm_runs.level_of
+
+
+def split_rhat(draws: Any) -> float:
+    """R-hat of the halves of chains, without ranks."""
+    x = np.asarray(draws, dtype=float)
+    half = x.shape[1] // 2
+    return _classic(np.concatenate([x[:, :half], x[:, -half:]]))
+
+
+def ranked_rhat(draws: Any) -> float:
+    """The larger one of rank-normalised split R-hat of the draws and of their distances from the median."""
+    return mixing.rhat(np.asarray(draws, dtype=float))
+
+
+def window_times(series: Any, factor: float = 5.0) -> Any:
+    """Autocorrelation times whose sum ends at the first lag that is `factor` times the time so far (Sokal)."""
+    return _sum_until(series, lambda r, total: np.arange(len(r)) >= factor * total)
+
+
+def threshold_times(series: Any, edge: float = 0.05) -> Any:
+    """Autocorrelation times whose sum ends where a correlation is first below `edge`."""
+    return _sum_until(series, lambda r, total: r < edge)
+
+
+def _sum_until(series: Any, ends: Callable[[Any, Any], Any]) -> Any:
+    x = np.asarray(series, dtype=float)
+    found = [_time(row, ends) for row in np.atleast_2d(x)]
+    return np.array(found) if x.ndim > 1 else found[0]
+
+
+def _time(x: Any, ends: Callable[[Any, Any], Any]) -> float:
+    if (x == x[0]).all():
+        return np.nan
+    centred = x - x.mean()
+    power = np.abs(np.fft.rfft(centred, 2 * len(x))) ** 2
+    r = np.fft.irfft(power)[: len(x)]
+    r = r / r[0]
+    total = 2 * np.cumsum(r) - 1
+    at = np.flatnonzero(ends(r, total))
+    return float(total[at[0] if len(at) else -1])
+
+
+def mean_indicator_times(partitions: pd.DataFrame, pairs: Any, after: int = 0) -> restarts.Times:
+    """Indicator times of a chain as their mean over pairs, not their maximum."""
+    i, j = np.asarray(pairs).T
+    kept = partitions[partitions["iteration"] > after]
+    values, undefined, series = [], 0, 0
+    for _, chain in kept.groupby("chain", sort=True):
+        labels = np.stack(chain["labels"].tolist())
+        times = mixing.autocorrelation_times((labels[:, i] == labels[:, j]).T)
+        missing = np.isnan(times)
+        values.append(np.nan if missing.all() else np.nanmean(times))
+        undefined, series = undefined + int(missing.sum()), series + len(times)
+    return restarts.Times(np.array(values), series, undefined)
+
+
+def other_pairs(truth: Any, rng: Any) -> Any:
+    """Pairs of 15 other items."""
+    return _pairs(truth, rng.spawn(1)[0])
+
+
+def round_level(run: Run) -> str:
+    """Network and scale, of two digits: a share that keeps one node less has more."""
+    network, _, scale = _level(run).partition("=")
+    return f"{network}={float(scale):.2g}"
+
+
+def last_states(runs: Sequence[Run]) -> pd.DataFrame:
+    """Scores of each chain's last state, not of that of the highest log joint."""
+    found = _best_states(runs)
+    last = [run.diagnostics().set_index(["quantity", "chain"])["value"] for run in runs]
+    return found.assign(**{score: [float(one[f"{score}/last", 0]) for one in last] for score in ("nmi", "accuracy")})
+
+
+@contextmanager
+def replace_names(names: Mapping[str, Any]) -> Iterator[None]:
+    """Put values in place of names in the package; text that begins with = is a function of this script."""
+    if not names:
+        yield
+        return
+    (name, value), *rest = names.items()
+    module, _, attribute = name.rpartition(".")
+    new = globals()[value[1:]] if isinstance(value, str) and value.startswith("=") else value
+    with patch.object(importlib.import_module(f"splitmerge_cli.{module}"), attribute, new), replace_names(dict(rest)):
+        yield
+
+
+# runs and verdicts
+
+
+def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
+    """Verdicts on rates of acceptance, and on where K settles, under their own readings."""
+    verdicts = []
+    for claim in published_claims(figure):
+        where = {key: int(number) for key, number in (part.split("=") for part in claim.data.split(" ")[1:])}
+        if claim.metric.endswith("_drop"):
+            del where["N"]
+        schedule = "single_site" if "one Gibbs site" in claim.reading else "full_scan"
+        here = pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed", **where)
+        if here and claim.metric.endswith("_acceptance"):
+            rates = share_accepted(here, claim.metric.removesuffix("_acceptance"))
+            rule = by_factor if claim.value > 0 else by_bound
+            verdicts.append(rule(claim, rates, reading=claim.reading, units=data_sets(here)))
+        elif here and claim.metric.endswith("_drop"):
+            verdicts.append(judge_drop(claim, here))
+        elif here and "K" in claim.metric:
+            paths = running_means._paths(here)
+            verdicts.append(running_means._judge_K(claim, paths, where["N"], claim.reading))
+    return verdicts
+
+
+def judge_drop(claim: Claim, runs: Sequence[Run]) -> Verdict:
+    """Verdict on the rate at the largest N over that at the smallest, by data set."""
+    sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
+    small, large = (share_accepted(pick(runs, N=N), move) for N in (sizes[0], sizes[-1]))
+    left = large / np.where(small > 0, small, np.nan)
+    return by_bound(claim, left, reading=claim.reading, units=data_sets(pick(runs, N=sizes[-1])))
+
+
+JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
+    "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
+    "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
+    **{figure: partial(judge_sdds, figure) for figure in ("sdds-fig3", "sdds-fig4", "sdds-fig5")},
+    "smag-fig5a": lambda runs: perplexity._verdicts("smag-fig5a", perplexity.Curves(runs)),
+    "smag-fig5b": lambda runs: perplexity._verdicts("smag-fig5b", perplexity.Curves(runs)),
+    "triadic-table1": lambda runs: triadic_table._verdicts(Scores(runs), runs),
+}
+"""Verdicts of figures that cannot be drawn from the runs of a smaller design."""
+
+
+def choose_jobs(found: Sequence[Sequence[str]], design: Mapping[str, Any]) -> list[Sequence[str]]:
+    """The jobs of a design: without those that have some overrides, and with numbers below a bound."""
+
+    def fits(job: Sequence[str]) -> bool:
+        values = dict(override.partition("=")[::2] for override in job)
+        left_out = any(
+            all(any(override.startswith(begin) for override in job) for begin in words.split(" "))
+            for words in design.get("without", ())
+        )
+        few = all(int(values.get(key, 0)) < most for key, most in design.get("below", {}).items())
+        return few and not left_out
+
+    return [job for job in found if fits(job)]
+
+
+def judge(figure: str, scale: str, out: Path, overrides: Sequence[str], design: Mapping[str, Any], names: Any) -> Any:
+    """Return the counted verdicts of a figure whose runs have these overrides, the missing ones made first."""
+    stand_in = needs_stand_in(figure, scale)
+    found = choose_jobs(jobs(figure, scale, out, stand_in, edition=design.get("edition", 1)), design)
+    made = list(dict.fromkeys(map(tuple, override_jobs(found, check_overrides(overrides)))))
+    outcomes = run_jobs(made, 1, "none")
+    if bad := [o for o in outcomes if not o.complete]:
+        raise SystemExit(f"{figure}: {' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
+    runs = [open_run(o.path) for o in outcomes if o.path]
+    with replace_names({**design.get("patch", {}), **names}), use_style():
+        if design and figure in JUDGES:
+            verdicts = JUDGES[figure](runs)
+        else:
+            verdicts = draw_figure(figures()[figure], runs, scale, out).verdicts
+            plt.close("all")
+    return frame(verdicts, published_claims(figure), scale)
+
+
+def measure(row: Mapping[str, Any], clock: Mapping[str, Sequence[str]], out: Path) -> pd.DataFrame:
+    """Return the rows of one setting: every claim of its figures under each other value."""
+    found = []
+    for figure in row["figures"]:
+        design, scale = row.get("design", {}), row.get("scale", "quick")
+        fixed = design.get("with", [])
+        chosen = judge(figure, scale, out, fixed, design, {})
+        others: dict[str, pd.DataFrame] = {}
+        for value in row.get("values", []):
+            others[value] = judge(figure, scale, out, [*fixed, *value.split(" ")], design, {})
+        for words, names in row.get("variants", {}).items():
+            others[words] = judge(figure, scale, out, fixed, design, names)
+        for reading, (before, after) in row.get("readings", {}).items():
+            others[reading] = reread(chosen, before, after)
+        for value, frame_ in others.items():
+            where = {"paper": row["paper"], "setting": row["setting"], "value": value, "figure": figure}
+            where |= {"scale": scale, "design": describe(design)}
+            left_out = [*clock.get(figure, ()), *row.get("leave", ())]
+            found.append(join_verdicts(chosen, frame_, row.get("sampler"), left_out).assign(**where))
+    return pd.concat(found, ignore_index=True)[COLUMNS]
+
+
+def reread(chosen: pd.DataFrame, before: str, after: str) -> pd.DataFrame:
+    """The verdicts under the reading that has other words, as the counted ones."""
+    own = chosen[chosen["counted"]].copy()
+    wanted = {(*row[:-1], row[-1].replace(before, after)) for row in own[[*CLAIM, "reading"]].itertuples(index=False)}
+    rows = chosen[[key in wanted for key in chosen[[*CLAIM, "reading"]].itertuples(index=False, name=None)]]
+    return rows.assign(counted=True)
+
+
+def join_verdicts(
+    chosen: pd.DataFrame, other: pd.DataFrame, sampler: str | None, left_out: Sequence[str]
+) -> pd.DataFrame:
+    """The counted verdicts of both, of claims that runs of either decide or leave undecided."""
+    parts = []
+    for table in (chosen, other):
+        own = table[table["counted"] & (table["verdict"] != NOT_TESTABLE)].set_index(CLAIM)
+        parts.append(own[["published", *NUMBERS, "verdict", "n"]])
+    both = parts[0].add_prefix("chosen_").join(parts[1], how="inner").reset_index()
+    told = (both["n"] > 0) | (both["chosen_n"] > 0)
+    named = both["metric"].map(lambda metric: not any(fnmatchcase(metric, pattern) for pattern in left_out))
+    about = both["sampler"].map(lambda name: sampler is None or any(fnmatchcase(name, p) for p in sampler.split(" ")))
+    return both[told & named & about]
+
+
+def describe(design: Mapping[str, Any]) -> str:
+    """Describe how a design differs from that of the scale."""
+    parts = [*design.get("with", []), *(f"{key} below {most}" for key, most in design.get("below", {}).items())]
+    parts += [f"seeds of edition {design['edition']}"] if "edition" in design else []
+    return ", ".join(parts)
+
+
+def text_of(table: pd.DataFrame) -> str:
+    """The table as a file has it, numbers with four digits."""
+    return table.to_csv(index=False, lineterminator="\n", float_format="%.4g")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("papers", nargs="*", help="which papers; all by default")
+    parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
+    parser.add_argument("--setting", help="settings with this text alone")
+    args = parser.parse_args()
+    listed = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
+    known = pd.DataFrame(columns=COLUMNS)
+    if MEASURED.is_file():
+        known = pd.read_csv(MEASURED, keep_default_na=False, dtype=str)
+        # what is no longer listed goes
+        listed_now = {key for row in listed["settings"] for key in keys(row)}
+        known = known[[key in listed_now for key in known[KEY].itertuples(index=False, name=None)]]
+    for row in listed["settings"]:
+        if "reason" in row or (args.papers and row["paper"] not in args.papers):
+            continue
+        if args.setting and args.setting not in row["setting"]:
+            continue
+        new = pd.read_csv(StringIO(text_of(measure(row, listed["clock"], args.out))), keep_default_na=False, dtype=str)
+        again = set(keys(row))
+        old = known[[key not in again for key in known[KEY].itertuples(index=False, name=None)]]
+        known = pd.concat([old, new]).sort_values(KEY, kind="stable", ignore_index=True)
+        write_text(MEASURED, known.to_csv(index=False, lineterminator="\n"))
+        moved = (new["verdict"] != new["chosen_verdict"]).sum()
+        print(f"{row['paper']}, {row['setting']}: {moved} of {len(new)} verdicts moved", flush=True)
+
+
+def keys(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Keys, as `KEY` names them, of the rows that a setting of the list has."""
+    where = row["paper"], row["setting"]
+    how = row.get("scale", "quick"), describe(row.get("design", {}))
+    values = [str(value) for ways in ("values", "variants", "readings") for value in row.get(ways, ())]
+    return [(*where, value, figure, *how) for value in values for figure in row.get("figures", ())]
+
+
+if __name__ == "__main__":
+    main()

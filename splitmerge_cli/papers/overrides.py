@@ -1,0 +1,87 @@
+"""Other settings in place of the chosen ones: ``smcmc reproduce ID --with KEY=VALUE``.
+
+Every run of a figure that has the key takes the value, and the claims are judged by the same rules. A run's identity
+follows from its settings, so such runs lie beside the others; what is drawn of them has a folder of its own, which no
+edition, report or archive reads.
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.config import ConfigError, shared_choices, specify
+from splitmerge_cli.config.schema import RUNTIME_KEYS
+
+OPTION = "--with"
+_LONGEST = 80
+"""Most letters of overrides in the name of a folder."""
+
+
+def check_overrides(overrides: Sequence[str]) -> list[str]:
+    """Return ``KEY=VALUE`` of each, the last of each key, by key; a `ConfigError` where one is none of a run."""
+    found = {}
+    for override in overrides:
+        key, equals, value = override.partition("=")
+        if not equals or not value or not re.fullmatch(r"[A-Za-z_][\w.]*", key):
+            raise ConfigError(f"{OPTION} {override}: expected KEY=VALUE")
+        if key in RUNTIME_KEYS:
+            raise ConfigError(f"{OPTION} {override}: {key} changes no result; expected a key that does")
+        found[key] = override
+    return [found[key] for key in sorted(found)]
+
+
+def override_jobs(
+    jobs: Sequence[Sequence[str]], overrides: Sequence[str], config_dir: str | Path | None = None
+) -> list[list[str]]:
+    """Put overrides in the place of what jobs have, where their keys apply.
+
+    Parameters
+    ----------
+    jobs : sequence of sequence of str
+        Overrides of every run.
+    overrides : sequence of str
+        See `check_overrides`.
+    config_dir : str or Path, optional
+        A folder of the user's own.
+
+    Raises
+    ------
+    ConfigError
+        A key that none of the jobs has, or a value that it cannot have.
+    """
+    changed = [list(job) for job in jobs]
+    with shared_choices():
+        for override in overrides if jobs else ():
+            key = override.partition("=")[0]
+            applies = [_has(specify(job, config_dir).values, key) for job in changed]
+            if not any(applies):
+                specify([*changed[0], override], config_dir)  # says what is wrong
+                raise ConfigError(f"{OPTION} {override}: none of the runs has {key}")
+            changed = [_put(job, override) if has else job for job, has in zip(changed, applies, strict=True)]
+    return changed
+
+
+def _has(values: Mapping[str, Any], key: str) -> bool:
+    """Whether a configuration has a dotted key."""
+    node: Any = values
+    for part in key.split("."):
+        if not isinstance(node, Mapping) or part not in node:
+            return False
+        node = node[part]
+    return True
+
+
+def _put(job: Sequence[str], override: str) -> list[str]:
+    key = override.partition("=")[0]
+    return [*(own for own in job if own.partition("=")[0] != key), override]
+
+
+def folder_suffix(overrides: Sequence[str]) -> str:
+    """Return the end of a folder's name that tells the overrides; empty without any."""
+    if not overrides:
+        return ""
+    text = ",".join(overrides)
+    name = re.sub(r"[^\w.,=+-]", "_", text)[:_LONGEST]
+    return f"-with-{name}" + ("" if name == text else f"-{hashlib.sha256(text.encode()).hexdigest()[:8]}")
