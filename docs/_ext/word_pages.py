@@ -19,7 +19,8 @@ NONE = "none"
 SENSITIVITY = (
     "Both verdicts are from runs of the same design, often smaller than that of the kept ones, so the first one may\n"
     "differ from the kept one. What moves to or from undecided may do so by chance; a verdict is reversed where\n"
-    "reproduced becomes not reproduced, or the other way round. [How this is measured](../figures.md#how-much-a-setting-decides);\n"
+    "reproduced becomes not reproduced, or the other way round.\n"
+    "[How this is measured](../figures.md#how-much-a-setting-decides);\n"
     "[every claim with its numbers](../reproduction-sensitivity.csv).\n"
 )
 SPAN = re.compile(r"(`[^`]+`)")

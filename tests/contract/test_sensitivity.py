@@ -89,17 +89,15 @@ def test_other_ways_to_compute_a_number() -> None:
 
 
 def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
-    assert (
-        sensitivity.read(tmp_path) == {}
-        and sensitivity.table("a", {}) == ""
-        and sensitivity.summarise("x", None) == "x"
-    )
+    assert sensitivity.read(tmp_path) == {} and sensitivity.table("a", {}) == ""
+    assert sensitivity.summarise("x", None) == "x"
     row = dict.fromkeys(measure.COLUMNS, "") | {"paper": "a", "setting": "start", "figure": "a-fig1", "scale": "quick"}
     row |= {"metric": "K", "chosen_verdict": "reproduced", "verdict": "reproduced", "chosen_ours": 1.0, "ours": -2.0}
     rows = [
         row | {"value": "b=1"},
         row | {"value": "b=1", "metric": "L_m", "verdict": "undecided"},
         row | {"value": "b=2"},
+        row | {"value": "b=2", "metric": "M", "verdict": "not reproduced"},
     ]
     pd.DataFrame(rows).to_csv(tmp_path / f"{sensitivity.NAME}.csv", index=False)
     listed = {"settings": [{"paper": "a", "setting": "version", "reason": "a text"}, {"paper": "a", "setting": "b"}]}
@@ -112,7 +110,5 @@ def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
     assert sensitivity.summarise("in part", found["a", "start"]) == f"in part; measured since: {said}"
     page = sensitivity.table("a", found)
     assert "1 of 2 |" in page and "1 of 2, 1 reversed" in page and "a-fig1: quick scale |" in page
-    assert (
-        'L m: <span class="verdict yes">reproduced</span> (1), then <span class="verdict open">undecided</span> (−2)'
-        in page
-    )
+    yes, unsure = '<span class="verdict yes">reproduced</span>', '<span class="verdict open">undecided</span>'
+    assert f"L m: {yes} (1), then {unsure} (−2)" in page
