@@ -70,7 +70,7 @@ def make(paper: Paper, out: Path) -> int:
     import typst
 
     def figure(_number: int, name: str, width: str, caption: str) -> str:
-        shutil.copyfile(article.kept[name].folder / f"{name}.png", out / f"{name}.png")
+        shutil.copyfile(article.latest[name].folder / f"{name}.png", out / f"{name}.png")
         return f"![{caption}]({name}.png){{width={width}}}\n"
 
     layout = Layout(

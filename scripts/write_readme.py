@@ -53,11 +53,11 @@ def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     lines += [f"| {' | '.join(row)} |" for row in rows]
     whole = overview.total(kept)
     said = f"{whole.kept} of {whole.figures} figures and tables are kept in [docs/reproduction](docs/reproduction)"
-    rest = "." if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)."
-    return "\n".join(lines) + f"\n\n{said}{rest}{_moved(folder, whole.kept)}\n"
+    rest = "" if whole.kept == whole.figures else ";\n`make reproduction` makes the others (hours)"
+    return "\n".join(lines) + f"\n\n{said}{rest}{count_moved(folder, whole.kept)}.\n"
 
 
-def _moved(folder: Path, figures: int) -> str:
+def count_moved(folder: Path, figures: int) -> str:
     """How many verdicts of the papers' `figures` other seeds moved; empty where there is one edition."""
     first, *others = overview.editions(folder)
     if not others:
@@ -67,9 +67,9 @@ def _moved(folder: Path, figures: int) -> str:
     moved = overview.list_moved(pairs)
     alike = len(moved) - int(moved["reread"].sum())
     return (
-        f"\n[Edition {last.number}](docs/figures.md#editions), which counts where there is one, has "
-        f"{figures - len(overview.list_absent(first, last))} of them from other seeds:\n"
-        f"{len(moved)} of {len(pairs)} verdicts differ, {alike} of these under the same reading and rule."
+        f", {figures - len(overview.list_absent(first, last))} from other\n"
+        f"seeds, too ([edition {last.number}](docs/figures.md#editions)): {len(moved)} of {len(pairs)} verdicts differ, "
+        f"{alike} read alike"
     )
 
 

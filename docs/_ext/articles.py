@@ -150,7 +150,7 @@ class Article:
     _frames: dict[str, pd.DataFrame] = field(default_factory=dict, init=False, repr=False)
 
     @property
-    def kept(self) -> dict[str, overview.LatestFigure]:
+    def latest(self) -> dict[str, overview.LatestFigure]:
         """The kept figures: numbers and pictures are those of the last edition."""
         return _kept(self.stored)
 
@@ -266,7 +266,7 @@ class Article:
         """Counts of verdicts, and what made the runs."""
         frames = [self._claims_of(figure.id) for figure in self.paper.figures]
         found = counts(frames)
-        made = [one for figure in self.paper.figures for one in self.kept[figure.id].entry["made"]]
+        made = [one for figure in self.paper.figures for one in self.latest[figure.id].entry["made"]]
         commits = dict.fromkeys(one["commit"][:7] for one in made if one["runs"])
         return {
             "claims": str(int(found.sum())),
@@ -362,7 +362,7 @@ class Article:
         head = ["figure or table of the paper", "claims", "moved, read alike", "moved, read otherwise"]
         return self._table(name or "editions", " ".join(body.split()), head, [*rows, ["all", *total]], 62, 12, 16, 16)
 
-    def _moved(self, name: str, body: str) -> str:
+    def _list_moved(self, name: str, body: str) -> str:
         """The verdicts that moved, in words."""
         rows = []
         for _, row in overview.list_moved(self._pairs).iterrows():
@@ -393,7 +393,7 @@ class Article:
     def _claims_of(self, name: str) -> pd.DataFrame:
         """The kept claims of a figure."""
         if name not in self._frames:
-            place = self.kept[name].folder if name in self.kept else self.stored
+            place = self.latest[name].folder if name in self.latest else self.stored
             self._frames[name] = claims_of_figure(place, name)[0]
         return self._frames[name]
 
@@ -416,7 +416,7 @@ BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
     "claims": Article._claims,
     "counts": Article._counts,
     "editions": Article._editions,
-    "moved": Article._moved,
+    "moved": Article._list_moved,
     "figure": Article._figure,
     "errata": Article._errata,
     "settings": Article._settings,

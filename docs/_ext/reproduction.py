@@ -137,7 +137,7 @@ def _article(paper: Paper, source: Path) -> str:
     shows = {figure.id: figure.shows for figure in paper.figures}
 
     def figure(number: int, name: str, _width: str, caption: str) -> str:
-        place = parts.place_of(written.kept[name])
+        place = parts.place_of(written.latest[name])
         head = f"```{{figure}} ../{place}/{name}.png\n:alt: {cell(shows[name])}\n:width: 100%\n\n"
         return f"{head}**Figure {number}.** {caption}\n```\n"
 

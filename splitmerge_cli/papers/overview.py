@@ -254,5 +254,5 @@ def pair_verdicts(first: Edition, later: Edition) -> pd.DataFrame:
 
 
 def list_moved(pairs: pd.DataFrame) -> pd.DataFrame:
-    """Those of `pair_verdicts` whose verdicts differ."""
+    """Choose the rows of `pair_verdicts` whose verdicts differ."""
     return pairs[pairs["before"] != pairs["after"]].reset_index(drop=True)

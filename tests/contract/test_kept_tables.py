@@ -27,14 +27,18 @@ INDEX = json.loads((KEPT / "index.json").read_text(encoding="utf-8"))["figures"]
 LATER = [KEPT / f"edition-{number}" for number in kept_editions(KEPT)]
 
 
-def rows_of(name: str) -> list[dict[str, str]]:
-    with (KEPT / f"{name}-claims.csv").open(newline="", encoding="utf-8") as stream:
+def rows_of(name: str, latest: bool = True) -> list[dict[str, str]]:
+    """The claims of a figure, in its last edition or in the first."""
+    places = [folder for folder in LATER if latest and (folder / f"{name}-claims.csv").is_file()]
+    with ([KEPT, *places][-1] / f"{name}-claims.csv").open(newline="", encoding="utf-8") as stream:
         return list(csv.DictReader(stream))
 
 
-def count_verdicts(names: list[str]) -> list[int]:
+def count_verdicts(names: list[str], latest: bool = True) -> list[int]:
     """Number of counted claims by verdict, of the figures that are kept, from their files alone."""
-    verdicts = [row["verdict"] for name in names if name in INDEX for row in rows_of(name) if row["counted"] == "True"]
+    verdicts = [
+        row["verdict"] for name in names if name in INDEX for row in rows_of(name, latest) if row["counted"] == "True"
+    ]
     assert set(verdicts) <= set(VERDICTS)
     return [verdicts.count(verdict) for verdict in VERDICTS]
 
@@ -45,13 +49,13 @@ def tables(text: str) -> dict[str, list[str]]:
     return {re.sub(r"\[(.*?)\]\(.*?\)", r"\1", row[0]): row[1:] for row in rows}
 
 
-def share_a_number(names: list[str]) -> list[dict[str, str]]:
+def share_a_number(names: list[str], latest: bool = True) -> list[dict[str, str]]:
     """The counted rows of kept figures that rest on the same number as another one."""
     rows = {
         tuple(row[key] for key in ("id", "data", "sampler", "metric")): row
         for name in names
         if name in INDEX
-        for row in rows_of(name)
+        for row in rows_of(name, latest)
         if row["counted"] == "True"
     }
     found = []
@@ -85,14 +89,14 @@ def expected() -> dict[str, list[str]]:
 
 
 def test_eight_pairs_of_edition_1_share_a_number() -> None:
-    found = [row["id"] for row in share_a_number(list(INDEX))]
+    found = [row["id"] for row in share_a_number(list(INDEX), latest=False)]
     assert found == ["arm-table4"] * 5 + ["lshsm-fig2"] + ["sdds-fig4"] * 2
 
 
 def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_verdicts() -> None:
     listed = {"index.json", *(folder.name for folder in LATER)}
     for name, figure in INDEX.items():
-        assert dict(zip(VERDICTS, count_verdicts([name]), strict=True)) == figure["verdicts"], name
+        assert dict(zip(VERDICTS, count_verdicts([name], latest=False), strict=True)) == figure["verdicts"], name
         for file, said in figure["files"].items():
             content = (KEPT / file).read_bytes()
             assert (len(content), hashlib.sha256(content).hexdigest()) == (said["bytes"], said["sha256"]), file
@@ -213,7 +217,7 @@ def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
 
 def test_the_reading_that_was_changed_moved_three_verdicts():
     """docs/figures.md describes it under "When the rules were fixed"."""
-    rows = [row for row in rows_of("sdds-fig3") if row["sampler"] == "model"]
+    rows = [row for row in rows_of("sdds-fig3", latest=False) if row["sampler"] == "model"]
     found = {flag: [(r["reading"], r["verdict"]) for r in rows if r["counted"] == flag] for flag in ("True", "False")}
     assert found == {
         "True": [("model as defined", "not reproduced")] * 3,
