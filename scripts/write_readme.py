@@ -68,8 +68,8 @@ def count_moved(folder: Path, figures: int) -> str:
     alike = len(moved) - int(moved["reread"].sum())
     return (
         f", {figures - len(overview.list_absent(first, last))} from other\n"
-        f"seeds, too ([edition {last.number}](docs/figures.md#editions)): {len(moved)} of {len(pairs)} verdicts differ, "
-        f"{alike} read alike"
+        f"seeds, too ([edition {last.number}](docs/figures.md#editions)): "
+        f"{len(moved)} of {len(pairs)} verdicts differ, {alike} read alike"
     )
 
 
