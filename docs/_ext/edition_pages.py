@@ -40,15 +40,34 @@ def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
 def _rules(editions: Sequence[Edition]) -> str:
     rows = []
     for each in editions:
-        began = "not kept" if each.began is None else cell(each.began.partition(".")[0])
+        began = "not kept" if each.began is None else cell(_shown(each.began))
         if not each.rules:
             rows.append([str(each.number), "not kept", "not kept", "not kept", began])
         for of in each.rules:
             commit, committed, digest = (str(of[key] or "") for key in ("commit", "committed", "digest"))
             commit = f"<code>{cell(commit[:DIGITS])}</code>" if commit else "edited, or no checkout"
-            rows.append([str(each.number), f"<code>{cell(digest)}</code>", commit, cell(committed), began])
-    head = ["edition", "SHA-256 of the rules", "commit that changed them last", "its time", "first run began"]
+            rows.append(
+                [
+                    str(each.number),
+                    f'<code class="digest">{cell(digest)}</code>',
+                    commit,
+                    cell(_shown(committed)),
+                    began,
+                ]
+            )
+    head = [
+        "edition",
+        "SHA-256 of the rules",
+        "commit that changed them last",
+        "its time (UTC)",
+        "first run began (UTC)",
+    ]
     return "\n## Rules\n" + parts.table(head, rows, raw=range(5))
+
+
+def _shown(time: str) -> str:
+    """A time to the second, without its zone: all are UTC."""
+    return time[:19].replace("T", " ")
 
 
 def _by_paper(editions: Sequence[Edition]) -> str:
