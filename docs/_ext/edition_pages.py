@@ -1,6 +1,7 @@
 """The page of editions: verdicts by paper of each, which moved, under which rules and when, in Markdown."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 
 import parts
 from parts import cell
@@ -40,7 +41,7 @@ def page(editions: Sequence[Edition], titles: Mapping[str, str]) -> str:
 def _rules(editions: Sequence[Edition]) -> str:
     rows = []
     for each in editions:
-        began = "not kept" if each.began is None else cell(_shown(each.began))
+        began = "not kept" if each.began is None else cell(format_time(each.began))
         if not each.rules:
             rows.append([str(each.number), "not kept", "not kept", "not kept", began])
         for of in each.rules:
@@ -51,7 +52,7 @@ def _rules(editions: Sequence[Edition]) -> str:
                     str(each.number),
                     f'<code class="digest">{cell(digest)}</code>',
                     commit,
-                    cell(_shown(committed)),
+                    cell(format_time(committed)),
                     began,
                 ]
             )
@@ -65,9 +66,9 @@ def _rules(editions: Sequence[Edition]) -> str:
     return "\n## Rules\n" + parts.table(head, rows, raw=range(5))
 
 
-def _shown(time: str) -> str:
-    """A time to the second, without its zone: all are UTC."""
-    return time[:19].replace("T", " ")
+def format_time(time: str) -> str:
+    """Return a time in UTC, to the second; a dash for none."""
+    return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%d %H:%M:%S}" if time else "-"
 
 
 def _by_paper(editions: Sequence[Edition]) -> str:
