@@ -26,7 +26,7 @@ import yaml
 
 from splitmerge_cli.diagnostics import mixing, restarts
 from splitmerge_cli.papers.arm import runs as arm_runs
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figures
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in
 from splitmerge_cli.papers.lshsm import curves
@@ -34,13 +34,13 @@ from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import Climbs
 from splitmerge_cli.papers.overrides import check_overrides, override_jobs
 from splitmerge_cli.papers.reproduce import draw_figure
-from splitmerge_cli.papers.sdds import running_means
+from splitmerge_cli.papers.sdds import acceptance, running_means
 from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor, frame
-from splitmerge_cli.plots.runs import data_sets, pick, values
+from splitmerge_cli.plots.runs import data_sets, pick
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
@@ -62,6 +62,8 @@ COLUMNS = [
 
 # other ways to compute a number from the same runs
 
+mean_indicator_times = partial(restarts.indicator_times, over=np.nanmean)
+"""Indicator times of a chain as their mean over pairs, not their maximum."""
 _classic, _pairs, _best_states = mixing.rhat_classic, restarts.planted_pairs, lshsm_table.scores
 _level = arm_runs.level_of
 
@@ -104,20 +106,6 @@ def _time(x: Any, ends: Callable[[Any, Any], Any]) -> float:
     total = 2 * np.cumsum(r) - 1
     at = np.flatnonzero(ends(r, total))
     return float(total[at[0] if len(at) else -1])
-
-
-def mean_indicator_times(partitions: pd.DataFrame, pairs: Any, after: int = 0) -> restarts.Times:
-    """Indicator times of a chain as their mean over pairs, not their maximum."""
-    i, j = np.asarray(pairs).T
-    kept = partitions[partitions["iteration"] > after]
-    values, undefined, series = [], 0, 0
-    for _, chain in kept.groupby("chain", sort=True):
-        labels = np.stack(chain["labels"].tolist())
-        times = mixing.autocorrelation_times((labels[:, i] == labels[:, j]).T)
-        missing = np.isnan(times)
-        values.append(np.nan if missing.all() else np.nanmean(times))
-        undefined, series = undefined + int(missing.sum()), series + len(times)
-    return restarts.Times(np.array(values), series, undefined)
 
 
 def other_pairs(truth: Any, rng: Any) -> Any:
@@ -168,19 +156,11 @@ def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
             rule = by_factor if claim.value > 0 else by_bound
             verdicts.append(rule(claim, rates, reading=claim.reading, units=data_sets(here)))
         elif here and claim.metric.endswith("_drop"):
-            verdicts.append(judge_drop(claim, here))
+            verdicts.append(acceptance.judge_drop(claim, here, claim.reading))
         elif here and "K" in claim.metric:
             paths = running_means._paths(here)
             verdicts.append(running_means._judge_K(claim, paths, where["N"], claim.reading))
     return verdicts
-
-
-def judge_drop(claim: Claim, runs: Sequence[Run]) -> Verdict:
-    """Verdict on the rate at the largest N over that at the smallest, by data set."""
-    sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
-    small, large = (share_accepted(pick(runs, N=N), move) for N in (sizes[0], sizes[-1]))
-    left = large / np.where(small > 0, small, np.nan)
-    return by_bound(claim, left, reading=claim.reading, units=data_sets(pick(runs, N=sizes[-1])))
 
 
 JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {

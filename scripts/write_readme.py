@@ -47,7 +47,7 @@ def table() -> str:
 
 def claims(folder: Path = ROOT / "docs" / "reproduction") -> str:
     """The table of claims by verdict, in Markdown, and how much of them is kept."""
-    kept = overview.latest_claims(folder)
+    kept = overview.latest_claims(overview.latest_figures(folder))
     head, *rows = overview.table(kept)
     lines = [f"| {' | '.join(head)} |", "|---" + "|--:" * (len(head) - 1) + "|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]

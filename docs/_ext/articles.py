@@ -4,8 +4,7 @@
 
 * ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
   `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
-  ``{{not_testable}}`` count the claims of the paper, ``{{edition}}`` says which commits made the kept runs;
-  ``{{compared}}``, ``{{moved}}`` and ``{{moved_by_seeds}}`` count the verdicts of two editions, see `pair_verdicts`;
+  ``{{not_testable}}`` count the claims of the paper;
 * ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
@@ -29,6 +28,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import sensitivity
 import yaml
 from findings import ClaimReference
 from pydantic import ValidationError
@@ -59,7 +59,7 @@ SCALES: Mapping[str, Callable[[float], float]] = {
 }
 """Scales on which a number is shown: `ratio` of a kept logarithm, `ratio10` of one to the base 10."""
 SIGN = "−"
-_editions = cache(overview.editions)
+_kept_editions = cache(overview.editions)
 _kept = cache(overview.latest_figures)
 
 
@@ -202,7 +202,7 @@ class Article:
     @cached_property
     def _numbers(self) -> dict[str, int]:
         """Numbers of figures, tables and equations, in their order."""
-        tables = ("claims", "counts", "editions", "moved", "errata", "settings")
+        tables = ("claims", "counts", "editions", "errata", "settings")
         kinds = {"figure": "fig", **dict.fromkeys(tables, "table")}
         names = [
             f"{kinds[one['kind']]}:{one['argument'].partition(' ')[0] or one['kind']}"
@@ -263,26 +263,12 @@ class Article:
 
     @cached_property
     def _general(self) -> dict[str, str]:
-        """Counts of verdicts, and what made the runs."""
-        frames = [self._claims_of(figure.id) for figure in self.paper.figures]
-        found = counts(frames)
-        made = [one for figure in self.paper.figures for one in self.latest[figure.id].entry["made"]]
-        commits = dict.fromkeys(one["commit"][:7] for one in made if one["runs"])
+        """Counts of verdicts."""
+        found = counts([self._claims_of(figure.id) for figure in self.paper.figures])
         return {
             "claims": str(int(found.sum())),
-            "edition": ", ".join(commits),
             **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, found, strict=True)},
-            "compared": str(len(self._pairs)),
-            "moved": str(len(moved := overview.list_moved(self._pairs))),
-            "moved_by_seeds": str(int((~moved["reread"].astype(bool)).sum())),
         }
-
-    @cached_property
-    def _pairs(self) -> pd.DataFrame:
-        """Verdicts of the paper's claims in the first edition and in the last."""
-        found = _editions(self.stored)
-        pairs = overview.pair_verdicts(found[0], found[-1])
-        return pairs[pairs["id"].isin([figure.id for figure in self.paper.figures])]
 
     # blocks
 
@@ -320,23 +306,20 @@ class Article:
         return self._table(name or "claims", about["caption"], head, rows, 52, 11, 27, 13, 15)
 
     def _claim(self, row: Any, words: str | None) -> list[str]:
-        scale = self._metric(row)[1]
+        metric, scale = self._metric(row)
+        known = {
+            "data": self._words.get("data", {}).get(row["data"], row["data"]),
+            "sampler": self._words.get("samplers", {}).get(row["sampler"], row["sampler"]),
+            "metric": metric,
+        }
         units = _units(row, "") if row["n"] else "exact" if row["rule"] in ("exact", "holds") else "–"
         return [
-            self._in_words(row, words),
+            (words or "{sampler}, {data}: {metric}").format(**known),
             FIELDS["published"](row, scale),
             FIELDS["both"](row, scale),
             units,
             str(row["verdict"]),
         ]
-
-    def _in_words(self, row: Any, words: str | None = None) -> str:
-        known = {
-            "data": self._words.get("data", {}).get(row["data"], row["data"]),
-            "sampler": self._words.get("samplers", {}).get(row["sampler"], row["sampler"]),
-            "metric": self._metric(row)[0],
-        }
-        return (words or "{sampler}, {data}: {metric}").format(**known)
 
     def _counts(self, name: str, body: str) -> str:
         """Claims by figure and verdict."""
@@ -351,33 +334,42 @@ class Article:
         head = ["figure or table of the paper", "claims", *VERDICTS]
         return self._table(name or "counts", " ".join(body.split()), head, rows, 46, 9, 13, 13, 12, 12)
 
-    def _editions(self, name: str, body: str) -> str:
-        """Verdicts that both editions have, and those that moved, by figure."""
+    def _editions(self, _name: str, _body: str) -> str:
+        """Commits of the runs, and the number of verdicts that differ between the first edition and the last."""
+        names = [figure.id for figure in self.paper.figures]
+        made = [one for name in names for one in self.latest[name].entry["made"]]
+        commits = dict.fromkeys(one["commit"][:7] for one in made if one["runs"])
+        first, *_, last = _kept_editions(self.stored)
+        pairs = overview.pair_verdicts(first, last)
+        pairs = pairs[pairs["id"].isin(names)]
         titles, rows = dict(list_figures()), []
-        for figure, pairs in self._pairs.groupby("id", sort=False):
-            moved = overview.list_moved(pairs)
+        for figure, of in [*pairs.groupby("id", sort=False), ("", pairs)]:
+            moved = overview.list_moved(of)
             reread = int(moved["reread"].sum())
-            rows.append([_plain(titles[figure]), str(len(pairs)), str(len(moved) - reread), str(reread)])
-        total = [str(sum(int(row[place]) for row in rows)) for place in (1, 2, 3)]
-        head = ["figure or table of the paper", "claims", "moved, read alike", "moved, read otherwise"]
-        return self._table(name or "editions", " ".join(body.split()), head, [*rows, ["all", *total]], 62, 12, 16, 16)
-
-    def _list_moved(self, name: str, body: str) -> str:
-        """The verdicts that moved, in words."""
-        rows = []
-        for _, row in overview.list_moved(self._pairs).iterrows():
-            rows.append([self._in_words(row), row["before"], row["after"], "changed" if row["reread"] else "the same"])
-        head = ["claim", "edition 1", "edition 2", "reading and rule"]
-        return self._table(name or "moved", " ".join(body.split()), head, rows, 60, 17, 17, 16)
+            rows.append([_plain(titles[figure]) if figure else "all", len(of), len(moved) - reread, reread])
+        _, compared, alike, reread = rows[-1]
+        text = (
+            "Numbers from runs are those of the last edition of each figure in `docs/reproduction`, made with commits "
+            f"{', '.join(commits)}. Edition {last.number} takes other seeds. Its rules were committed before its runs, "
+            "its readings chosen in knowledge of the first. "
+            f"Of {compared} verdicts that both editions have, {alike + reread} differ, {alike} of these under the same "
+            "reading and rule ([table:editions]).\n\n"
+        )
+        head = ["figure or table of the paper", "claims", "differ, read alike", "differ, read otherwise"]
+        caption = "Verdicts that both editions have, and how many of them differ."
+        cells = [[str(cell) for cell in row] for row in rows]
+        return self._fill_line(text) + self._table("editions", caption, head, cells, 62, 12, 16, 16)
 
     def _errata(self, name: str, body: str) -> str:
         rows = [[_plain(row[key]) for key in ("where", "printed", "correct", "effect")] for row in _rows(errata, self)]
         return self._table(name or "errata", body, ["where", "printed", "correct", "effect"], rows, 14, 30, 30, 30)
 
     def _settings(self, name: str, body: str) -> str:
-        rows = [
-            [_plain(row[key]) for key in ("setting", "paper", "chosen", "sensitivity")] for row in _rows(settings, self)
-        ]
+        measured = sensitivity.read(self.file.parent.parent)
+        rows = []
+        for row in _rows(settings, self):
+            said = sensitivity.summarise(row["sensitivity"], measured.get((self.paper.key, row["setting"])))
+            rows.append([_plain(text) for text in (row["setting"], row["paper"], row["chosen"], said)])
         head = ["setting", "the paper", "here", "how much it matters"]
         return self._table(name or "settings", body, head, rows, 15, 24, 36, 32)
 
@@ -416,7 +408,6 @@ BLOCKS: Mapping[str, Callable[[Article, str, str], str]] = {
     "claims": Article._claims,
     "counts": Article._counts,
     "editions": Article._editions,
-    "moved": Article._list_moved,
     "figure": Article._figure,
     "errata": Article._errata,
     "settings": Article._settings,

@@ -36,7 +36,8 @@ def write(source: Path) -> None:
         The folder docs.
     """
     out, stored = source / "_generated", source / FOLDER
-    kept, latest = overview.latest_claims(stored), overview.latest_figures(stored)
+    latest = overview.latest_figures(stored)
+    kept = overview.latest_claims(latest)
     titles, known = dict(list_figures()), papers()
     editions = overview.editions(stored)
     has_editions = len(editions) > 1

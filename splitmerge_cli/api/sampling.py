@@ -144,7 +144,10 @@ def overrides_of(
             keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
     dataset, of_data = _data(data, str(keys["model"]), truth)
     keys |= of_data | dict(options or {})
-    overrides = [f"{key}={AUTO}" if value == AUTO else override(key, value) for key, value in keys.items()]
+    overrides = [
+        f"{key}={AUTO}" if isinstance(value, str) and value == AUTO else override(key, value)
+        for key, value in keys.items()
+    ]
     settled = settle(overrides, None, print)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
         print(specify(settled.overrides).automatic)

@@ -5,9 +5,10 @@ differ in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation 
 and 3.5 (R-hat of the log joint density).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -189,7 +190,9 @@ def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> 
     return np.array(list(combinations(items.tolist(), 2)), dtype=np.int64).reshape(-1, 2)
 
 
-def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) -> Times:
+def indicator_times(
+    partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0, over: Callable[[Any], Any] = np.nanmax
+) -> Times:
     """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster.
 
     Parameters
@@ -200,6 +203,8 @@ def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) 
         int ``[pairs, 2]``; see `planted_pairs`.
     after : int
         Iterations up to this one are dropped.
+    over : callable
+        What the times of a chain's pairs are summed up by, in place of their maximum.
 
     Returns
     -------
@@ -214,7 +219,7 @@ def indicator_times(partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0) 
         labels = np.stack(chain["labels"].tolist())
         times = mixing.autocorrelation_times((labels[:, i] == labels[:, j]).T)
         missing = np.isnan(times)
-        values.append(np.nan if missing.all() else np.nanmax(times))
+        values.append(np.nan if missing.all() else over(times))
         undefined, series = undefined + int(missing.sum()), series + len(times)
     return Times(np.array(values), series, undefined)
 

@@ -1,6 +1,6 @@
 """A stored reproduction in numbers, by paper and by edition: the source of the README's table and of the site."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -140,19 +140,23 @@ class Edition:
 
 def editions(folder: Path) -> list[Edition]:
     """The editions that a folder keeps, by number; parameters and errors as for `kept_claims`."""
-    numbers = [1, *kept_editions(folder)] if folder.is_dir() else []
     found = []
-    for number in numbers:
+    for number, place, index in _indexes(folder):
+        rules = [
+            {"digest": digest, "commit": of["commit"], "committed": of["committed"]}
+            for digest, of in index.get("rules", {}).items()
+        ]
+        began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
+        found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
+    return found
+
+
+def _indexes(folder: Path) -> Iterator[tuple[int, Path, dict[str, Any]]]:
+    """Number, folder and index of every kept edition, in order."""
+    for number in [1, *kept_editions(folder)] if folder.is_dir() else []:
         place = kept_folder(folder, number)
         if (place / INDEX).is_file():
-            index = read_index(place)
-            rules = [
-                {"digest": digest, "commit": of["commit"], "committed": of["committed"]}
-                for digest, of in index.get("rules", {}).items()
-            ]
-            began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
-            found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
-    return found
+            yield number, place, read_index(place)
 
 
 @dataclass(frozen=True)
@@ -179,17 +183,16 @@ def latest_figures(folder: Path) -> dict[str, LatestFigure]:
     An edition at a smaller scale than the first one's does not replace it. Parameters and errors as for `kept_claims`.
     """
     found: dict[str, LatestFigure] = {}
-    for number in [1, *kept_editions(folder)] if folder.is_dir() else []:
-        place = kept_folder(folder, number)
-        for name, entry in (read_index(place)["figures"] if (place / INDEX).is_file() else {}).items():
+    for number, place, index in _indexes(folder):
+        for name, entry in index["figures"].items():
             if name not in found or entry["scale"] == found[name].entry["scale"]:
                 found[name] = LatestFigure(number, place, entry)
     return found
 
 
-def latest_claims(folder: Path) -> dict[str, pd.DataFrame]:
-    """The claims of every kept figure in its last edition, by id; parameters and errors as for `kept_claims`."""
-    return {name: claims_of(figure.folder, name)[0] for name, figure in latest_figures(folder).items()}
+def latest_claims(figures: Mapping[str, LatestFigure]) -> dict[str, pd.DataFrame]:
+    """The claims of `latest_figures`, by id; errors as for `kept_claims`."""
+    return {name: claims_of(figure.folder, name)[0] for name, figure in figures.items()}
 
 
 def names_in_common(of: Sequence[Edition]) -> list[str]:

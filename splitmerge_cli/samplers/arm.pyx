@@ -3,8 +3,8 @@
 Two partitions z_a and z_b of the chains' history, and two items i, j that one of them joins and the other parts. c is
 the coarsest common refinement of z_a, z_b and z: what all three keep together inside the clusters of i and j. The block
 of i and the block of j launch the split or the merge; every other block goes, as a whole, to any cluster or a new one;
-then single items follow. The walk, its probability and the ratio are in ``_reconfigure.pyx``, the history in
-``_past.pyx``.
+then single items follow. The walk, its probability and the ratio are in ``reconfiguration.pyx``, the history in
+``core/history.pyx``.
 
 As printed it is exact for fixed (i, j, z_a, z_b), if the reverse computes c and all else anew from z*, both share one
 relabelling, and equation 17 is kept. `variant=sarm` (section 3.6.2) launches alike and moves no blocks.

@@ -20,7 +20,7 @@ tokens, in a row from a uniform place on, the first following the last. Without 
 irreducible, and needs others beside it.
 
 Magnusson, Jonsson, Villani and Broman (2018), "Sparse partially collapsed MCMC for parallel inference in topic models",
-draw phi for a fixed number of topics; Terenin, Magnusson, Jonsson and Draper (2020), "Polya urn latent Dirichlet
+draw phi for a fixed number of topics; Terenin, Magnusson, Jonsson and Draper (2019), "Pólya urn latent Dirichlet
 allocation", approximate it. Here it is the exact distribution, and the founders let the number of topics
 be random.
 

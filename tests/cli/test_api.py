@@ -56,6 +56,13 @@ def test_it_makes_the_run_of_the_command_line(smcmc, tmp_path: Path) -> None:
     assert named.run.path.name == Path(path).name
 
 
+def test_an_option_may_be_an_array() -> None:
+    points = np.random.default_rng(0).normal(size=(20, 2))
+    scales, few = np.array([0.5, 2.0]), FEW | {"iterations": 8}
+    one, other = (sm.sample({"name": "gaussian", "b0": b0}, points, **few) for b0 in (scales, scales.tolist()))
+    assert one.run.path.name == other.run.path.name and one.run.config["model"]["b0"] == scales.tolist()
+
+
 def test_draws_are_of_the_second_halves(posterior: sm.Posterior) -> None:
     assert posterior.complete and posterior.partitions.shape == (30, 150)
     tree = posterior.traces

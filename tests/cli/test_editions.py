@@ -139,10 +139,9 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
     assert (first.number, later.number) == (1, 2) and overview.list_absent(first, later) == ["sdds-table1"]
     pairs = overview.pair_verdicts(first, later)
     assert len(pairs) == 6 and overview.list_moved(pairs).empty
-    latest = {name: figure.edition for name, figure in overview.latest_figures(original / "kept").items()}
-    assert latest == {"sdds-fig1": 2, "sdds-table1": 1} and set(overview.latest_claims(original / "kept")) == set(
-        latest
-    )
+    latest = overview.latest_figures(original / "kept")
+    assert {name: figure.edition for name, figure in latest.items()} == {"sdds-fig1": 2, "sdds-table1": 1}
+    assert set(overview.latest_claims(latest)) == set(latest)
     head, *rows = overview.editions_table([first, later])
     assert head[:3] == ["paper", "edition", "figures in all editions"]
     sdds = [row for row in rows if row[0] == "Wang & Russell 2015"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("latex2mathml")
+pytest.importorskip("latex2mathml", reason="needs pip install -e '.[site]'")
 from mathml import mathml
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

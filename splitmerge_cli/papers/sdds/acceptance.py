@@ -153,19 +153,24 @@ def _judge_rates(claim: Claim, runs: Sequence[Run], move: str) -> Verdict:
 
 def _judge_drops(runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
     """Judge how far the rates of SS fall from the smallest N to the largest, by data set."""
-    sizes, verdicts = values(runs, "N"), []
+    verdicts = []
     for claim in claims:
         if not claim.metric.endswith("_drop"):
             continue
-        move = claim.metric.removesuffix("_drop")
         for schedule, words in [("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)]:
             here = pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed")
-            small, large = (pick(here, N=N) for N in (sizes[0], sizes[-1]))
-            before = share_accepted(small, move)
-            # rates of none have no ratio
-            left = share_accepted(large, move) / np.where(before > 0, before, np.nan)
-            verdicts.append(by_bound(claim, left, reading=words, units=data_sets(large)))
+            verdicts.append(judge_drop(claim, here, words))
     return verdicts
+
+
+def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
+    """Judge the rate of one sampler's moves at the largest N over that at the smallest, by data set."""
+    sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
+    small, large = (pick(runs, N=N) for N in (sizes[0], sizes[-1]))
+    before = share_accepted(small, move)
+    # rates of none have no ratio
+    left = share_accepted(large, move) / np.where(before > 0, before, np.nan)
+    return by_bound(claim, left, reading=reading, units=data_sets(large))
 
 
 def _size_of(claim: Claim) -> int:
