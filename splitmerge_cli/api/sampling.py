@@ -184,7 +184,9 @@ def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, 
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}
     dataset = from_object(data, kind.name, truth)
-    return dataset, {"data": "given", "data.sha256": hold(dataset)}
+    # as data=corpus
+    start = {"init": "sequential"} if kind.has_topics else {}
+    return dataset, {"data": "given", "data.sha256": hold(dataset)} | start
 
 
 def override(key: str, value: Any) -> str:

@@ -23,17 +23,37 @@ LETTERS = 40
 def overview(summary: Mapping[str, Any]) -> Table:
     """The largest topics of a run's best chain, given its ``summary.json``."""
     found = summary["topics"]
+    several = _chains(summary) > 1
     out = Table()
-    for name in ("topic", "share", "coherence"):
+    for name in ("topic", "share", "coherence", *(["chains"] if several else [])):
         out.add_column(name, justify="right")
-    out.add_column("top words", overflow="fold")
+    out.add_column("most relevant words", overflow="fold")
     for topic in found[:SHOWN]:
         coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
-        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, _words(topic["top_words"]))
+        chains = [str(topic["chains"])] if several else []
+        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, *chains, _words(topic["top_words"]))
     if left := found[SHOWN:]:
         share = sum(topic["share"] for topic in left)
-        out.add_row("", f"{share:.1%}", "", f"in {len(left)} more")
+        out.add_row("", f"{share:.1%}", "", *([""] if several else []), f"in {len(left)} more")
     return out
+
+
+def _chains(summary: Mapping[str, Any]) -> int:
+    """Chains whose topics are compared; 0 where none were."""
+    return summary.get("chains", 0) if all(topic.get("chains") for topic in summary["topics"]) else 0
+
+
+def agreement_line(summary: Mapping[str, Any]) -> str | None:
+    """How many large topics all chains have, in a line; None with one chain."""
+    if (chains := _chains(summary)) < 2:
+        return None
+    large = [topic for topic in summary["topics"] if topic["share"] >= topics.LARGE]
+    shared = sum(topic["chains"] == chains for topic in large)
+    tokens = sum(topic["share"] for topic in summary["topics"] if topic["chains"] == chains)
+    return (
+        f"{shared} of {len(large)} topics with {topics.LARGE:.0%} of the tokens or more are in all {chains} chains "
+        f"(similarity of their words at least {topics.MATCHED}); topics in all chains have {tokens:.0%} of the tokens"
+    )
 
 
 def headline(summary: Mapping[str, Any]) -> str:

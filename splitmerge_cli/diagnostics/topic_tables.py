@@ -1,6 +1,6 @@
 """The topics of a run's chains at their last states: tables of topics, of their words, documents and tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -62,7 +62,7 @@ class ChainTopics:
         self.documents = topics.counts(self.labels, data.document, (K, len(data.starts) - 1))
         self.sizes = self.words.sum(axis=1)
         self.shares = self.sizes / self.sizes.sum()
-        self._shown = topics.top_entries(self.words)
+        self._shown = topics.relevant_entries(self.words, eta)
         self.top = [self.words.indices[at] for at in self._shown]
 
     @property
@@ -90,14 +90,22 @@ class ChainTopics:
         probability = self.word_probability()
         return [probability[at] for at in self._shown]
 
-    def overview(self) -> list[dict[str, Any]]:
-        """Entries of the summary for each topic."""
+    def overview(self, matches: Sequence[topics.Match] = ()) -> list[dict[str, Any]]:
+        """Entries of the summary for each topic.
+
+        Parameters
+        ----------
+        matches : sequence of topics.Match
+            Of the topics of every other chain with these.
+        """
+        same = sum((match.same(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
                 "topic": k,
                 "tokens": int(self.sizes[k]),
                 "share": float(self.shares[k]),
                 "coherence": float(c) if np.isfinite(c := self.coherence[k]) else None,
+                "chains": int(same[k]),
                 "top_words": [self.data.vocabulary[w] for w in self.top[k]],
             }
             for k in range(self.K)
@@ -175,8 +183,18 @@ def tokens_table(state: ChainTopics) -> pa.Table:
     )
 
 
-def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | None) -> list[Row]:
+def match_chains(states: Sequence[ChainTopics], best: int) -> dict[int, topics.Match]:
+    """The topics of every other chain, matched with those of chain `best`."""
+    own = states[best].distributions
+    return {c: topics.match(state.distributions, own) for c, state in enumerate(states) if c != best}
+
+
+def agreement_rows(
+    states: Sequence[ChainTopics], best: int, matches: Mapping[int, topics.Match], truth: Topics | None
+) -> list[Row]:
     """How far the topics of the chains agree with those of chain `best`, and with the true ones where they are known.
+
+    `matches` are those of `match_chains`.
 
     Returns
     -------
@@ -186,13 +204,11 @@ def agreement_rows(states: Sequence[ChainTopics], best: int, truth: Topics | Non
         `best`. See `splitmerge_cli.diagnostics.topics.Match`.
     """
     rows: list[Row] = []
-    if len(states) > 1:
+    if matches:
         note = f"with chain {best}: highest log joint"
-        others = [c for c in range(len(states)) if c != best]
-        matches = {c: topics.match(states[c].distributions, states[best].distributions) for c in others}
         rows += _mean_rows("topic_similarity/chains", {c: m.similarity for c, m in matches.items()}, note)
         rows += _mean_rows("topics_matched/chains", {c: float(m.matched) for c, m in matches.items()}, note)
-        rows += _mean_rows("nmi/chains", {c: nmi(states[best].labels, states[c].labels) for c in others}, note)
+        rows += _mean_rows("nmi/chains", {c: nmi(states[best].labels, states[c].labels) for c in matches}, note)
     if truth is not None:
         each = [topics.match(state.distributions, truth) for state in states]
         note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"

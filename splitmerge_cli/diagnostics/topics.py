@@ -11,6 +11,9 @@ from scipy.sparse import csc_array, csr_array
 
 TOP = 10
 """Words that show a topic, and over which its coherence is taken."""
+RELEVANCE = 0.6
+"""Weight of a word's probability in its relevance to a topic; readers named topics best with it (Sievert and Shirley 2014,
+section 4.2)."""
 MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01
@@ -68,13 +71,20 @@ def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
     return rank[labels], order
 
 
-def top_entries(words: csr_array, most: int = TOP) -> list[NDArray[np.int64]]:
-    """Where the words stand that each topic has most tokens of, most first, among equals by ascending number.
+def relevant_entries(words: csr_array, eta: float, most: int = TOP) -> list[NDArray[np.int64]]:
+    """Where the words stand that are most relevant to each topic, most first, among equals by ascending number.
+
+    The relevance of a word is w log phi + (1 - w) log(phi / p): phi is its probability in the topic, of posterior mean
+    (eta + n_kw) / (V eta + n_k), p its share of all tokens, w is `RELEVANCE`.
+
+    Source: Sievert and Shirley 2014, section 3.1.
 
     Parameters
     ----------
     words : scipy.sparse.csr_array
         Tokens ``[K, V]`` by topic and word, indices of a row ascending, no stored zeros.
+    eta : float
+        Pseudo-count of every word in a topic.
     most : int
         So many a topic at most; it has fewer if it holds no more words.
 
@@ -83,8 +93,11 @@ def top_entries(words: csr_array, most: int = TOP) -> list[NDArray[np.int64]]:
     list of numpy.ndarray
         int64, for each topic positions in ``words.indices`` and ``words.data``.
     """
+    # terms that are the same for all words of a topic, or of the corpus, change no order
+    share = np.log(words.sum(axis=0)[words.indices])
+    relevance = np.log(eta + words.data) - (1.0 - RELEVANCE) * share
     rows = [slice(begin, end) for begin, end in pairwise(words.indptr)]
-    return [row.start + np.argsort(-words.data[row], kind="stable")[:most] for row in rows]
+    return [row.start + np.argsort(-relevance[row], kind="stable")[:most] for row in rows]
 
 
 def coherence(
@@ -206,6 +219,12 @@ class Match:
     """Pairs of similarity `MATCHED` at least, both of share `LARGE` at least."""
     large: tuple[int, int]
     """Topics of that share of the first, of the second."""
+
+    def same(self, K: int) -> NDArray[np.bool_]:
+        """Which of the K topics of the second state have a partner of similarity `MATCHED` at least, bool ``[K]``."""
+        found = np.zeros(K, dtype=bool)
+        found[self.pairs[self.each >= MATCHED, 1]] = True
+        return found
 
 
 def match(a: Topics, b: Topics) -> Match:

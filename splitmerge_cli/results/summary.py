@@ -108,6 +108,8 @@ class Topic(_Said):
     topic: Whole
     share: FiniteFloat
     coherence: FiniteFloat | None
+    chains: Whole | None = None
+    """Chains that have it, this one among them."""
     top_words: list[str]
 
 

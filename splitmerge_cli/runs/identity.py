@@ -17,8 +17,15 @@ from splitmerge_cli.results.read import Run
 if TYPE_CHECKING:
     from splitmerge_cli.config import DataSource, RunSpecification
 
-DATA_FILES = {"data": "data.path", "nodes": "data.nodes", "vocabulary": "data.vocabulary"}
+DATA_FILES = {
+    "data": "data.path",
+    "nodes": "data.nodes",
+    "vocabulary": "data.vocabulary",
+    "stop_words": "data.stop_words",
+}
 """Keys of the files that a data set is read from."""
+NO_FILES = {"data.stop_words": ("none", "english", "auto")}
+"""Values of such a key that name something else."""
 
 
 def of_data(digests: Mapping[str, str]) -> dict[str, str]:
@@ -50,7 +57,11 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
     files = {name: (key, data.values.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
     files["init"] = ("init", spec.init)
     # the nodes of a network may be a number
-    named = {name: (key, path) for name, (key, path) in files.items() if isinstance(path, str) and path not in INITIAL}
+    named = {
+        name: (key, path)
+        for name, (key, path) in files.items()
+        if isinstance(path, str) and path not in INITIAL and path not in NO_FILES.get(key, ())
+    }
     if not named:
         return {}
     from splitmerge_cli.data.opening import limit_bytes

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
@@ -292,6 +293,41 @@ def test_faults_of_sparse_counts() -> None:
 # texts
 
 
+REVIEWS = 'id,title,text\n1,one,"The heart, as it is, beats"\n2,two,"A flow of words of the heart"\n'
+
+
+def test_the_column_of_texts_is_found() -> None:
+    made = corpus(put("t.csv", REVIEWS), stop_words="none")
+    assert table(made)[0] == ["as", "beats", "heart", "is", "it", "the"] and made.values.tokens.J == 2
+    assert made.notes == ["t.csv: column text is read as texts, a document a row (data.columns chooses another)"]
+    assert table(corpus("t.csv", columns=[3], stop_words="none")) == table(made)
+    pd.read_csv("t.csv").to_parquet("t.parquet")
+    assert table(corpus("t.parquet", stop_words="none")) == table(made)
+    with pytest.raises(DataError, match=r"^t.csv: columns of texts: 2, 3; expected data.columns=\[2\], the one that"):
+        corpus(put("t.csv", "a b c d,the heart is one,the flow is two\n" * 3))
+
+
+def test_stop_words_are_found_in_the_corpus() -> None:
+    english = "the heart of the dog and the cat is in it\nto be or not to be that is the question of a heart\n" * 3
+    made = corpus(put("t.txt", english))
+    assert made.vocabulary == ["cat", "dog", "heart", "question"]
+    assert made.notes == [
+        "data.stop_words=auto: English texts: 11 words with 78% of the tokens are left out (data.stop_words=none keeps "
+        "them)"
+    ]
+    german = "".join(f"der hund{k} und die katze{k % 3} sehen den mond{k % 7}\n" for k in range(24))
+    made = corpus(put("t.txt", german))
+    assert not {"der", "und", "die", "sehen", "den"} & set(made.vocabulary or ()) and "katze2" in (made.vocabulary or ())
+    assert "texts that are not English" in made.notes[0]
+    # counts are words that somebody chose, and few documents tell nothing
+    rows = "".join(f"{k},{word}\n" for k, line in enumerate(german.splitlines()) for word in line.split())
+    assert "der" in (corpus(put("t.csv", "doc,word\n" + rows)).vocabulary or ())
+    assert "der" in (corpus(put("t.txt", german), N=19).vocabulary or ())
+    put("stop.txt", "Hund1\nder\n")
+    left = corpus("t.txt", stop_words="stop.txt").vocabulary or []
+    assert "hund1" not in left and "der" not in left and "die" in left
+
+
 def test_a_document_a_line() -> None:
     made = corpus(put("t.txt", TEXT))
     assert made.vocabulary == ["acute", "flow", "heart", "is", "the"] and made.values.documents is None
@@ -361,7 +397,7 @@ def test_digests_of_folders() -> None:
         (TEXT, {"N": 5}, "N=5: expected a whole number from 1 to 4, the documents of t.txt"),
         (TEXT, {"N": 0}, "N=0: expected a whole number from 1 to 4"),
         (TEXT, {"heldout": 0.95}, "data.heldout=0.95: 4 of the 4 documents of t; expected one at least to hold out"),
-        (TEXT, {"min_documents": 4}, "data.stop_words=null, data.min_documents=4, .*: no word of t is left"),
+        (TEXT, {"min_documents": 4}, "data.stop_words=auto, data.min_documents=4, .*: no word of t is left"),
     ],
 )
 def test_faults_of_texts(content: str, options: dict[str, Any], message: str) -> None:

@@ -13,6 +13,7 @@ from splitmerge_cli.diagnostics.topic_tables import (
     ChainTopics,
     Documents,
     agreement_rows,
+    match_chains,
     documents_table,
     from_words,
     tokens_table,
@@ -40,8 +41,8 @@ def test_topics_are_numbered_by_size(state: ChainTopics) -> None:
     assert state.sizes.tolist() == [5, 4, 1]
     assert state.weights.tolist() == [0.4, 0.3, 0.1]
     assert state.words.toarray().tolist() == [[0, 2, 3, 0, 0], [2, 1, 0, 1, 0], [0, 0, 1, 0, 0]]
-    # most tokens first, equals by number
-    assert [top.tolist() for top in state.top] == [[2, 1], [0, 1, 3], [2]]
+    # log(1/2 + n) - 0.4 log(all of the word): 0.70 and 0.48; 0.64, 0.41 and -0.03
+    assert [top.tolist() for top in state.top] == [[2, 1], [0, 3, 1], [2]]
 
 
 def test_topics_by_size_and_their_top_words() -> None:
@@ -49,9 +50,9 @@ def test_topics_by_size_and_their_top_words() -> None:
     labels, order = topics.by_size(np.array([0, 1, 1, 1, 2, 2], dtype=np.int32))
     assert labels.tolist() == [2, 0, 0, 0, 1, 1] and order.tolist() == [1, 2, 0]
     words = topics.counts(labels, np.array([4, 1, 1, 0, 3, 2], dtype=np.int32), (3, 5))
-    shown = [words.indices[at].tolist() for at in topics.top_entries(words, 2)]
+    shown = [words.indices[at].tolist() for at in topics.relevant_entries(words, 0.5, 2)]
     assert shown == [[1, 0], [2, 3], [4]]
-    assert [len(at) for at in topics.top_entries(words, 1)] == [1, 1, 1]
+    assert [len(at) for at in topics.relevant_entries(words, 0.5, 1)] == [1, 1, 1]
 
 
 def test_coherence_by_hand(state: ChainTopics) -> None:
@@ -146,7 +147,7 @@ def test_tables(state: ChainTopics) -> None:
     assert table["chain"].tolist() == [3, 3, 3]
     assert table["share"].tolist() == [0.5, 0.4, 0.1]
     assert table["documents"].tolist() == [3, 3, 1]
-    assert table["top_words"].map(list).tolist() == [["c", "b"], ["a", "b", "d"], ["c"]]
+    assert table["top_words"].map(list).tolist() == [["c", "b"], ["a", "d", "b"], ["c"]]
     assert np.allclose(table["top_probabilities"][0], [3.5 / 7.5, 2.5 / 7.5])
     words = words_table(3, state).to_pandas()
     assert words["word"].tolist() == ["b", "c", "a", "b", "d", "c"]
@@ -175,7 +176,10 @@ def test_agreement_of_chains_and_with_the_truth(state: ChainTopics) -> None:
     other = ChainTopics(state.data, np.zeros(10, dtype=np.int32), np.array([0.9, 0.1]), 2.0, 0.5)
     phi = (0.5 + state.words.toarray()) / (2.5 + state.sizes[:, None])
     truth = Topics.of_probabilities(phi, state.shares)
-    rows = {(name, chain): value for name, chain, value, _ in agreement_rows([other, state, state], 1, truth)}
+    states = [other, state, state]
+    matches = match_chains(states, 1)
+    assert {c: match.same(3).tolist() for c, match in matches.items()} == {0: [True, False, False], 2: [True, True, True]}
+    rows = {(name, chain): value for name, chain, value, _ in agreement_rows(states, 1, matches, truth)}
     assert rows["topic_similarity/chains", 2] == 1.0
     assert rows["topics_matched/chains", 2] == 3.0
     assert rows["nmi/chains", 2] == pytest.approx(1.0)
@@ -184,7 +188,7 @@ def test_agreement_of_chains_and_with_the_truth(state: ChainTopics) -> None:
     assert ("nmi/chains", 1) not in rows
     assert rows["topic_similarity/truth", None] == rows["topic_similarity/truth", 1] == pytest.approx(1.0)
     assert rows["topics_matched/truth", 0] <= 1.0
-    assert agreement_rows([state], 0, None) == []
+    assert agreement_rows([state], 0, {}, None) == []
 
 
 def log_mean(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from splitmerge_cli.diagnostics.topic_report import (
     LETTERS,
     RunTopics,
     between_runs,
+    agreement_line,
     headline,
     overview,
     perplexity_line,
@@ -89,16 +90,21 @@ def render(renderable: object) -> str:
 
 def test_overview_names_the_rest() -> None:
     topics = [
-        {"topic": k, "tokens": 10, "share": 1 / 14, "coherence": None if k else 0.5, "top_words": ["[b]", f"w{k}"]}
+        {"topic": k, "tokens": 10, "share": 1 / 14, "coherence": None if k else 0.5, "chains": 4 - k % 2, "top_words": ["[b]", f"w{k}"]}
         for k in range(14)
     ]
-    summary = {"topics": topics, "topics_of": {"chain": 3}}
+    summary = {"topics": topics, "topics_of": {"chain": 3}, "chains": 4}
     assert headline(summary) == "14 topics in the last state of chain 3, the one of highest log joint"
     text = render(overview(summary))
     assert "[b] w0" in text
     assert "w12" not in text
     assert "14.3%" in text
     assert "in 2 more" in text
+    assert agreement_line(summary) == (
+        "7 of 14 topics with 1% of the tokens or more are in all 4 chains (similarity of their words at least 0.5); "
+        "topics in all chains have 50% of the tokens"
+    )
+    assert agreement_line(summary | {"chains": 1}) is None
 
 
 def test_perplexity_line() -> None:

@@ -18,6 +18,7 @@ from splitmerge_cli.data.corpora.formats import (
     read_texts,
     read_tokens,
     read_uci,
+    text_columns,
     texts_in,
 )
 from splitmerge_cli.data.corpora.split import require_split, split
@@ -67,7 +68,7 @@ def corpus(
     columns: Sequence[str | int] | None = None,
     header: str | bool = "auto",
     encoding: str = "utf-8",
-    stop_words: str | None = None,
+    stop_words: str | Path | None = "auto",
     min_documents: int = 0,
     max_share: float = 1.0,
     N: int | None = None,
@@ -95,7 +96,8 @@ def corpus(
     columns : sequence of str or int, optional
         ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
         texts, a document a row, whose words are those of ``text`` (of .xlsx, .feather and .txt files, too); by default
-        those with such names, or the first, second and third, but for first ones that have no name and count the rows.
+        the one column that holds texts, in a table that has one; else those with such names, or the first, second and
+        third, but for first ones that have no name and count the rows.
     header : {"auto", True, False}
         ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
         in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
@@ -136,9 +138,16 @@ def corpus(
     require(columns is None or format == "tokens", "data.columns", columns, f"null with data.format={format}")
     require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
+    found_column = None
+    if format == "tokens" and columns is None and words is None:
+        found_column = _text_column(path, encoding)
+        columns = None if found_column is None else [found_column]
     if format == "tokens" and columns is not None and len(columns) == 1:
         require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
         read: Read = read_text_column(path, columns[0], header, encoding, N)
+        if found_column is not None:
+            note = f"{path}: column {found_column} is read as texts, a document a row (data.columns chooses another)"
+            read = read._replace(notes=[*read.notes, note])
         format = "text"
     elif format == "tokens":
         read = read_tokens(path, columns, header, words, encoding, N)
@@ -147,7 +156,25 @@ def corpus(
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
     whole = _whole(path, read, N, format)
-    return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
+    chosen = keep_words(whole, stop_words, min_documents, max_share, format == "text", encoding)
+    return split(chosen, heldout, heldout_by, split_seed)
+
+
+def _text_column(path: Path, encoding: str) -> str | int | None:
+    """The one column of a table that holds texts; None without one.
+
+    Raises
+    ------
+    DataError
+        There are several.
+    """
+    found = text_columns(path, encoding)
+    if len(found) > 1:
+        raise DataError(
+            f"{path}: columns of texts: {', '.join(map(str, found))}; expected data.columns=[{found[0]}], the one that "
+            "holds the documents"
+        )
+    return found[0] if found else None
 
 
 def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:

@@ -44,6 +44,8 @@ MOST_WORDS = 10_000_000
 """Largest size of a vocabulary whose words are numbers."""
 LINE_BYTES = 40
 """Memory that a document of a text takes at least."""
+LOOKED_AT = 200
+"""Rows that are looked at for a column of texts."""
 LONGEST_TERM = 3
 """Words of a cell from which on it is a text, no term."""
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
@@ -148,6 +150,27 @@ def read_text_column(path: Path, column: str | int, header: str | bool, encoding
     number_to_take(path, N, table.rows)
     counts, vocabulary = _count_words(path, (text or "" for text in texts.to_pylist()))
     return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
+
+
+def text_columns(path: Path, encoding: str) -> list[str | int]:
+    """Name, or number without a name, of each column of a text file or .parquet whose cells are mostly texts."""
+    if suffix_of(path) == ".parquet":
+        found: Table = read_parquet(path, MOST_COLUMNS)
+        cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in found.columns]
+        names = found.names
+    else:
+        found = _text_table(path, encoding)
+        rows = [row for _, row in islice(found.lines(), LOOKED_AT + 1)]
+        cells = [[row[j] for row in rows[1:] if j < len(row)] for j in range(found.width)]
+        names = [cell.strip() for cell in rows[0]] if all(len(cell.split()) <= LONGEST_TERM for cell in rows[0]) else None
+    texts = [j for j, column in enumerate(cells) if _are_texts(column)]
+    return [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
+
+
+def _are_texts(cells: Sequence[str | None]) -> bool:
+    """Whether more than half of the cells that are not empty have more words than a term."""
+    held = [cell for cell in cells if cell and cell.strip()]
+    return 2 * sum(len(cell.split()) > LONGEST_TERM for cell in held) > len(held) > 0
 
 
 def _text_table(path: Path, encoding: str) -> Text:

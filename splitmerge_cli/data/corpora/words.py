@@ -1,19 +1,36 @@
 """Choice of words in a corpus: stop words, rare and common ones are left out."""
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError, Dataset, require
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, dataset
+from splitmerge_cli.data.corpora.counts import read_vocabulary
+from splitmerge_cli.data.opening import require_file
 
-STOP_WORDS = (None, "english")
+ENGLISH = "english"
+AUTO = "auto"
+NAMED = (None, "none", ENGLISH, AUTO)
+"""Values of ``data.stop_words`` that name no file."""
+EXPECTED = "none, english, auto or a file with a word a line"
+COMMONEST = 20
+"""The words of most tokens that tell English texts: ..."""
+OF_LIST = 0.5
+"""... this share of them at least is in the English list."""
+FEWEST = 20
+"""Documents from which on words of texts in another language are left out by how many documents have them."""
+COMMON = 0.5
+"""Share of the documents above which these have a word that tells none from another."""
 
 
-def require_words(stop_words: str | None, min_documents: int, max_share: float) -> None:
+def require_words(stop_words: str | Path | None, min_documents: int, max_share: float) -> None:
     """Raise a `DataError` that names the configuration key unless `keep_words` takes the options."""
-    require(stop_words in STOP_WORDS, "data.stop_words", stop_words, "null or english")
+    text = stop_words is None or (isinstance(stop_words, str | Path) and str(stop_words) != "")
+    require(text, "data.stop_words", stop_words, EXPECTED)
     whole = isinstance(min_documents, int) and not isinstance(min_documents, bool)
     require(whole and min_documents >= 0, "data.min_documents", min_documents, "a whole number, at least 0")
     number = isinstance(max_share, int | float) and not isinstance(max_share, bool)
@@ -21,7 +38,12 @@ def require_words(stop_words: str | None, min_documents: int, max_share: float) 
 
 
 def keep_words(
-    whole: Dataset, stop_words: str | None = None, min_documents: int = 0, max_share: float = 1.0
+    whole: Dataset,
+    stop_words: str | Path | None = None,
+    min_documents: int = 0,
+    max_share: float = 1.0,
+    texts: bool = False,
+    encoding: str = "utf-8",
 ) -> Dataset:
     """Leave out some words of the documents.
 
@@ -29,34 +51,41 @@ def keep_words(
     ----------
     whole : Dataset
         Kind ``documents``, nothing held out, without a truth.
-    stop_words : {None, "english"}
-        ``english``: the words of scikit-learn's English list are left out, in upper or lower case.
+    stop_words : str or Path, optional
+        ``none`` or None: no word is left out. ``english``: the words of scikit-learn's English list, in upper or lower
+        case. ``auto``: that list where at least half of the 20 commonest words are in it; else, of `texts` of 20
+        documents or more, words that more than half of the documents have. Any other: a file with a word a line.
     min_documents : int
         Words that fewer documents have are left out; 0: none, so that the vocabulary stays as it is.
     max_share : float
         Words that more than this share of the documents have are left out; 1: none.
+    texts : bool
+        Whether the words were found in texts, not given as counts of words that somebody chose.
+    encoding : str
+        Of the file of stop words.
 
     Returns
     -------
     Dataset
         Documents may have become empty. ``meta["left_out"]``: number of words of the vocabulary and of tokens that are
-        left out.
+        left out. What ``auto`` leaves out is a note.
 
     Raises
     ------
     DataError
-        An option out of range, or no word that occurs is left.
+        An option out of range, no such file, or no word that occurs is left.
     """
     require_words(stop_words, min_documents, max_share)
-    options = {"stop_words": stop_words, "min_documents": min_documents, "max_share": max_share}
+    options = {
+        "stop_words": stop_words if stop_words is None else str(stop_words),
+        "min_documents": min_documents,
+        "max_share": max_share,
+    }
     corpus, vocabulary = whole.values, whole.vocabulary
     assert isinstance(corpus, Corpus) and vocabulary is not None and whole.truth is None
     found = _documents_with(corpus)
-    kept = (found >= min_documents) & (found <= max_share * corpus.tokens.J)
-    if stop_words is not None:
-        from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-        kept &= np.array([word.lower() not in ENGLISH_STOP_WORDS for word in vocabulary])
+    stopped, said = _stopped(corpus, vocabulary, found, stop_words, texts, encoding)
+    kept = ~stopped & (found >= min_documents) & (found <= max_share * corpus.tokens.J)
     tokens = _drop_words(corpus.tokens, kept)
     if not len(tokens.words):
         given = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
@@ -68,10 +97,59 @@ def keep_words(
         "words": corpus.V - int(kept.sum()),
         "tokens": len(corpus.tokens.words) - len(tokens.words),
     }
+    if said is not None:
+        share = float(stopped[corpus.tokens.words].mean())
+        note = (
+            f"data.stop_words=auto: {said}: {int((stopped & (found > 0)).sum())} words with {share:.0%} of the tokens "
+            "are left out (data.stop_words=none keeps them)"
+        )
+        meta["notes"] = [*meta.get("notes", ()), note]
     if not kept.all():
         vocabulary = [vocabulary[w] for w in np.flatnonzero(kept)]
         corpus = replace(corpus, tokens=tokens, V=len(vocabulary))
     return dataset(whole.name, corpus, vocabulary, meta=meta, options=options)
+
+
+def _stopped(
+    corpus: Corpus,
+    vocabulary: Sequence[str],
+    documents: NDArray[np.int64],
+    stop_words: str | Path | None,
+    texts: bool,
+    encoding: str,
+) -> tuple[NDArray[np.bool_], str | None]:
+    """Which words are stop words, bool ``[V]``; and what ``auto`` took where it leaves out some."""
+    none = np.zeros(corpus.V, dtype=bool)
+    if stop_words in (None, "none"):
+        return none, None
+    if stop_words not in NAMED:
+        file = _stop_file(stop_words)
+        listed = {word.lower() for word in read_vocabulary(file, None, encoding)}
+        return _in_list(vocabulary, listed), None
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    english = _in_list(vocabulary, ENGLISH_STOP_WORDS)
+    if stop_words == ENGLISH:
+        return english, None
+    tokens = np.bincount(corpus.tokens.words, minlength=corpus.V)
+    commonest = np.argsort(-tokens, kind="stable")[:COMMONEST]
+    if english[commonest].mean() >= OF_LIST:
+        return english, "English texts"
+    common = documents > COMMON * corpus.tokens.J
+    if texts and corpus.tokens.J >= FEWEST and common.any():
+        return common, f"texts that are not English, words that more than {COMMON:.0%} of the documents have"
+    return none, None
+
+
+def _stop_file(stop_words: str | Path | None) -> Path:
+    try:
+        return require_file(str(stop_words), EXPECTED)
+    except DataError as error:
+        raise DataError(f"data.stop_words={error}") from error
+
+
+def _in_list(vocabulary: Sequence[str], listed: frozenset[str] | set[str]) -> NDArray[np.bool_]:
+    return np.array([word.lower() in listed for word in vocabulary], dtype=bool)
 
 
 def _documents_with(corpus: Corpus) -> NDArray[np.int64]:

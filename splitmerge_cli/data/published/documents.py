@@ -1,5 +1,6 @@
 """Published sets of documents, as tokens: those of Rana et al. 2013, whole papers of the conference, and OHSUMED."""
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def news20_w100(
 
 def nips_abstracts(
     N: int | None = None,
-    stop_words: str | None = None,
+    stop_words: str | Path | None = None,
     min_documents: int = 0,
     max_share: float = 1.0,
     longest: int | None = None,
@@ -65,8 +66,8 @@ def nips_abstracts(
     ----------
     N : int, optional
         Take the first N abstracts, by year; all by default.
-    stop_words : {None, "english"}
-        ``english``: the words of scikit-learn's English list are left out.
+    stop_words : str or Path, optional
+        Words that are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
     min_documents : int
         Words that fewer abstracts have are left out.
     max_share : float
@@ -99,7 +100,7 @@ def nips_abstracts(
 
 def nips0_12(
     N: int | None = None,
-    stop_words: str | None = None,
+    stop_words: str | Path | None = None,
     min_documents: int = 0,
     max_share: float = 1.0,
     heldout: float = 0.0,
@@ -112,8 +113,8 @@ def nips0_12(
     ----------
     N : int, optional
         Take the first N papers, by year; all by default.
-    stop_words : {None, "english"}
-        ``english``: the words of scikit-learn's English list that are still in are left out.
+    stop_words : str or Path, optional
+        Words that are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
     min_documents : int
         Words that fewer papers have are left out.
     max_share : float

@@ -117,6 +117,7 @@ class TopicRecorder(Recorder):
 
         states = self._last_topics(outcomes)
         chain = best(outcomes, "best_log_joint")
+        matches = tables.match_chains(states, chain)
         store.write_streamed(schema.TOPIC_SIZES, chains, width=64)
         for table, of_chain in [
             (schema.TOPICS, tables.topics_table),
@@ -136,14 +137,14 @@ class TopicRecorder(Recorder):
             store.write_documents(frame)
         fields: dict[str, Any] = {
             "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
-            "topics": states[chain].overview(),
+            "topics": states[chain].overview(list(matches.values())),
             "hyperparameters": {name: outcomes[chain]["topics"][name] for name in ("gamma", "alpha0", "eta")},
         }
         truth = self._true_topics()
         fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
         if self.evaluates:
             fields["perplexity"] = self._assemble_perplexity(store, chains)
-        return fields, tables.agreement_rows(states, chain, truth)
+        return fields, tables.agreement_rows(states, chain, matches, truth)
 
     def _last_topics(self, outcomes: Sequence[Mapping[str, Any]]) -> list["ChainTopics"]:
         """The topics of every chain at its end."""
@@ -197,10 +198,11 @@ class TopicRecorder(Recorder):
     @classmethod
     def say(cls, run: "Run") -> None:
         """Print the top words of the topics, and how well held-out documents were predicted."""
-        from splitmerge_cli.diagnostics.topic_report import headline, overview, perplexity_line
+        from splitmerge_cli.diagnostics.topic_report import agreement_line, headline, overview, perplexity_line
 
         shown = console(160, stderr=True)
         shown.print(headline(run.summary), highlight=False)
         shown.print(overview(run.summary))
-        if line := perplexity_line(run.summary):
-            shown.print(line, highlight=False)
+        for line in (agreement_line(run.summary), perplexity_line(run.summary)):
+            if line is not None:
+                shown.print(line, highlight=False)
