@@ -98,7 +98,7 @@ class ChainTopics:
         matches : sequence of topics.Match
             Of the topics of every other chain with these.
         """
-        same = sum((match.same(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
+        same = sum((match.is_shared(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
                 "topic": k,

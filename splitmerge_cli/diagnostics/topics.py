@@ -12,8 +12,8 @@ from scipy.sparse import csc_array, csr_array
 TOP = 10
 """Words that show a topic, and over which its coherence is taken."""
 RELEVANCE = 0.6
-"""Weight of a word's probability in its relevance to a topic; readers named topics best with it (Sievert and Shirley 2014,
-section 4.2)."""
+"""Weight of a word's probability in its relevance to a topic: with 0.6 readers named topics best (Sievert and Shirley 2014,
+section 4)."""
 MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01
@@ -220,7 +220,7 @@ class Match:
     large: tuple[int, int]
     """Topics of that share of the first, of the second."""
 
-    def same(self, K: int) -> NDArray[np.bool_]:
+    def is_shared(self, K: int) -> NDArray[np.bool_]:
         """Which of the K topics of the second state have a partner of similarity `MATCHED` at least, bool ``[K]``."""
         found = np.zeros(K, dtype=bool)
         found[self.pairs[self.each >= MATCHED, 1]] = True

@@ -13,9 +13,9 @@ from splitmerge_cli.diagnostics.topic_tables import (
     ChainTopics,
     Documents,
     agreement_rows,
-    match_chains,
     documents_table,
     from_words,
+    match_chains,
     tokens_table,
     topics_table,
     words_table,
@@ -178,7 +178,10 @@ def test_agreement_of_chains_and_with_the_truth(state: ChainTopics) -> None:
     truth = Topics.of_probabilities(phi, state.shares)
     states = [other, state, state]
     matches = match_chains(states, 1)
-    assert {c: match.same(3).tolist() for c, match in matches.items()} == {0: [True, False, False], 2: [True, True, True]}
+    assert {c: match.is_shared(3).tolist() for c, match in matches.items()} == {
+        0: [True, False, False],
+        2: [True, True, True],
+    }
     rows = {(name, chain): value for name, chain, value, _ in agreement_rows(states, 1, matches, truth)}
     assert rows["topic_similarity/chains", 2] == 1.0
     assert rows["topics_matched/chains", 2] == 3.0

@@ -9,8 +9,8 @@ from rich.console import Console
 from splitmerge_cli.diagnostics.topic_report import (
     LETTERS,
     RunTopics,
-    between_runs,
     agreement_line,
+    between_runs,
     headline,
     overview,
     perplexity_line,
@@ -90,7 +90,14 @@ def render(renderable: object) -> str:
 
 def test_overview_names_the_rest() -> None:
     topics = [
-        {"topic": k, "tokens": 10, "share": 1 / 14, "coherence": None if k else 0.5, "chains": 4 - k % 2, "top_words": ["[b]", f"w{k}"]}
+        {
+            "topic": k,
+            "tokens": 10,
+            "share": 1 / 14,
+            "coherence": None if k else 0.5,
+            "chains": 4 - k % 2,
+            "top_words": ["[b]", f"w{k}"],
+        }
         for k in range(14)
     ]
     summary = {"topics": topics, "topics_of": {"chain": 3}, "chains": 4}
