@@ -59,7 +59,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
     -------
     pandas.DataFrame
         Columns cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
-        top_words (the most probable), telling (the words with the largest terms phi_kw log(phi_kw/p_w) of the
+        top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with the largest terms phi_kw log(phi_kw/p_w) of the
         Kullback-Leibler divergence of the topic from the corpus, p_w being the share of the tokens), divergence (their
         sum over all words, in nats), prototypes (names, or numbers from 0, of the documents with most of the topic,
         (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
@@ -71,6 +71,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
     words = topics.counts(own, corpus.tokens.words, (K, corpus.V))
     held = topics.counts(own, corpus.tokens.documents(), (K, corpus.tokens.J))
     overall = np.bincount(corpus.tokens.words, minlength=corpus.V) / len(own)
+    relevant = topics.relevant_entries(words, eta, most)
     rows = []
     for k in np.argsort(-sizes, kind="stable"):
         here = slice(words.indptr[k], words.indptr[k + 1])
@@ -93,7 +94,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
                 "size": int(sizes[k]),
                 "share": sizes[k] / len(own),
                 "documents": len(document),
-                "top_words": [vocabulary[w] for w in at[np.argsort(-count, kind="stable")[:most]]],
+                "top_words": [vocabulary[w] for w in words.indices[relevant[k]]],
                 "telling": [vocabulary[w] for w in at[np.argsort(-term, kind="stable")[:most]]],
                 "divergence": float(term.sum()) + rest,
                 "prototypes": [int(j) if corpus.documents is None else corpus.documents[j] for j in shown],

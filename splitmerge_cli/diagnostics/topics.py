@@ -12,8 +12,8 @@ from scipy.sparse import csc_array, csr_array
 TOP = 10
 """Words that show a topic, and over which its coherence is taken."""
 RELEVANCE = 0.6
-"""Weight of a word's probability in its relevance to a topic: with 0.6 readers named topics best (Sievert and Shirley 2014,
-section 4)."""
+"""Weight of a word's probability in its relevance to a topic: with 0.6 readers named topics best (Sievert and Shirley
+2014, section 4)."""
 MATCHED = 0.5
 """Similarity of two topics from which they count as the same, ..."""
 LARGE = 0.01
