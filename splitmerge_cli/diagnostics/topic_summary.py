@@ -61,8 +61,8 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
         Columns cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
         top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with
         the largest terms phi_kw log(phi_kw/p_w) of the Kullback-Leibler divergence of the topic from the corpus, p_w
-        being the share of the tokens), divergence (their sum over all words, in nats), prototypes (names, or numbers from 0, of the documents with most of the topic,
-        (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
+        being the share of the tokens), divergence (their sum over all words, in nats), prototypes (names, or numbers
+        from 0, of the documents with most of the topic, (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
     """
     own = np.asarray(labels, dtype=np.int32)
     corpus, vocabulary = dataset.values, dataset.vocabulary
