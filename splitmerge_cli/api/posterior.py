@@ -22,7 +22,7 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.results.schema import hyperparameters
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
@@ -166,18 +166,9 @@ class Posterior:
     @cached_property
     def _recorded_partitions(self) -> pd.DataFrame:
         """Recorded partitions of the second halves, of each chain at one spacing."""
-        from splitmerge_cli.runs.clusterings import of_one_spacing
+        from splitmerge_cli.studies.predictive import recorded_partitions
 
-        try:
-            frame = self.run.partitions()
-        except FileNotFoundError:
-            return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
-        trace = self.run.trace(["chain", "iteration"])
-        last = trace.groupby("chain")["iteration"].max()
-        late = (frame["iteration"] > frame["chain"].map(last) / 2).to_numpy(dtype=bool)
-        chain, iteration = frame["chain"].to_numpy(), frame["iteration"].to_numpy()
-        chosen = [of_one_spacing(np.flatnonzero(late & (chain == c)), iteration) for c in last.index]
-        return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
+        return recorded_partitions(self.run)
 
     @cached_property
     def partitions(self) -> NDArray[np.int32]:
@@ -498,26 +489,11 @@ class Posterior:
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""
-        from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
-        from splitmerge_cli.studies.predictive import State
+        from splitmerge_cli.studies.predictive import states_of
 
-        partitions = self.partitions
-        trace = self.run.trace()
-        states = []
-        # b0 and kappa0 are recorded with the partitions
-        names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
-        rows = self._recorded_partitions.merge(
-            trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left"
-        )
-        # with `thin` the trace has not every iteration whose partition was recorded
-        known = np.flatnonzero(rows[names].notna().all(axis=1))
-        if not len(known):
-            raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
-        for row in known[evenly_spaced(len(known), most)]:
-            at = rows.iloc[row]
-            of_state = {name: float(at[name]) for name in names}
-            states.append(State(partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))
-        return states
+        if self._recorded_partitions.empty:
+            self.partitions  # noqa: B018 - says why there are none
+        return states_of(self.run, most, self._recorded_partitions)
 
     # -- pictures
     def plot(self, kind: str = "traces") -> "Figure":
