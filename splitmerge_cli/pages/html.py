@@ -37,6 +37,9 @@ img { display: block; max-width: 100%; height: auto; border: 1px solid var(--rul
 figure { margin: .8rem 0 1.6rem; } figcaption { color: var(--soft); font-size: .9rem; margin-top: .3rem; }
 table { border-collapse: collapse; font-size: .82rem; width: 100%; margin: .8rem 0; }
 caption { text-align: left; color: var(--soft); padding: .3rem 0; }
+caption span { display: block; max-width: min(48rem, calc(100vw - 2.4rem)); }
+.wide { min-width: 44rem; } .auto { width: auto; } .auto th, .auto td { min-width: 4rem; }
+nav a { white-space: nowrap; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; } tbody th { width: 14rem; }
 th.n { text-align: right; }
@@ -53,7 +56,8 @@ pre code { padding: 0; background: none; }
   :root { color-scheme: light; --ink: #000; --soft: #444; --rule: #bbb; --paper: #fff; --code: #f3f3f3;
           --yes: #1a7f37; --no: #b42318; --open: #8a6100; }
   body { max-width: none; padding: 0; font-size: 11pt; } figure, tr, pre { break-inside: avoid; }
-  h2, h3, caption { break-after: avoid; } .scroll { overflow: visible; } .texts { min-width: 0; }
+  h2, h3, caption { break-after: avoid; } .scroll { overflow: visible; } .texts, .wide { min-width: 0; }
+  nav { display: none; }
 }
 """
 
@@ -140,15 +144,18 @@ def table(
 
     head = element("thead", element("tr", cells("th", heads, scope="col")))
     body = element("tbody", join(element("tr", cells("td", row)) for row in rows))
-    above = element("caption", caption) if caption else ""
-    return element("div", element("table", join([above, head, body]), css), "scroll", tabindex="0")
+    return _table([head, body], caption, css)
 
 
 def facts(rows: Iterable[tuple[object, object]], caption: object = "") -> Markup:
     """A table of names and values."""
     body = join(element("tr", join([element("th", name, scope="row"), element("td", value)])) for name, value in rows)
-    above = element("caption", caption) if caption else ""
-    return element("div", element("table", join([above, element("tbody", body)])), "scroll", tabindex="0")
+    return _table([element("tbody", body)], caption)
+
+
+def _table(parts: Sequence[Markup], caption: object, css: str = "") -> Markup:
+    above = element("caption", element("span", caption)) if caption else ""
+    return element("div", element("table", join([above, *parts]), css), "scroll", tabindex="0")
 
 
 def picture(figure: "Figure", alt: str, caption: object = "") -> Markup:

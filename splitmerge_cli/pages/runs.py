@@ -75,7 +75,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
         ("Does the model fit?", "fit", lambda: _fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
         ("What to do next", "next", lambda: _next(run)),
-        ("How to repeat it", "repeat", lambda: _repeat(run)),
+        ("Repeat it", "repeat", lambda: _repeat(run)),
     ]
     links = join([element("a", name, href=f"#{prefix}{anchor}") for name, anchor, _ in sections], " · ")
     yield element("nav", links, "soft")
@@ -108,6 +108,7 @@ def _compared(runs: Sequence[Run]) -> Iterator[Markup]:
             "Between the estimates: variation of information in nats below the diagonal (0: the same partition), "
             "adjusted Rand index above it (1: the same).",
             numbers=range(1, len(runs) + 1),
+            css="auto",
         )
     if apart:
         yield paragraph("No distance is defined between runs of other items:")
@@ -122,7 +123,7 @@ def _comparison_table(frame: Any, caption: str, links: bool = False) -> Markup:
         first: object = element("a", number, href=f"#run-{number}") if links else row.run
         rows.append([first, row.job or "–", *comparison.cells(row, truth)])
     right = [j for j, head in enumerate(heads) if head in comparison.HEAD and head != "converged"]
-    return table(heads, rows, caption, right)
+    return table(heads, rows, caption, right, "wide")
 
 
 # -- one run
@@ -201,25 +202,31 @@ def _clusters(run: Run) -> Iterator[Markup]:
         yield paragraph(f"The data could not be loaded again: {error}")
         return
     shown = rows[:MOST_CLUSTERS]
-    extra = [name for name in ("density", "density_outside") if any(row.get(name) for row in shown)]
-    heads = ["cluster", "size", "share", "certainty", "most typical", *(_TIES[name] for name in extra), "what tells it"]
-    body = [
-        [
-            row["cluster"],
-            f"{int(row['size']):,}",
-            f"{float(row['share']):.0%}",
-            _share(row.get("certainty")),
-            row.get("prototype") or "–",
-            *(_share(row.get(name)) for name in extra),
-            join(element("div", told) for told in _telling(row, columns or ())),
-        ]
-        for row in shown
-    ]
-    caption = (
-        "Certainty: mean probability that an item of the cluster belongs to the others of it. [a to b]: 95 % interval "
-        "of a mean or share, which takes the clusters as known. (others): the mean or share of all other items."
-    )
-    yield table(heads, body, caption, numbers=[0, 1, 2, 3, *range(5, 5 + len(extra))])
+    network = any(row.get("density") for row in shown)
+    cells: dict[str, list[object]] = {
+        "cluster": [row["cluster"] for row in shown],
+        "size": [f"{int(row['size']):,}" for row in shown],
+        "share": [f"{float(row['share']):.0%}" for row in shown],
+    }
+    if any(row.get("certainty") for row in shown):
+        cells["certainty"] = [_share(row.get("certainty")) for row in shown]
+        cells["most typical"] = [row.get("prototype") or "–" for row in shown]
+        caption = "Certainty: mean probability that an item of the cluster belongs to the others of it. "
+    else:
+        caption = ""
+    if network:
+        cells["ties within"] = [_share(row.get("density")) for row in shown]
+        cells["ties to others"] = [_share(row.get("density_outside")) for row in shown]
+        caption += "Ties: share of the pairs of nodes that are tied. Nodes are those of most ties, with their number."
+    elif columns:
+        caption += (
+            "[a to b]: 95 % interval of a mean or share, which takes the clusters as known. (others): the mean or "
+            "share of all other items."
+        )
+    told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
+    cells["nodes" if network else "what tells it"] = list(told)
+    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "what tells it", "nodes")]
+    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
 
@@ -239,9 +246,6 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
         yield f"{value} [{interval}]" + (f" (others{others}" if others else "")
 
 
-_TIES = {"density": "ties within", "density_outside": "ties to others"}
-
-
 def _topics(run: Run) -> Markup:
     rows = [
         [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), _short(topic["coherence"])]
@@ -257,7 +261,9 @@ def _share(value: Any) -> str:
 
 
 def _short(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3g}"
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _value(text: str, percent: bool) -> str:
@@ -345,49 +351,50 @@ def _fit(run: Run) -> Iterator[Markup]:
         yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
         return
     if fit.checks:
-        yield from _checks(fit)
+        judged = run.summary.get("convergence") or {}
+        yield from _checks(fit, judged.get("converged") is False)
     if fit.unchecked:
         yield paragraph("What is not checked here:")
-        yield html.items(_sentence(line) for line in fit.unchecked)
+        yield html.items(fit.unchecked)
 
 
-def _checks(fit: Any) -> Iterator[Markup]:
+def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
     from splitmerge_cli.studies.checks import TIES
 
     ties = [each for each in fit.checks if each.quantity.startswith("residual tie")]
     alone = [each for each in fit.checks if not each.quantity.startswith("residual tie")]
     unlike = [each for each in alone if each.is_unlike]
-    apart = [each for each in ties if each.is_unlike and each.observed > each.high]
+    tied = [each for each in ties if each.is_unlike and each.observed > each.high]
     yield paragraph(
         f"{fit.draws} data sets were drawn from the model, each with the parameters and in the clusters of a draw from "
         "the posterior. A quantity in which the data differ from nearly all of these is one that the model does not "
-        "describe."
+        "describe." + " The draws are those of all chains, which have not converged." * apart
     )
-    if not unlike and not apart:
+    if not unlike and not tied:
         yield paragraph("In nothing that was checked do the data differ from what the model makes.", "strong yes")
     else:
         parts = []
         if unlike:
             parts.append(f"{len(unlike)} of {len(alone)} quantities")
-        if apart:
-            parts.append(f"the ties of {len(apart)} of {len(ties)} pairs of columns")
+        if tied:
+            parts.append(f"the ties of {len(tied)} of {len(ties)} pairs of columns")
         yield paragraph(f"The data differ from what the model makes in {' and in '.join(parts)}.", "strong no")
-    heads = ["", "quantity", "data", "model: median", "model: 95 %", "alike"]
+    heads = ["of", "quantity", "data", "model: median", "model: 95 %", "alike"]
     if alone:
         alone.sort(key=lambda each: each.share)
-        yield table(heads, [_check_row(each) for each in alone], "Each by itself", numbers=[2, 3, 4])
+        yield table(heads, [_check_row(each) for each in alone], "Each by itself", [2, 3, 4], "wide")
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (
             "Pairs of columns that are more together within clusters than in what the model makes, the largest "
             "difference first: square root of the sum of squared correlations of their residuals."
         )
-        yield table(heads, [_check_row(each) for each in ties[:TIES]], caption, numbers=[2, 3, 4])
+        yield table(heads, [_check_row(each) for each in ties[:TIES]], caption, [2, 3, 4], "wide")
 
 
 def _check_row(each: Any) -> list[object]:
     alike = element("span", "no" if each.is_unlike else "yes", "v no" if each.is_unlike else "v yes")
-    numbers = [f"{each.observed:.3g}", f"{each.median:.3g}", f"{each.low:.3g} to {each.high:.3g}"]
+    numbers = [_short(each.observed), _short(each.median), f"{_short(each.low)} to {_short(each.high)}"]
     return [each.subject, each.quantity, *numbers, alike]
 
 
@@ -412,6 +419,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
             "Other runs of these items that are at hand: adjusted Rand index and variation of information between "
             "their estimate and this one.",
             numbers=[2, 3, 5, 6],
+            css="wide",
         )
     else:
         yield paragraph("No other run of these items is at hand.")

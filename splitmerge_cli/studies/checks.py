@@ -37,6 +37,7 @@ OF_MODEL = {
     "gaussian": ("m0", "kappa0", "a0", "b0"),
     "gamma_poisson": ("shape", "rate"),
     "irm": ("beta1", "beta0"),
+    "hdp": ("eta",),
 }
 """Models that are replicated, and the options of their priors."""
 
@@ -86,17 +87,17 @@ def why_not(model: Component, dataset: Dataset) -> str | None:
     """Why a model of such data is not replicated; None: it is."""
     options = model.options
     if model.name not in OF_MODEL:
-        return f"model={model.name}: no replications are drawn from this model"
+        return f"no replications are drawn from model={model.name}"
     if options.get("power") not in (None, 1, 1.0):
-        return f"model.power={options['power']}: the likelihood is tempered, so it makes no data"
+        return f"with model.power={options['power']} the likelihood is tempered, so it makes no data"
     if model.name == "gaussian" and not isinstance(dataset.values, np.ndarray):
-        return "sparse points: no replications are drawn"
+        return "no replications are drawn of sparse points"
     if model.name == "gaussian" and options.get("covariance") != "diag" and dataset.missing:
-        return f"model.covariance={options['covariance']} with missing cells: no replications are drawn"
+        return f"no replications are drawn of model.covariance={options['covariance']} with missing cells"
     if model.name == "mixed" and options.get("covariance", "diag") != "diag":
-        return f"model.covariance={options['covariance']}: no replications of a mixed table are drawn"
+        return f"no replications of a mixed table are drawn with model.covariance={options['covariance']}"
     if model.name == "irm" and dataset.N > MOST_NODES:
-        return f"{dataset.N:,} nodes: replications are drawn of networks of up to {MOST_NODES:,}"
+        return f"replications are drawn of networks of up to {MOST_NODES:,} nodes; here are {dataset.N:,}"
     return None
 
 
@@ -119,7 +120,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
     rng = np.random.default_rng(seed)
     prior = prior_of(model, dataset)
-    of: Any = _network(dataset) if model.name == "irm" else _table(model, dataset)
+    of: Any = {"irm": _network, "hdp": _corpus}.get(model.name, _table)(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for state in states:
         parameters = replicate_parameters(model, prior, state)
@@ -401,5 +402,56 @@ class _Network:
         }
 
 
-def _network(dataset: Dataset) -> _Network:
+def _network(model: Component, dataset: Dataset) -> _Network:
     return _Network(np.triu(dataset.values.toarray().astype(bool), 1))
+
+
+# -- documents
+class _Corpus:
+    """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
+
+    def __init__(self, words: NDArray[np.int64], documents: NDArray[np.int64], V: int) -> None:
+        self.values, self.documents, self.V = words, documents, V
+        self.unchecked = ["the order of the words in a document: the model does not read it"]
+
+    def draw(self, rng: np.random.Generator, labels: NDArray[np.int64], prior: Mapping[str, Any]) -> NDArray[np.int64]:
+        """A replication: words of each topic, Dirichlet given its tokens, then a word for each token."""
+        made = np.empty_like(self.values)
+        for k in range(int(labels.max()) + 1):
+            here = np.flatnonzero(labels == k)
+            gammas = rng.standard_gamma(np.bincount(self.values[here], minlength=self.V) + prior["eta"])
+            steps = np.cumsum(gammas)
+            made[here] = np.searchsorted(steps, rng.random(len(here)) * steps[-1], side="right")
+        return np.minimum(made, self.V - 1)
+
+    def quantities(self, words: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[tuple[str, str], float]:
+        """What is compared, by subject and quantity."""
+        _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
+        return {
+            ("documents", "tokens per different word"): float(pairs.sum() / len(pairs)),
+            ("documents and words", "mutual information within topics (nats)"): self._information(words, labels),
+        }
+
+    def _information(self, words: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
+        """Mean over tokens of the mutual information of word and document within the token's topic (Mimno and Blei
+        2011): words of a topic that come in bursts."""
+
+        def entropy(*of: NDArray[np.int64]) -> float:
+            """Sum of n log n over what tokens have in common."""
+            key = labels.copy()
+            for each in of:
+                key = key * (int(each.max()) + 1) + each
+            _, n = np.unique(key, return_counts=True)
+            return float((n * np.log(n)).sum())
+
+        total = entropy(words, self.documents) + entropy() - entropy(words) - entropy(self.documents)
+        return total / len(words)
+
+
+def _corpus(model: Component, dataset: Dataset) -> _Corpus:
+    corpus = dataset.values
+    return _Corpus(
+        np.asarray(corpus.tokens.words, dtype=np.int64),
+        np.asarray(corpus.tokens.documents(), dtype=np.int64),
+        int(corpus.V),
+    )

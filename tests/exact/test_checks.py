@@ -64,7 +64,7 @@ def test_a_replicated_cell_is_a_draw_from_the_predictive(scales) -> None:
         new[:, j] = values
         density = predicted(model, dataset, state, new) * (0.01 if first == "real" else 1.0)
         for k in range(2):
-            cells = made[:, LABELS == k, j][:, 0]
+            cells = made[:, k == LABELS, j][:, 0]
             assert density[:, k].sum() == pytest.approx(1.0, abs=0.02)
             for at in np.quantile(values, [0.3, 0.48, 0.5, 0.52]) if first == "real" else values[:4]:
                 expected = density[values <= at, k].sum()
@@ -84,7 +84,7 @@ def test_a_replicated_point_is_a_draw_from_the_predictive(covariance) -> None:
     )
     density = predicted(model, dataset, state, grid) * step**2
     for k in range(2):
-        cells = made[:, LABELS == k][:, 0]
+        cells = made[:, k == LABELS][:, 0]
         assert density[:, k].sum() == pytest.approx(1.0, abs=0.01)
         for direction, at in (
             ([1, 0], 3.05),
@@ -100,13 +100,26 @@ def test_a_replicated_network_has_the_ties_that_are_expected() -> None:
     edges = np.zeros((6, 6), dtype=np.uint8)
     for a, b in ((0, 1), (1, 2), (0, 2), (3, 4), (2, 3)):
         edges[a, b] = edges[b, a] = 1
-    of = checks._network(from_object(edges, "graph"))
+    of = checks._network(component("model", "irm"), from_object(edges, "graph"))
     labels, rng = np.array([0, 0, 0, 1, 1, 1]), np.random.default_rng(2)
     made = np.mean([of.draw(rng, labels, {"beta1": 0.5, "beta0": 2.0}) for _ in range(DRAWS)], axis=0)
     # three ties of three pairs; one of three; one of nine
     for place, expected in (((0, 1), 3.5 / 5.5), ((3, 5), 1.5 / 5.5), ((0, 4), 1.5 / 11.5)):
         assert made[place] == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(DRAWS))
     assert not np.tril(made).any()
+
+
+def test_replicated_words_are_drawn_from_the_predictive_of_their_topic() -> None:
+    words, documents = np.array([0, 0, 1, 2, 2, 2, 0]), np.array([0, 0, 0, 0, 1, 1, 1])
+    of, labels, rng = checks._Corpus(words, documents, 4), np.array([0, 0, 0, 1, 1, 1, 1]), np.random.default_rng(3)
+    made = np.stack([of.draw(rng, labels, {"eta": 0.5}) for _ in range(DRAWS)])
+    for k, counts in enumerate(([2, 1, 0, 0], [1, 0, 3, 0])):
+        expected = (np.array(counts) + 0.5) / (sum(counts) + 2.0)
+        found = np.bincount(made[:, labels == k][:, 0], minlength=4) / DRAWS
+        assert found == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(DRAWS))
+    # topic 0 is in one document; in topic 1: 1 of 4 tokens is word 2 of document 0, 2 of document 1, 1 word 0 of it
+    within = np.log(0.25 / (0.75 * 0.25)) * 0.25 + np.log(0.5 / 0.5625) * 0.5 + np.log(0.25 / 0.1875) * 0.25
+    assert of._information(words, labels) == pytest.approx(4 * within / 7)
 
 
 def test_data_of_the_model_pass_and_others_do_not() -> None:
