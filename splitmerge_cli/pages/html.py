@@ -42,7 +42,7 @@ caption span { display: block; max-width: min(48rem, calc(100vw - 2.4rem)); }
 nav a { white-space: nowrap; }
 th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
 th { font-weight: 600; } tbody th { width: 14rem; }
-th.n { text-align: right; }
+th.n { text-align: right; white-space: nowrap; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
 code { background: var(--code); padding: .1rem .35rem; border-radius: 3px; font-size: .85em; overflow-wrap: anywhere; }
 pre { background: var(--code); padding: .7rem .9rem; border-radius: 4px; white-space: pre-wrap; max-width: 100%; }
@@ -52,6 +52,11 @@ pre code { padding: 0; background: none; }
 .verdict { font-size: 1.15rem; font-weight: 600; border-left: .3rem solid currentColor; padding-left: .8rem; }
 .scroll { overflow-x: auto; }
 .texts { min-width: 46rem; } .texts td { width: 30%; } .texts td:first-child { width: 12%; }
+@media screen and (max-width: 44rem) {
+  .stack.wide { min-width: 0; } .stack tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
+  .stack th, .stack td { flex: 1 1 0; border: 0; padding: .2rem .3rem; text-align: left; white-space: normal; }
+  .stack th:last-child, .stack td:last-child { flex: 1 0 100%; } tbody th { width: 8rem; }
+}
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --rule: #bbb; --paper: #fff; --code: #f3f3f3;
           --yes: #1a7f37; --no: #b42318; --open: #8a6100; }

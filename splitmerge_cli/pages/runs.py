@@ -226,7 +226,7 @@ def _clusters(run: Run) -> Iterator[Markup]:
     told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
     cells["nodes" if network else "what tells it"] = list(told)
     numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "what tells it", "nodes")]
-    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide")
+    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide stack")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
 

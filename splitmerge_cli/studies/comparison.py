@@ -129,7 +129,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
         for name in dict.fromkeys(chosen.values()):
             alike = [i for i in chosen if chosen[i] == name]
             for key in dict.fromkeys(key for i in alike for key in plain[i][group]):
-                if key != "name" and not key.startswith("_"):
+                if key not in ("name", "N") and not key.startswith("_"):
                     note(f"{group}.{key}", {i: plain[i][group].get(key) for i in alike})
     for key in dict.fromkeys(key for config in plain for key in config if key not in GROUPS):
         note(str(key), {i: config.get(key) for i, config in enumerate(plain)})
