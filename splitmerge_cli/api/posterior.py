@@ -66,12 +66,33 @@ class Posterior:
         self._estimates: dict[str, Estimate] = {}
 
     def __repr__(self) -> str:
-        config, missing = self.run.config, self.run.missing
-        chains = f"{config['chains']} chain{'s' * (config['chains'] != 1)}"
-        return (
-            f"Posterior({config['sampler']['name']} on {config['model']['name']}, "
-            f"{len(self._recorded_partitions)} draws, {chains if missing is None else missing})"
-        )
+        return "Posterior(" + ", ".join(value for _, value in self._facts()) + ")"
+
+    def _repr_html_(self) -> str:
+        from splitmerge_cli.pages import html
+
+        return html.facts(self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """What the sample is in words: clusters, verdict, sampler, chains."""
+        from splitmerge_cli.studies.comparison import interval_of_clusters
+
+        config, run = self.run.config, self.run
+        what = "topics" if self._of_documents else "clusters"
+        how = f"{config['sampler']['name']} on {config['model']['name']}"
+        if (missing := run.missing) is not None:
+            return [("not finished", missing), ("sampler", how)]
+        K = run.summary["point_estimate"]["n_clusters"]
+        low, high = interval_of_clusters(run)
+        verdict = "converged (" + self._convergence.description + ")" if self.converged else str(self.caution)
+        made, iterations = config["chains"], min(run.summary["iterations"])
+        return [
+            (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,})"),
+            ("verdict", verdict),
+            ("sampler", how),
+            ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
+            ("draws", f"{len(self._recorded_partitions):,} draws"),
+        ]
 
     @classmethod
     def load(cls, path: str | Path, data: Any = None, truth: ArrayLike | None = None) -> Self:
@@ -494,6 +515,48 @@ class Posterior:
         if self._recorded_partitions.empty:
             self.partitions  # noqa: B018 - says why there are none
         return states_of(self.run, most, self._recorded_partitions)
+
+    def update(
+        self,
+        new: Any,
+        *,
+        iterations: int | None = None,
+        seed: int | None = None,
+        store: str | Path | None = None,
+        progress: str = "auto",
+    ) -> "Posterior":
+        """Sample from the posterior of the data and new items, starting from the recorded states.
+
+        The settings are those of this run. Each chain starts from the last recorded partition of the same chain, in
+        which each new item joins a cluster drawn from its predictive probabilities, or founds one of its own.
+
+        Parameters
+        ----------
+        new : object
+            As for `predict`.
+        iterations : int, optional
+            Of each chain; by default as many as this run has.
+        seed : int, optional
+            By default one more than that of this run.
+        store, progress
+            See `splitmerge_cli.sample`.
+
+        Returns
+        -------
+        Posterior
+            Of all items, the new ones last. Its chains start as far apart as those of this run ended: R-hat compares
+            them, but does not show what all of these have missed.
+
+        Raises
+        ------
+        ConfigError
+            This run is not finished, or is of documents; a model whose clusters keep parameters.
+        DataError
+            The new items are not like the data.
+        """
+        from splitmerge_cli.api.updating import update
+
+        return update(self, new, iterations, seed, store, progress)
 
     # -- pictures
     def plot(self, kind: str = "traces") -> "Figure":

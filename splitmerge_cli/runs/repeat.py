@@ -32,32 +32,40 @@ def command_of(run: Run, more: Sequence[str] = (), verb: str = "run") -> str | N
     return " ".join(map(shlex.quote, ["smcmc", verb, *kept, *more, *folder]))
 
 
-def overrides_of(run: Run) -> list[str] | None:
+def overrides_of(run: Run, data: Sequence[str] | None = None) -> list[str] | None:
     """The overrides that say what a run computes: its choices, then what differs from their defaults.
+
+    Parameters
+    ----------
+    run : Run
+    data : sequence of str, optional
+        Overrides that name other data, in place of those of the run.
 
     Returns
     -------
     list of str or None
-        None of data that a Python program gave, and where no overrides say it.
+        None of data that a Python program gave, unless `data` are given, and where no overrides say it.
     """
-    config = specification_of(run).values
-    if config["data"]["name"] == "given":
+    spec = specification_of(run)
+    config = dict(spec.values)
+    named = [f"data={config['data']['name']}"]
+    # what has no default
+    named += [f"data.{key}={_text(config['data'][key])}" for key in ("path", "graph") if config["data"].get(key)]
+    if data is not None:
+        config = {key: value for key, value in config.items() if key not in ("data", "N")}
+    elif config["data"]["name"] == "given":
         return None
-    choices = [f"{group}={config[group]['name']}" for group in ("sampler", "model", "data")]
     schedule = config["schedule"]
+    choices = [f"sampler={config['sampler']['name']}", f"model={config['model']['name']}", *(data or named)]
     if schedule.get("mix"):
         entries = [{one["name"]: {key: one[key] for key in one if not _is_own(key)}} for one in schedule["mix"]]
         choices[0] = f"schedule={_text(entries)}"
     elif schedule["name"] != "full_scan":
         choices.append(f"schedule={schedule['name']}")
-    # what has no default
-    for key in ("path", "graph"):
-        if config["data"].get(key) is not None:
-            choices.append(f"data.{key}={_text(config['data'][key])}")
     try:
         plain = specify(choices, run.config_dir).values
         found = choices + [one for one in _differences(plain, config) if one not in choices]
-        same = specify(found, run.config_dir).identity == specification_of(run).identity
+        same = data is not None or specify(found, run.config_dir).identity == spec.identity
     except ConfigError:
         return None
     return found if same else None

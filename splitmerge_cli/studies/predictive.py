@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -93,7 +94,20 @@ def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list
     """
     from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
-    recorded = recorded_partitions(run) if recorded is None else recorded
+    rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
+    return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most)]
+
+
+def last_states(run: Run) -> list[State]:
+    """The last recorded state of each chain of a run; errors as of `states_of`."""
+    rows, names = _with_hyperparameters(run, recorded_partitions(run))
+    return [_state(of.iloc[-1], names) for _, of in rows.groupby("chain", sort=True)]
+
+
+def _with_hyperparameters(run: Run, recorded: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Those recorded partitions of which the trace has the hyper-parameters, with these, and their names."""
+    if recorded.empty:
+        raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()
     # b0 and kappa0 are recorded with the partitions
     names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
@@ -102,12 +116,12 @@ def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list
     known = np.flatnonzero(rows[names].notna().all(axis=1))
     if not len(known):
         raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
-    states = []
-    for row in known[evenly_spaced(len(known), most)]:
-        at = rows.iloc[row]
-        of_state = {name: float(at[name]) for name in names}
-        states.append(State(np.asarray(at["labels"], dtype=np.int32), int(at["K"]), of_state, at.get(PARAMETERS)))
-    return states
+    return rows.iloc[known], names
+
+
+def _state(row: Any, names: Sequence[str]) -> State:
+    labels = np.array(row["labels"], dtype=np.int32)  # a copy: what is read cannot be written
+    return State(labels, int(row["K"]), {name: float(row[name]) for name in names}, row.get(PARAMETERS))
 
 
 def predict(

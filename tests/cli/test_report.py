@@ -3,6 +3,7 @@
 import base64
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ def check_alone(page: Page) -> None:
     assert {link["href"].removeprefix("#") for link in page.of("a")} <= set(anchors)
     levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch("h[1-6]", tag)]
     assert levels[0] == 1 and levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+    assert all(after <= before + 1 for before, after in pairwise(levels))
     assert len(page.of("table")) <= sum("scope" in head for head in page.of("th"))
     assert not any(not part.strip() for part in re.findall(r"<th[^>]*>(.*?)</th>", page.source))
 
@@ -77,7 +78,15 @@ def test_the_page_of_a_table(smcmc, table) -> None:
     assert result.stdout.splitlines()[-1] == f"{run}/report.html"
     page = Page(f"{run}/report.html")
     check_alone(page)
-    for word in ("Result", "Clusters", "Certainty", "Pictures", "Does the model fit?", "How the answer moves", "Repeat it"):
+    for word in (
+        "Result",
+        "Clusters",
+        "Certainty",
+        "Pictures",
+        "Does the model fit?",
+        "How the answer moves",
+        "Repeat it",
+    ):
         assert word in page.text
     # what the data say is text, not HTML
     assert EVIL in page.text and "<b>kind</b>" in page.text and "a&b" in page.text
@@ -136,7 +145,7 @@ def test_a_report_asks_for_finished_runs(smcmc) -> None:
         ["sampler=sams", "data=mixed", "N=20", "model.kappa0=gamma(1,2)", "data.seed=3", "schedule.moves=2"],
         ["schedule=[{sams: 1}, {gibbs: {weight: 2}}]", "data=mixed", "N=20", "trace.partitions=7", "K0=2"],
         ["sampler=sdds", "data=emm", "N=20", "schedule=move_only", "until.rhat=1.5", "init=singletons"],
-        ["sampler=sams", "data=csv", "data.path=\"it's a file.csv\"", "model=gaussian", "data.columns=[x,y]"],
+        ["sampler=sams", "data=csv", 'data.path="it\'s a file.csv"', "model=gaussian", "data.columns=[x,y]"],
     ],
 )
 def test_the_command_of_a_run_makes_the_same_run(smcmc, args) -> None:

@@ -33,7 +33,7 @@ MAY = {
     # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
     "papers": {"config", "data", "diagnostics", "pages", "plots", "results", "runs", "studies", "sweeps", "verify"},
     "verify": {"config", "core", "data", "kinds", "models", "priors", "results", "runs", "samplers"},
-    "api": {"config", "data", "diagnostics", "kinds", "plots", "results", "runs", "studies", "sweeps"},
+    "api": {"config", "data", "diagnostics", "kinds", "pages", "plots", "results", "runs", "studies", "sweeps"},
     "shards": {"config", "core", "data", "results", "runs", "samplers", "sweeps"},
     "estimators": {"api"},
     "cli": {
