@@ -74,7 +74,7 @@ class Posterior:
         return html.facts(self._facts())
 
     def _facts(self) -> list[tuple[str, str]]:
-        """What the sample is in words: clusters, verdict, sampler, chains."""
+        """Clusters, verdict, sampler and chains in words."""
         from splitmerge_cli.studies.comparison import interval_of_clusters
 
         config, run = self.run.config, self.run

@@ -27,7 +27,7 @@ STARTS = "starts"
 """The folder, within that of the results, of the states that chains start from."""
 
 
-def stacked(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
+def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     """The data with new items behind them, and the new items; names where both have them.
 
     Raises
@@ -57,7 +57,7 @@ def start_states(
     starts = []
     for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
         log_joint = log_density + log_weight
-        # the largest of values with Gumbel noise is a draw (Gumbel 1954)
+        # with Gumbel noise the largest is a draw
         joined = (log_joint + generator.gumbel(size=log_joint.shape)).argmax(axis=1)
         alone = joined == log_joint.shape[1] - 1
         joined[alone] += np.arange(alone.sum())
@@ -80,7 +80,7 @@ def update(
     run = posterior.run
     if (missing := run.missing) is not None:
         raise ConfigError(f"update: the run is not finished: {missing}")
-    whole, found = stacked(posterior.dataset, new)
+    whole, found = stack_items(posterior.dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
     starts = start_states(run, specification_of(run).model, posterior.dataset, found, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}

@@ -39,7 +39,7 @@ def compare(
     if len(opened) > comparison.MOST_RUNS:
         typer.echo(f"distances between the estimates: of {comparison.MOST_RUNS} runs at most; name fewer")
         return
-    distances, apart = comparison.between(opened)
+    distances, apart = comparison.measure_distances(opened)
     if distances["vi"].notna().any():
         _print_distances(distances, len(opened))
     if apart:

@@ -224,7 +224,7 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     runs = [Run(o.path, config_dir) for o in done]
     jobs = [comparison.settings(o.overrides) for o in done]
     written = comparison.write_sweep(runs[0].path.parents[1], [_as_given(job) for job in jobs], runs)
-    table = comparison.compare(runs, [_as_given([job]) for job in comparison.unshared(jobs)])
+    table = comparison.compare(runs, [_as_given([job]) for job in comparison.drop_shared(jobs)])
     print_table(table, "job")
     typer.echo(written)
 

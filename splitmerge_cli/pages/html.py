@@ -1,4 +1,4 @@
-"""Parts of a page of HTML that holds its style and pictures: it loads nothing, and every text is escaped once.
+"""Parts of HTML pages, which hold their style and pictures: they load nothing, and every text is escaped once.
 
 A function takes texts as they are in the data and returns `Markup`, which is HTML; what is `Markup` already stays as
 it is.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DOTS = 150
 """Dots per inch of a picture."""
 PIXELS = 132
-"""Of the page, per inch of a picture."""
+"""Pixels of the page per inch of a picture."""
 STYLE = """
 :root { color-scheme: light dark; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; --code: #f0efe9;
         --yes: #1a7f37; --no: #b42318; --open: #8a6100; }

@@ -24,7 +24,7 @@ MOST_CLUSTERS = 40
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
 SURE = 0.9
-"""Certainty from which on an item is said to be placed."""
+"""Certainty from which on items are counted as certain."""
 
 
 def write_report(runs: Sequence[Run]) -> Path:
@@ -54,7 +54,7 @@ def page_of(runs: Sequence[Run]) -> str:
     if len(runs) == 1:
         title = f"{_subject(runs[0])}: report"
         return html.page(title, [element("h1", _subject(runs[0])), *_sections(runs[0], runs, "", 2)])
-    body: list[Markup] = [element("h1", f"{len(runs)} runs compared"), *_compared(runs)]
+    body: list[Markup] = [element("h1", f"{len(runs)} runs compared"), *_comparison(runs)]
     for k, run in enumerate(runs, 1):
         body += [heading(2, f"Run {k}: {_subject(run)}", f"run-{k}"), *_sections(run, runs, f"run-{k}-", 3)]
     return html.page(f"{len(runs)} runs: report", body)
@@ -85,12 +85,12 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
 
 
 # -- several runs
-def _compared(runs: Sequence[Run]) -> Iterator[Markup]:
+def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
     frame = comparison.compare(runs)
     yield _comparison_table(frame, "Finished runs; a link leads to each.", links=True)
     if len(runs) > comparison.MOST_RUNS:
         return
-    found, apart = comparison.between(runs)
+    found, apart = comparison.measure_distances(runs)
     if found["vi"].notna().any():
         of = {(row.a, row.b): row for row in found.itertuples(index=False)}
 
@@ -232,7 +232,7 @@ def _clusters(run: Run) -> Iterator[Markup]:
 
 
 def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """What tells a cluster, with the interval of each column that is named."""
+    """The columns that tell a cluster from the others, each with its interval."""
     told = [part for part in (row.get("telling") or "").split("; ") if part]
     of = sorted((each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"]))
     for part in told or ["–"]:
@@ -342,7 +342,7 @@ def _fit(run: Run) -> Iterator[Markup]:
     model = specification_of(run).model
     try:
         dataset = dataset_of(run)
-        if why := checks.why_not(model, dataset):
+        if why := checks.explain_unchecked(model, dataset):
             fit = checks.Fit([], [why])
         else:
             recorded = recorded_partitions(run)

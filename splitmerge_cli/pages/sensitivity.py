@@ -24,7 +24,7 @@ FORM = ("model.covariance", "model.power", "model.conjugate", "model.likelihood"
 
 @dataclass(frozen=True)
 class Answer:
-    """What another run of the same items found: the `aspect` in which it differs (prior, model, start, columns, sampler
+    """Another run of the same items: the `aspect` in which it differs (prior, model, start, columns, sampler
     and length; several), the `difference` in its settings, `row`, see `splitmerge_cli.studies.comparison.row_of`, and
     adjusted Rand index and variation of information (nats) between the estimates."""
 
@@ -43,7 +43,7 @@ def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
             if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
                 continue
             other = open_run(other)
-            labels = own.aligned(Items(other))
+            labels = own.align(Items(other))
         except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
             continue
         if labels is None:

@@ -83,7 +83,7 @@ class Fit:
     draws: int = 0
 
 
-def why_not(model: Component, dataset: Dataset) -> str | None:
+def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     """Why a model of such data is not replicated; None: it is."""
     options = model.options
     if model.name not in OF_MODEL:
@@ -114,7 +114,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
     seed : int
         Of the replications.
     """
-    if (reason := why_not(model, dataset)) is not None:
+    if (reason := explain_unchecked(model, dataset)) is not None:
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
@@ -146,7 +146,7 @@ def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
 
 
 def prior_of(model: Component, dataset: Dataset) -> dict[str, Any]:
-    """Options of the prior of clusters' parameters, defaults filled in from the data."""
+    """Options of the clusters' prior, defaults filled in from the data."""
     found = model.target.with_defaults_of(dataset, **model.options)
     given = read_options("model", model.target.OPTIONS, found)
     return {key: given[key] for key in OF_MODEL[model.name]} | {"covariance": given.get("covariance", "diag")}
@@ -180,7 +180,7 @@ class _Table:
         self._rows = np.arange(0, len(values), step)
         self._missing = np.isnan(values)
         self.unchecked = []
-        if any(kind in ("binary", "categorical") for _, kind, _ in columns):
+        if any(levels for _, _, levels in columns):
             self.unchecked.append(
                 "a binary or categorical column by itself: shares of a cluster fit whatever they are; its ties to "
                 "other columns are checked"
@@ -191,39 +191,39 @@ class _Table:
     def draw(self, rng: np.random.Generator, labels: NDArray[np.int64], prior: Mapping[str, Any]) -> Array:
         """A replication: float64 ``[N, D]``."""
         made = np.empty_like(self.values)
-        reals = [j for j, (_, kind, _) in enumerate(self.columns) if kind == "real"]
+        reals = [j for j, (_, form, _) in enumerate(self.columns) if form == "real"]
         if self.together != "diag":
             draw = _draw_iso if self.together == "iso" else _draw_full
             made[:] = draw(rng, self.values, labels, prior)
             return made
-        counted = [j for j, (_, kind, _) in enumerate(self.columns) if kind == "count"]
-        for j, (_, kind, levels) in enumerate(self.columns):
+        counted = [j for j, (_, form, _) in enumerate(self.columns) if form == "count"]
+        for j, (_, form, levels) in enumerate(self.columns):
             x = self.values[:, j]
-            if kind == "real":
+            if form == "real":
                 place = reals.index(j)
-                own = {key: _at(prior[key], place) for key in ("m0", "kappa0", "a0", "b0")}
+                own = {key: _number_at(prior[key], place) for key in ("m0", "kappa0", "a0", "b0")}
                 made[:, j] = _draw_real(rng, x, labels, **own)
-            elif kind == "count":
-                rate = _at(prior["rate"], counted.index(j))
+            elif form == "count":
+                rate = _number_at(prior["rate"], counted.index(j))
                 made[:, j] = _draw_count(rng, x, labels, prior["shape"], rate)
             else:
-                pseudo = [prior["beta0"], prior["beta1"]] if kind == "binary" else [prior["alpha"]] * len(levels)
+                pseudo = [prior["beta0"], prior["beta1"]] if form == "binary" else [prior["alpha"]] * len(levels)
                 made[:, j] = _draw_level(rng, x, labels, np.array(pseudo, dtype=float))
         made[self._missing] = np.nan
         return made
 
     def quantities(self, x: Array, labels: NDArray[np.int64]) -> dict[tuple[str, str], float]:
-        """What is compared, by subject and quantity."""
+        """The quantities that are compared, by subject and name."""
         found: dict[tuple[str, str], float] = {}
         scores: list[Array] = []
         of_column: list[int] = []
-        for j, (name, kind, levels) in enumerate(self.columns):
-            residual, spread = _residuals(x[:, j], labels, len(levels) if kind in ("binary", "categorical") else 0)
-            if kind == "real":
+        for j, (name, form, levels) in enumerate(self.columns):
+            residual, spread = _residuals(x[:, j], labels, len(levels))
+            if form == "real":
                 z = residual[:, 0] / np.sqrt(spread)
                 found[name, "skewness within clusters"] = _mean(z**3)
                 found[name, "kurtosis within clusters (normal: 3)"] = _mean(z**4)
-            elif kind == "count":
+            elif form == "count":
                 mean = x[:, j] - residual[:, 0]
                 with np.errstate(invalid="ignore", divide="ignore"):
                     ratio = np.where(mean > 0, residual[:, 0] ** 2 / mean, np.nan)
@@ -234,7 +234,7 @@ class _Table:
         return found | self._ties(np.concatenate(scores, axis=1), np.array(of_column))
 
     def _ties(self, scores: Array, of_column: NDArray[np.int64]) -> dict[tuple[str, str], float]:
-        """Residual association of every two columns: the root of the sum of squared correlations of their scores."""
+        """Residual association of every two columns: root of the summed squared correlations between their scores."""
         own = scores[self._rows]
         there = ~np.isnan(own)
         own = np.where(there, own, 0.0)
@@ -264,7 +264,7 @@ def _table(model: Component, dataset: Dataset) -> _Table:
     return _Table(values, columns, str(model.options.get("covariance", "diag")))
 
 
-def _at(value: Any, place: int) -> float:
+def _number_at(value: Any, place: int) -> float:
     """A parameter of one column: a number for all, or one for each."""
     return float(value) if np.ndim(value) == 0 else float(np.asarray(value)[place])
 
@@ -331,9 +331,13 @@ def _draw_iso(rng: np.random.Generator, x: Array, labels: NDArray[np.int64], pri
     n = np.bincount(labels).astype(float)
     mean = np.stack([_sums(x[:, d] - m0[d], labels) / n for d in range(D)], axis=1)
     scatter = sum(_sums((x[:, d] - m0[d] - mean[labels, d]) ** 2, labels) for d in range(D))
-    kappa = _at(prior["kappa0"], 0) + n
-    b = _at(prior["b0"], 0) + 0.5 * scatter + 0.5 * _at(prior["kappa0"], 0) * n / kappa * (mean**2).sum(axis=1)
-    variance = b / rng.standard_gamma(_at(prior["a0"], 0) + 0.5 * n * D)
+    kappa = _number_at(prior["kappa0"], 0) + n
+    b = (
+        _number_at(prior["b0"], 0)
+        + 0.5 * scatter
+        + 0.5 * _number_at(prior["kappa0"], 0) * n / kappa * (mean**2).sum(axis=1)
+    )
+    variance = b / rng.standard_gamma(_number_at(prior["a0"], 0) + 0.5 * n * D)
     centre = m0 + (n / kappa)[:, None] * mean
     centre = centre + np.sqrt(variance / kappa)[:, None] * rng.standard_normal(mean.shape)
     return np.asarray(centre[labels] + np.sqrt(variance)[labels, None] * rng.standard_normal(x.shape))
@@ -343,7 +347,7 @@ def _draw_full(rng: np.random.Generator, x: Array, labels: NDArray[np.int64], pr
     """Points of tilted clusters: covariance inverse Wishart and mean normal given the points of a cluster."""
     from scipy.stats import invwishart
 
-    D, kappa0 = x.shape[1], _at(prior["kappa0"], 0)
+    D, kappa0 = x.shape[1], _number_at(prior["kappa0"], 0)
     m0 = np.broadcast_to(np.asarray(prior["m0"], dtype=float), D)
     b0 = np.broadcast_to(np.asarray(prior["b0"], dtype=float), D)
     made = np.empty_like(x)
@@ -356,7 +360,7 @@ def _draw_full(rng: np.random.Generator, x: Array, labels: NDArray[np.int64], pr
         off = points - mean
         kappa = kappa0 + n
         scale = 2.0 * np.eye(D) + off.T @ off + kappa0 * n / kappa * np.outer(mean, mean)
-        drawn = invwishart.rvs(2.0 * _at(prior["a0"], 0) + D - 1 + n, scale, random_state=rng)
+        drawn = invwishart.rvs(2.0 * _number_at(prior["a0"], 0) + D - 1 + n, scale, random_state=rng)
         factor = np.linalg.cholesky(np.atleast_2d(drawn))
         centre = n / kappa * mean + factor @ rng.standard_normal(D) / math.sqrt(kappa)
         made[here] = m0 + unit * (centre + rng.standard_normal((n, D)) @ factor.T)
@@ -386,7 +390,7 @@ class _Network:
         return np.asarray(np.triu(rng.random(self.values.shape) < share[np.ix_(labels, labels)], 1))
 
     def quantities(self, upper: NDArray[np.bool_], labels: NDArray[np.int64]) -> dict[tuple[str, str], float]:
-        """What is compared, by subject and quantity."""
+        """The quantities that are compared, by subject and name."""
         both = (upper | upper.T).astype(np.float32)
         degree = both.sum(axis=1).astype(float)
         size = np.bincount(labels)
@@ -425,7 +429,7 @@ class _Corpus:
         return np.minimum(made, self.V - 1)
 
     def quantities(self, words: NDArray[np.int64], labels: NDArray[np.int64]) -> dict[tuple[str, str], float]:
-        """What is compared, by subject and quantity."""
+        """The quantities that are compared, by subject and name."""
         _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
         return {
             ("documents", "tokens per different word"): float(pairs.sum() / len(pairs)),

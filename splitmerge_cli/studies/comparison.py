@@ -23,7 +23,7 @@ from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.stored import specification_of
 
 LEVEL = 0.95
-"""Probability of the interval of the number of clusters."""
+"""Probability of the interval for the number of clusters."""
 MOST_RUNS = 20
 """Runs up to which every two are compared."""
 OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
@@ -45,7 +45,7 @@ def interval_of_clusters(run: Run) -> tuple[int, int]:
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """What a finished run found and what it cost.
+    """The findings of a finished run, and their cost.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     found: list[list[str]] = [[] for _ in plain]
 
     def note(key: str, values: Mapping[int, Any]) -> None:
-        """Note the value of a key of each run, by number, where they differ."""
+        """Note the values of a key by the number of their run, where they differ."""
         texts = {i: _text(value) for i, value in values.items()}
         if len(set(texts.values())) > 1:
             for i, text in texts.items():
@@ -175,7 +175,7 @@ class Items:
             if "name" in clusters and clusters["name"].is_unique:
                 self.names = clusters["name"].tolist()
 
-    def aligned(self, other: "Items") -> NDArray[np.int64] | None:
+    def align(self, other: "Items") -> NDArray[np.int64] | None:
         """The clusters of another run in the order of these items; None where its items are others.
 
         They are the same rows of one file, or one data set, or have the same names.
@@ -188,7 +188,7 @@ class Items:
         return other.labels[[place[name] for name in self.names]]
 
 
-def between(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
+def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
     """Distances between the partitions of runs.
 
     Returns
@@ -202,7 +202,7 @@ def between(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
     items = [Items(run) for run in runs]
     rows, apart = [], []
     for a, b in combinations(range(len(runs)), 2):
-        theirs = items[a].aligned(items[b])
+        theirs = items[a].align(items[b])
         vi = ari = math.nan
         if theirs is None:
             apart.append((a, b))
@@ -226,7 +226,7 @@ def _numbers(group: Sequence[int]) -> str:
     return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
 
 
-def unshared(jobs: Sequence[Sequence[str]]) -> list[str]:
+def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
     """Each job without the overrides that all jobs have; where nothing is left, all of it."""
     common = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
     return [" ".join(key for key in job if key not in common) or " ".join(job) for job in jobs]
@@ -268,7 +268,7 @@ HEAD = ("K", "95 %", "converged", "R-hat", "ESS", "ESS/s", "seconds", "ARI")
 
 
 def cells(row: Any, truth: bool) -> Iterator[str]:
-    """The cells of a row of `compare` under `HEAD`, as text; without a `truth` the last is left out."""
+    """The cells of a `compare` row under `HEAD`, as text; without a `truth` the last is left out."""
     yield f"{row.n_clusters:,}"
     yield f"{row.low:,}–{row.high:,}"
     yield {True: "yes", False: "no"}.get(row.converged, "unknown")

@@ -99,13 +99,13 @@ def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list
 
 
 def last_states(run: Run) -> list[State]:
-    """The last recorded state of each chain of a run; errors as of `states_of`."""
+    """The last recorded state of each chain; errors as of `states_of`."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run))
     return [_state(of.iloc[-1], names) for _, of in rows.groupby("chain", sort=True)]
 
 
 def _with_hyperparameters(run: Run, recorded: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Those recorded partitions of which the trace has the hyper-parameters, with these, and their names."""
+    """Recorded partitions whose hyper-parameters stand in the trace, with these, and their names."""
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()

@@ -24,11 +24,12 @@ def write_table(path: str, rows: list[int], names: bool = False) -> None:
     Path(path).write_text("\n".join(lines) + "\n")
 
 
-def test_a_sweep_ends_with_a_table_and_a_file(smcmc) -> None:
+@pytest.mark.parametrize("launcher", ["basic", pytest.param("joblib", marks=pytest.mark.slow)])
+def test_a_sweep_ends_with_a_table_and_a_file(smcmc, launcher) -> None:
     grid = ["sweep", "sampler=sams", "data=emm", "N=30", "seed=0,1", *QUICK]
     files = []
-    for out, launcher in (("one", "basic"), ("two", "joblib")):
-        result = smcmc(*grid, f"out={out}", f"workers={len(files) + 1}", f"hydra/launcher={launcher}")
+    for out, how in (("one", "basic"), ("two", launcher)):
+        result = smcmc(*grid, f"out={out}", f"workers={len(files) + 1}", f"hydra/launcher={how}")
         assert result.exit_code == 0, result.output
         files.append(next(Path(out).glob("sweeps/*/sweep.csv")))
         lines = result.stdout.splitlines()
@@ -71,7 +72,7 @@ def test_compare_says_how_far_apart_estimates_are(smcmc) -> None:
     result = smcmc("compare", "results", "results")
     assert result.exit_code == 0, result.output
     runs = find_runs("results")
-    found, apart = comparison.between(runs)
+    found, apart = comparison.measure_distances(runs)
     assert len(found) == 3 and len(apart) == 2
     same = [k for k, run in enumerate(runs) if "a.csv" in run.config["data"]["path"]]
     row = found[(found["a"] == same[0]) & (found["b"] == same[1])].iloc[0]
@@ -90,7 +91,7 @@ def test_items_of_two_files_are_matched_by_name(smcmc) -> None:
     for name in ("a", "b"):
         assert smcmc(*base, f"data.path={name}.csv").exit_code == 0
     runs = find_runs("results")
-    found, apart = comparison.between(runs)
+    found, apart = comparison.measure_distances(runs)
     frames = [run.clusters().set_index("name")["cluster"] for run in runs]
     assert found["ari"].iloc[0] == pytest.approx(adjusted_rand_score(frames[0], frames[1][frames[0].index]))
     assert not apart
@@ -111,4 +112,4 @@ def test_compare_asks_for_finished_runs(smcmc) -> None:
     ],
 )
 def test_what_jobs_share_is_left_out(jobs: list[list[str]], labels: list[str]) -> None:
-    assert comparison.unshared(jobs) == labels
+    assert comparison.drop_shared(jobs) == labels

@@ -77,7 +77,7 @@ def test_update_starts_from_the_recorded_states(posterior, points, tmp_path) -> 
     labels = after.run.summary["highest_log_joint"]["labels"]
     assert labels[0] == labels[40] == labels[42] != labels[41]
     # new items are where the predictive says, a share of the draws
-    model, (whole, found) = posterior._model, updating.stacked(posterior.dataset, new)
+    model, (whole, found) = posterior._model, updating.stack_items(posterior.dataset, new)
     assert whole.N == 43
     draws = [
         updating.start_states(posterior.run, model, posterior.dataset, found, np.random.default_rng(seed))
