@@ -9,6 +9,7 @@ partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predicti
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ Array = NDArray[np.float64]
 DRAWS = 100
 """Replications."""
 EXTREME = 0.02
-"""Two-sided share of the replications below which the data are unlike them."""
+"""Two-sided share below which the data are unlike the replications: none of these is as far on the same side."""
 MOST_CELLS = 2_000_000
 """Cells up to which all rows are compared; of a larger table some, evenly spaced, enter the ties of columns."""
 MOST_NODES = 2_000
@@ -57,7 +58,8 @@ class Check:
     median, low, high : float
         Of the replications: median, 2.5 and 97.5 % quantiles.
     share : float
-        Two-sided: twice the share of pairs in which the replication is as far on the same side, at most 1.
+        Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted
+        as one more; at most 1.
     """
 
     subject: str
@@ -110,7 +112,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
     dataset : Dataset
         Of the run.
     states : sequence of State
-        Draws of its posterior; one replication is made of each.
+        Draws of its posterior, which are taken in turn for `DRAWS` replications.
     seed : int
         Of the replications.
     """
@@ -122,7 +124,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
     prior = prior_of(model, dataset)
     of: Any = {"irm": _network, "hdp": _corpus}.get(model.name, _table)(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
-    for state in states:
+    for state in islice(cycle(states), max(DRAWS, len(states))):
         parameters = replicate_parameters(model, prior, state)
         labels = np.unique(state.labels, return_inverse=True)[1]
         made = of.draw(rng, labels, parameters)
@@ -131,7 +133,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
         for key, value in of.quantities(of.values, labels).items():
             seen[key][0].append(value)
     checks = [_check(key, np.array(data), np.array(made)) for key, (data, made) in seen.items()]
-    return Fit(checks, of.unchecked, len(states))
+    return Fit(checks, of.unchecked, max(DRAWS, len(states)))
 
 
 def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
@@ -139,9 +141,9 @@ def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
     if not both.any():
         return Check(*key, math.nan, math.nan, math.nan, math.nan, 1.0)
     data, made = data[both], made[both]
-    above, below = (made >= data).mean(), (made <= data).mean()
-    low, median, high = np.quantile(made, [0.025, 0.5, 0.975])
-    share = min(1.0, 2.0 * min(above, below))
+    fewer = min((made >= data).sum(), (made <= data).sum())
+    low, median, high = np.quantile(made, [0.025, 0.5, 0.975], method="inverted_cdf")
+    share = min(1.0, 2.0 * (fewer + 1) / (len(made) + 1))
     return Check(*key, float(data.mean()), float(median), float(low), float(high), float(share))
 
 
@@ -280,11 +282,11 @@ def _sums(x: Array, labels: NDArray[np.int64]) -> Array:
 
 
 def _residuals(x: Array, labels: NDArray[np.int64], levels: int) -> tuple[Array, Array]:
-    """Cells less the mean of their cluster, ``[N, F]``, a column for each level of a discrete column; and the variance
-    of their cluster, ``[N]`` (nan of a discrete column, and where a cluster has no variance)."""
+    """Cells less the mean of their cluster, ``[N, F]``, a column for each level of a discrete column, of two levels
+    one; and the variance of their cluster, ``[N]`` (nan of a discrete column, and where a cluster has no variance)."""
     there = ~np.isnan(x)
     n = _sums(there.astype(float), labels)
-    features = [x] if not levels else [np.where(there, x == level, np.nan) for level in range(levels)]
+    features = [x] if not levels else [np.where(there, x == level, np.nan) for level in range(levels == 2, levels)]
     with np.errstate(invalid="ignore", divide="ignore"):
         residual = np.stack([of - (_sums(of, labels) / n)[labels] for of in features], axis=1)
         if levels:
