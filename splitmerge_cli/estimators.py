@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from splitmerge_cli.api import Posterior, documents, sample
+from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.selection import AUTO, kind_of_model
 
 _MOST_SEED = 2**31 - 1
@@ -150,6 +151,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     3
     """
 
+    @answer_misspelt
     def __init__(
         self,
         model: str | Mapping[str, Any] = "gaussian",
@@ -232,6 +234,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
+    @answer_misspelt
     def __init__(
         self,
         model: str | Mapping[str, Any] = "irm",
@@ -311,6 +314,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     (20, 2)
     """
 
+    @answer_misspelt
     def __init__(
         self,
         model: str | Mapping[str, Any] = "hdp",

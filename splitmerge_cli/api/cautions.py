@@ -17,15 +17,20 @@ class UnseenWords(UserWarning):
 
 
 def warn(message: str, category: type[UserWarning]) -> None:
-    """Issue a warning of the line that called the package, however deep in it this is, through scikit-learn or not."""
-    level, frame = 1, sys._getframe()
+    """Issue a warning of the line that called the package, however deep in it this is, through scikit-learn or not.
+
+    It is shown each time that the line is run, unless the program filters it.
+    """
+    frame = sys._getframe()
     while frame.f_back and str(frame.f_globals.get("__name__")).partition(".")[0] in ("splitmerge_cli", "sklearn"):
-        level, frame = level + 1, frame.f_back
+        frame = frame.f_back
     # a program that filters the warning of scikit-learn has imported it
     known = sys.modules.get("sklearn.exceptions")
     if category is NotConverged and known is not None:
         category = _as_both(known.ConvergenceWarning)
-    warnings.warn(message, category, stacklevel=level)
+    # without a registry, which would show a line's warning once
+    where = frame.f_code.co_filename, frame.f_lineno, str(frame.f_globals.get("__name__"))
+    warnings.warn_explicit(message, category, *where, registry={})
 
 
 @cache

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.sampling import choose_progress, override, overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import Dataset
@@ -27,6 +28,7 @@ from splitmerge_cli.studies.certificate import Certificate
 FIGURE = "certificate"
 
 
+@answer_misspelt
 def certify(
     model: str | Mapping[str, Any],
     data: Any,

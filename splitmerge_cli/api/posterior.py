@@ -22,7 +22,7 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.results.schema import hyperparameters
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
@@ -66,12 +66,33 @@ class Posterior:
         self._estimates: dict[str, Estimate] = {}
 
     def __repr__(self) -> str:
-        config, missing = self.run.config, self.run.missing
-        chains = f"{config['chains']} chain{'s' * (config['chains'] != 1)}"
-        return (
-            f"Posterior({config['sampler']['name']} on {config['model']['name']}, "
-            f"{len(self._recorded_partitions)} draws, {chains if missing is None else missing})"
-        )
+        return "Posterior(" + ", ".join(value for _, value in self._facts()) + ")"
+
+    def _repr_html_(self) -> str:
+        from splitmerge_cli.pages import html
+
+        return html.facts(self._facts())
+
+    def _facts(self) -> list[tuple[str, str]]:
+        """Clusters, verdict, sampler and chains in words."""
+        from splitmerge_cli.studies.comparison import interval_of_clusters
+
+        config, run = self.run.config, self.run
+        what = "topics" if self._of_documents else "clusters"
+        how = f"{config['sampler']['name']} on {config['model']['name']}"
+        if (missing := run.missing) is not None:
+            return [("not finished", missing), ("sampler", how)]
+        K = run.summary["point_estimate"]["n_clusters"]
+        low, high = interval_of_clusters(run)
+        verdict = "converged (" + self._convergence.description + ")" if self.converged else str(self.caution)
+        made, iterations = config["chains"], min(run.summary["iterations"])
+        return [
+            (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,})"),
+            ("verdict", verdict),
+            ("sampler", how),
+            ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
+            ("draws", f"{len(self._recorded_partitions):,} draws"),
+        ]
 
     @classmethod
     def load(cls, path: str | Path, data: Any = None, truth: ArrayLike | None = None) -> Self:
@@ -166,18 +187,9 @@ class Posterior:
     @cached_property
     def _recorded_partitions(self) -> pd.DataFrame:
         """Recorded partitions of the second halves, of each chain at one spacing."""
-        from splitmerge_cli.runs.clusterings import of_one_spacing
+        from splitmerge_cli.studies.predictive import recorded_partitions
 
-        try:
-            frame = self.run.partitions()
-        except FileNotFoundError:
-            return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
-        trace = self.run.trace(["chain", "iteration"])
-        last = trace.groupby("chain")["iteration"].max()
-        late = (frame["iteration"] > frame["chain"].map(last) / 2).to_numpy(dtype=bool)
-        chain, iteration = frame["chain"].to_numpy(), frame["iteration"].to_numpy()
-        chosen = [of_one_spacing(np.flatnonzero(late & (chain == c)), iteration) for c in last.index]
-        return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
+        return recorded_partitions(self.run)
 
     @cached_property
     def partitions(self) -> NDArray[np.int32]:
@@ -498,26 +510,53 @@ class Posterior:
 
     def _states(self, most: int) -> "list[State]":
         """Draws with their hyper-parameters, evenly spread."""
-        from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
-        from splitmerge_cli.studies.predictive import State
+        from splitmerge_cli.studies.predictive import states_of
 
-        partitions = self.partitions
-        trace = self.run.trace()
-        states = []
-        # b0 and kappa0 are recorded with the partitions
-        names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
-        rows = self._recorded_partitions.merge(
-            trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left"
-        )
-        # with `thin` the trace has not every iteration whose partition was recorded
-        known = np.flatnonzero(rows[names].notna().all(axis=1))
-        if not len(known):
-            raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
-        for row in known[evenly_spaced(len(known), most)]:
-            at = rows.iloc[row]
-            of_state = {name: float(at[name]) for name in names}
-            states.append(State(partitions[row], int(at["K"]), of_state, at.get(PARAMETERS)))
-        return states
+        if self._recorded_partitions.empty:
+            self.partitions  # noqa: B018 - says why there are none
+        return states_of(self.run, most, self._recorded_partitions)
+
+    def update(
+        self,
+        new: Any,
+        *,
+        iterations: int | None = None,
+        seed: int | None = None,
+        store: str | Path | None = None,
+        progress: str = "auto",
+    ) -> "Posterior":
+        """Sample from the posterior of the data and new items, starting from the recorded states.
+
+        The settings are those of this run. Each chain starts from the last recorded partition of the same chain, in
+        which each new item joins a cluster drawn from its predictive probabilities, or founds one of its own.
+
+        Parameters
+        ----------
+        new : object
+            As for `predict`.
+        iterations : int, optional
+            Of each chain; by default as many as this run has.
+        seed : int, optional
+            By default one more than that of this run.
+        store, progress
+            See `splitmerge_cli.sample`.
+
+        Returns
+        -------
+        Posterior
+            Of all items, the new ones last. Its chains start as far apart as those of this run ended: R-hat compares
+            them, but does not show what all of these have missed.
+
+        Raises
+        ------
+        ConfigError
+            This run is not finished, or is of documents; a model whose clusters keep parameters.
+        DataError
+            The new items are not like the data.
+        """
+        from splitmerge_cli.api.updating import update
+
+        return update(self, new, iterations, seed, store, progress)
 
     # -- pictures
     def plot(self, kind: str = "traces") -> "Figure":

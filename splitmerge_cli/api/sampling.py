@@ -7,7 +7,7 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
@@ -27,6 +28,7 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.errors import Interrupted
 
 
+@answer_misspelt
 def sample(
     model: str | Mapping[str, Any],
     data: Any,
@@ -111,12 +113,24 @@ def sample(
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
-    temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
-    keys["out"] = str(store or temporary)
+    return make(lambda out: overrides_of(model, data, sampler, keys | {"out": out}, truth, options), store)
+
+
+def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Posterior:
+    """Make a run and return its sample.
+
+    Parameters
+    ----------
+    settle_in : callable
+        What the run computes, and its data set where that is held, given the folder that receives it.
+    store : str or Path, optional
+        That folder; by default a temporary one, removed with the sample.
+    """
     from splitmerge_cli import runs
 
+    temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
-        settled, dataset = overrides_of(model, data, sampler, keys, truth, options)
+        settled, dataset = settle_in(str(store or temporary))
         path = runs.run(replace(runs.prepare(compose(settled.overrides)), chosen=settled.chosen))
     except Interrupted as interruption:
         path = interruption.path

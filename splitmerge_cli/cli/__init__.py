@@ -8,9 +8,10 @@ from splitmerge_cli.cli import certificates
 from splitmerge_cli.cli import races
 from splitmerge_cli.cli import shards
 from splitmerge_cli.cli import results
+from splitmerge_cli.cli import comparing
 from splitmerge_cli.cli import kept
 from splitmerge_cli.cli import lists
 from splitmerge_cli.cli import posteriors
 from splitmerge_cli.cli.base import app
 
-__all__ = ["app", "certificates", "kept", "lists", "posteriors", "races", "results", "running", "shards"]
+__all__ = ["app", "certificates", "comparing", "kept", "lists", "posteriors", "races", "results", "running", "shards"]

@@ -112,11 +112,32 @@ def plot(
 
 @app.command()
 @explain_errors
-def report(out: Out = Path("results"), config_dir: ConfigDir = None) -> None:
-    """Write results/report.html: every figure, the papers' numbers beside ours, verdicts."""
-    from splitmerge_cli.papers.report import report as write_report
+def report(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", show_default=False, help="Folders of finished runs, or folders above them."),
+    ] = None,
+    out: Out = Path("results"),
+    config_dir: ConfigDir = None,
+) -> None:
+    """Write one page of HTML about runs, or, without runs, about the reproduction of the papers.
 
-    typer.echo(write_report(out, config_dir))
+    Of runs: verdict, clusters with intervals, certainty, pictures, whether the model fits, how the answer moves with
+    prior, model and start, what to do next, and how to repeat it; of several first the table that compares them. One
+    run: RUN/report.html; several: OUT/reports/ID.html, beside them. The page loads nothing from elsewhere.
+
+    Without runs: results/report.html, every figure, the papers' numbers beside ours, verdicts.
+    """
+    if not runs:
+        from splitmerge_cli.papers.report import report as write_report
+
+        typer.echo(write_report(out, config_dir))
+        return
+    from splitmerge_cli.pages.runs import write_report as write_page
+    from splitmerge_cli.runs import open_run
+
+    found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
+    typer.echo(write_page([open_run(one.path, config_dir) for one in found.values()]))
 
 
 def checked_scale(scale: str) -> str:

@@ -182,6 +182,8 @@ def sweep(
     for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
         complain(f"note: {note}")
     _print_outcomes(outcomes)
+    _print_results(outcomes, config_dir)
+    _print_counts(outcomes)
     if line := sweeps.interruption(outcomes):
         fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
@@ -194,8 +196,6 @@ def _as_given(overrides: Sequence[str]) -> str:
 
 
 def _print_outcomes(outcomes: list[Any]) -> None:
-    from collections import Counter
-
     from rich.table import Table
     from rich.text import Text
 
@@ -209,5 +209,28 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     for o in outcomes:
         if o.error:
             complain(f"{_as_given(o.overrides)}: {o.error}")
+
+
+def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
+    """Print what the finished runs of a sweep found, and write it; nothing where it was interrupted."""
+    from splitmerge_cli.cli.comparing import print_table
+    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.studies import comparison
+
+    # the same run may be asked for twice
+    done = list({o.path: o for o in reversed(outcomes) if o.complete and o.path}.values())[::-1]
+    if not done or any(o.status in ("interrupted", "running elsewhere", "to run", "submitted") for o in outcomes):
+        return
+    runs = [Run(o.path, config_dir) for o in done]
+    jobs = [comparison.settings(o.overrides) for o in done]
+    written = comparison.write_sweep(runs[0].path.parents[1], [_as_given(job) for job in jobs], runs)
+    table = comparison.compare(runs, [_as_given([job]) for job in comparison.drop_shared(jobs)])
+    print_table(table, "job")
+    typer.echo(written)
+
+
+def _print_counts(outcomes: list[Any]) -> None:
+    from collections import Counter
+
     counts = Counter(o.status for o in outcomes)
     typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli import __version__
+from splitmerge_cli.pages import html
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
@@ -35,24 +36,6 @@ from splitmerge_cli.results.manifest import Manifest
 FOLDER = "figures"
 """Where the results hold drawn figures."""
 
-STYLE = """
-:root { color-scheme: light; --ink: #1d1d1b; --soft: #5c5c58; --rule: #dddcd6; --paper: #fdfdfb; }
-body { margin: 0 auto; max-width: 62rem; padding: 2rem 1.2rem 5rem; background: var(--paper); color: var(--ink);
-       font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.7rem; margin-bottom: .2rem; } h2 { margin-top: 3rem; font-size: 1.3rem; }
-h3 { margin: 2.4rem 0 .3rem; font-size: 1.1rem; } p { max-width: 48rem; } .soft { color: var(--soft); }
-img { width: 100%; height: auto; border: 1px solid var(--rule); background: white; }
-table { border-collapse: collapse; font-size: .82rem; width: 100%; margin: .8rem 0; }
-th, td { text-align: left; vertical-align: top; padding: .3rem .6rem; border-bottom: 1px solid var(--rule); }
-th { font-weight: 600; }
-th.n { text-align: right; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-code { background: #f0efe9; padding: .1rem .35rem; border-radius: 3px; font-size: .85em; }
-.v { white-space: nowrap; font-weight: 600; } .yes { color: #1a7f37; } .no { color: #b42318; } .open { color: #8a6100; }
-.scroll { overflow-x: auto; }
-.texts { min-width: 46rem; } .texts td { width: 30%; } .texts td:first-child { width: 12%; }
-.texts code { overflow-wrap: anywhere; }
-"""
 CLASSES = {REPRODUCED: "yes", NOT_REPRODUCED: "no", UNDECIDED: "open", NOT_TESTABLE: "open"}
 
 
@@ -71,9 +54,9 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.html"
-    html = page(figure_sets(config_dir), dict(list_figures(config_dir)), out, config_dir)
+    text = page(figure_sets(config_dir), dict(list_figures(config_dir)), out, config_dir)
     with replace_file(path) as part:
-        part.write_text(html, encoding="utf-8")
+        part.write_text(text, encoding="utf-8")
     return path
 
 
@@ -96,13 +79,7 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
         body.append(f'<h2 id="{each.key}">{escape(each.citation)}</h2>')
         body += [_section(figures[name], titles[name], verdicts[name], folder, where) for name in names]
         body += [_errata(each), _settings(each)] if isinstance(each, Paper) else []
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>smcmc: report</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
-        + "\n".join(body)
-        + "\n</body>\n</html>\n"
-    )
+    return html.page("smcmc: report", map(html.Markup, body))
 
 
 def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:

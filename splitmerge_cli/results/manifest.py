@@ -74,6 +74,8 @@ class Manifest:
     ----------
     names : list of str
         The files that it lists.
+    digest : str
+        SHA-256 of the manifest itself, which stands for all of them.
 
     Raises
     ------
@@ -92,6 +94,7 @@ class Manifest:
             if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in self._files):
                 raise ValueError("a file elsewhere")
         self.names = list(self._files)
+        self.digest = sha256_of(path)
         self._checked: set[str] = set()
 
     def check(self, name: str) -> Path:

@@ -16,7 +16,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
-from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.initial import initial_labels, of_chain
 from splitmerge_cli.runs.schedule import build_schedule
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class Builder:
     spec : RunSpecification
     dataset : Dataset
     labels : numpy.ndarray or None
-        Labels of the file that `init` names; None if it names none.
+        Labels of the file that `init` names, ``[N]`` or ``[chains, N]``; None if it names none.
     sizes : bool
         Whether the chains record the sizes of all clusters.
     partitions : int
@@ -59,7 +59,7 @@ class Builder:
         model = build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
         schedule = build_schedule(spec, model, rng)
-        self._start(model, rng, np.random.Generator(rng.bit_generator))
+        self._start(model, rng, np.random.Generator(rng.bit_generator), number)
         return Chain(
             model,
             rng,
@@ -97,11 +97,11 @@ class Builder:
         x, y = (build_model(spec.model, self.dataset) for _ in range(2))
         of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
         for model in (x, y):
-            self._start(model, rng, generator)
+            self._start(model, rng, generator, 0)
         return CoupledChains(x, y, rng, of_x.samplers, of_y.samplers, lag, of_x.weights, coupling)
 
-    def _start(self, model: Model, rng: Rng, generator: np.random.Generator) -> None:
-        """Put a model in its start state."""
+    def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
+        """Put the model of chain `number` in its start state."""
         spec = self.spec
         if spec.init == "sequential":
             try:
@@ -109,7 +109,8 @@ class Builder:
             except ValueError as error:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
         else:
-            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, self.labels)
+            given = of_chain(self.labels, number)
+            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, given)
             model.set_labels(labels, K if model.allows_empty else None)
         model.start_parameters(rng)
         log_joint = model.log_joint()

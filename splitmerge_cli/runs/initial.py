@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address
+from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.model import Model
@@ -108,16 +108,38 @@ def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
+def of_chain(given: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] | None:
+    """The labels ``[N]`` of one chain, of those that `read_labels` returned."""
+    return given if given is None or given.ndim == 1 else given[chain]
+
+
+def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
+    from splitmerge_cli.data.tables.npy import load_npy
+    from splitmerge_cli.received import sha256_of
+
+    path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
+    found = load_npy(path)
+    if found.dtype.kind not in "iu" or found.size == 0 or found.min() < 0 or found.max() >= found.shape[-1]:
+        raise DataError(f"{init}: expected labels, whole numbers from 0 to one less than the number of items")
+    rows = [_codes(row.astype(np.int32)) for row in np.atleast_2d(found)]
+    return np.stack(rows) if found.ndim == 2 else rows[0], sha256_of(path)
+
+
 def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
-    """The labels of a file, one (any word) per row, and the SHA-256 of its content.
+    """The labels of a file, and the SHA-256 of its content.
+
+    A text has one label (any word) per row, int32 ``[N]``. An array in .npy has numbers from 0, ``[N]``, or
+    ``[chains, N]``, a start for each chain.
 
     Raises
     ------
     ConfigError
         There is no such file.
     DataError
-        It cannot be read, or has an empty row.
+        It cannot be read, or has an empty row, or numbers that are no labels.
     """
+    if init.endswith(".npy"):
+        return _read_array(init)
     # a run that reads no such file does not need it
     import pyarrow as pa
     import pyarrow.compute as pc

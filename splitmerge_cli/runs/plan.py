@@ -163,6 +163,8 @@ def _prepare(spec: RunSpecification, records: bool) -> Plan:
     labels: NDArray[np.int32] | None = None
     if spec.init not in INITIAL:
         labels, digests["init"] = read_labels(spec.init)
+        if labels.ndim == 2 and len(labels) != spec.chains:
+            raise ConfigError(f"init={spec.init}: {len(labels)} rows; expected one for each of {spec.chains} chains")
     builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
     try:
         chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]

@@ -101,7 +101,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
             f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
             f"smcmc plot {path} draws them)"
         )
-    rows, of_columns = _rows(run)
+    rows, of_columns = tables(run)
     yield from cluster_lines(rows, _heading(run, len(rows)), most, width)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
@@ -150,8 +150,9 @@ def score_line(summary: Mapping[str, Any]) -> str | None:
     return f"{written} beside the truth{some}: {', '.join(scores)}" if scores else None
 
 
-def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
-    """The rows of both files, as text; None where there are no columns."""
+def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
+    """The rows of ``cluster_summary.csv`` and ``column_summary.csv``, as text; None where there are no columns. Of a
+    run that has no such files the data are loaded again."""
     if run.has_cluster_summary:
         return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
     from splitmerge_cli.runs.stored import dataset_of

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
@@ -11,6 +13,8 @@ from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.datasets import construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 
@@ -54,6 +58,70 @@ class Prediction:
 
     log_density: NDArray[np.float64]
     probability: NDArray[np.float64]
+
+
+def recorded_partitions(run: Run) -> pd.DataFrame:
+    """Recorded partitions of the second halves of a run's chains, of each chain at one spacing: chain, iteration, K,
+    labels, and `schema.PARAMETERS` where they are recorded. No rows where there are none."""
+    from splitmerge_cli.runs.clusterings import of_one_spacing
+
+    try:
+        frame = run.partitions()
+    except FileNotFoundError:
+        return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
+    trace = run.trace(["chain", "iteration"])
+    last = trace.groupby("chain")["iteration"].max()
+    late = (frame["iteration"] > frame["chain"].map(last) / 2).to_numpy(dtype=bool)
+    chain, iteration = frame["chain"].to_numpy(), frame["iteration"].to_numpy()
+    chosen = [of_one_spacing(np.flatnonzero(late & (chain == c)), iteration) for c in last.index]
+    return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
+
+
+def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list[State]:
+    """Draws of a run with their hyper-parameters, at most so many, evenly spread.
+
+    Parameters
+    ----------
+    run : Run
+    most : int
+    recorded : pandas.DataFrame, optional
+        `recorded_partitions`, where they were read.
+
+    Raises
+    ------
+    ConfigError
+        No recorded partition has its hyper-parameters in the trace.
+    """
+    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+
+    rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
+    return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most)]
+
+
+def last_states(run: Run) -> list[State]:
+    """The last recorded state of each chain; errors as of `states_of`."""
+    rows, names = _with_hyperparameters(run, recorded_partitions(run))
+    return [_state(of.iloc[-1], names) for _, of in rows.groupby("chain", sort=True)]
+
+
+def _with_hyperparameters(run: Run, recorded: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+    """Recorded partitions whose hyper-parameters stand in the trace, with these, and their names."""
+    if recorded.empty:
+        raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
+    trace = run.trace()
+    # b0 and kappa0 are recorded with the partitions
+    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
+    rows = recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
+    # with `thin` the trace has not every iteration whose partition was recorded
+    known = np.flatnonzero(rows[names].notna().all(axis=1))
+    if not len(known):
+        raise ConfigError(f"thin: no recorded partition has its {', '.join(names)} in the trace; expected thin=1")
+    return rows.iloc[known], names
+
+
+def _state(row: Any, names: Sequence[str]) -> State:
+    labels = np.array(row["labels"], dtype=np.int32)  # a copy: what is read cannot be written
+    return State(labels, int(row["K"]), {name: float(row[name]) for name in names}, row.get(PARAMETERS))
 
 
 def predict(

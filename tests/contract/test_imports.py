@@ -29,10 +29,11 @@ MAY = {
     "sweeps": {"config", "core", "data", "results", "runs"},
     "studies": {"config", "core", "data", "diagnostics", "kinds", "models", "results", "runs", "sweeps"},
     "plots": {"config", "diagnostics", "kinds", "results", "runs", "studies"},
+    "pages": {"config", "data", "diagnostics", "kinds", "plots", "results", "runs", "studies"},
     # a figure never samples: its runs are made by `sweeps.sweep`, its exact numbers by `verify`
-    "papers": {"config", "data", "diagnostics", "plots", "results", "runs", "studies", "sweeps", "verify"},
+    "papers": {"config", "data", "diagnostics", "pages", "plots", "results", "runs", "studies", "sweeps", "verify"},
     "verify": {"config", "core", "data", "kinds", "models", "priors", "results", "runs", "samplers"},
-    "api": {"config", "data", "diagnostics", "kinds", "plots", "results", "runs", "studies", "sweeps"},
+    "api": {"config", "data", "diagnostics", "kinds", "pages", "plots", "results", "runs", "studies", "sweeps"},
     "shards": {"config", "core", "data", "results", "runs", "samplers", "sweeps"},
     "estimators": {"api"},
     "cli": {
@@ -42,6 +43,7 @@ MAY = {
             "data",
             "diagnostics",
             "kinds",
+            "pages",
             "papers",
             "priors",
             "results",

@@ -1,0 +1,34 @@
+"""Arguments that a function does not have, answered as the command line answers a key that does not exist."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from splitmerge_cli.config.errors import nearest
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def answer_misspelt(function: _F) -> _F:
+    """Let a function answer an argument that it does not have with a `TypeError` that names the nearest, or says where
+    a key of the command line belongs."""
+    known = [name for name in inspect.signature(function).parameters if name != "self"]
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **given: Any) -> Any:
+        for name in given:
+            if name not in known:
+                raise TypeError(f"{name}: no such argument. {_advice(name, known)}")
+        return function(*args, **given)
+
+    return cast(_F, wrapper)
+
+
+def _advice(name: str, known: list[str]) -> str:
+    from splitmerge_cli.config.schema import all_keys
+
+    if "options" in known and name in {key for key, _ in all_keys()}:
+        return f"Expected options={{'{name}': VALUE}}, as it is a key of the command line"
+    near = nearest(name, known)
+    return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"

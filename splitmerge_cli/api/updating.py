@@ -1,0 +1,110 @@
+"""New items: a posterior is continued with them, its chains starting where those of the old one ended."""
+
+import hashlib
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.api.selection import Settled
+from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.given import hold
+from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.results.files import replace_file
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.repeat import overrides_of
+from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.studies.predictive import by_state, last_states
+
+if TYPE_CHECKING:
+    from splitmerge_cli.api.posterior import Posterior
+
+STARTS = "starts"
+"""The folder, within that of the results, of the states that chains start from."""
+
+
+def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
+    """The data with new items behind them, and the new items; names where both have them.
+
+    Raises
+    ------
+    ConfigError
+        Documents, whose items are tokens.
+    DataError
+        The new items are not like the data.
+    """
+    kind = get_kind(dataset.kind)
+    if kind.has_topics:
+        raise ConfigError("update: documents have no such continuation; expected sample() of all documents")
+    found = kind.new_items(dataset, new)
+    whole = kind.stack(dataset, found)
+    names = [*dataset.names, *found.names] if dataset.names and found.names else None
+    return replace(whole, names=names, meta={k: v for k, v in dataset.meta.items() if k != "notes"}), found
+
+
+def start_states(
+    run: Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
+) -> NDArray[np.int32]:
+    """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
+
+    Each new item joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds
+    one of its own. Hyper-parameters that are resampled begin as those of any chain.
+    """
+    starts = []
+    for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
+        log_joint = log_density + log_weight
+        # with Gumbel noise the largest is a draw
+        joined = (log_joint + generator.gumbel(size=log_joint.shape)).argmax(axis=1)
+        alone = joined == log_joint.shape[1] - 1
+        joined[alone] += np.arange(alone.sum())
+        labels = np.concatenate([state.labels, joined])
+        starts.append(np.unique(labels, return_inverse=True)[1])
+    return np.stack(starts).astype(np.int32)
+
+
+def update(
+    posterior: "Posterior",
+    new: Any,
+    iterations: int | None,
+    seed: int | None,
+    store: str | Path | None,
+    progress: str,
+) -> "Posterior":
+    """See `Posterior.update`."""
+    from splitmerge_cli.api.sampling import choose_progress, make, override
+
+    run = posterior.run
+    if (missing := run.missing) is not None:
+        raise ConfigError(f"update: the run is not finished: {missing}")
+    whole, found = stack_items(posterior.dataset, new)
+    seed = run.config["seed"] + 1 if seed is None else seed
+    starts = start_states(run, specification_of(run).model, posterior.dataset, found, np.random.default_rng(seed))
+    changed = {"seed": seed, "progress": choose_progress(progress)}
+    changed |= {} if iterations is None else {"iterations": iterations}
+
+    def settle_in(out: str) -> tuple[Settled, Dataset]:
+        kept = overrides_of(run, ["data=given", f"data.sha256={hold(whole)}"])
+        if kept is None:
+            raise ConfigError(f"{run.path}: its settings cannot be repeated; expected sample() of all items")
+        held = _write(starts, Path(out) / STARTS)
+        keys = {"init": str(held), "chains": len(starts), "out": out} | changed
+        named = {"K0", "warmup", *keys}
+        overrides = [one for one in kept if one.partition("=")[0] not in named]
+        return Settled([*overrides, *(override(key, value) for key, value in keys.items())], None), whole
+
+    return make(settle_in, store)
+
+
+def _write(starts: NDArray[np.int32], folder: Path) -> Path:
+    """Write states to a file of a folder, named by its digest."""
+    content = io.BytesIO()
+    np.save(content, starts, allow_pickle=False)
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
+    with replace_file(path) as temporary:
+        temporary.write_bytes(content.getvalue())
+    return path

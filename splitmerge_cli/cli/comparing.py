@@ -1,0 +1,88 @@
+"""``smcmc compare``, and the table that it shares with ``smcmc sweep``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@app.command()
+@explain_errors
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of finished runs, or folders above.")],
+    config_dir: ConfigDir = None,
+) -> None:
+    """Compare finished runs: clusters, convergence, cost, and how far apart their partitions are.
+
+    A row shows the settings in which a run differs from the others, the clusters K of its estimate with the 95 %
+    interval of their number, the largest R-hat, the smallest effective sample size (also a second), seconds of sampling
+    over all chains, and the adjusted Rand index to the true clusters, where these are known. Of runs that cluster the
+    same items follow the variation of information (nats; 0: the same partition) and the adjusted Rand index (1: the
+    same) between their estimates.
+    """
+    from splitmerge_cli.cli.results import runs_in
+    from splitmerge_cli.runs import open_run
+    from splitmerge_cli.studies import comparison
+
+    # folders may hold one another
+    found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
+    opened = [open_run(one.path, config_dir) for one in found.values()]
+    table = comparison.compare(opened)
+    print_table(table, "differs in", numbered=True)
+    if len(opened) < 2:
+        return
+    if len(opened) > comparison.MOST_RUNS:
+        typer.echo(f"distances between the estimates: of {comparison.MOST_RUNS} runs at most; name fewer")
+        return
+    distances, apart = comparison.measure_distances(opened)
+    if distances["vi"].notna().any():
+        _print_distances(distances, len(opened))
+    if apart:
+        typer.echo("no distance between runs of other items:")
+        for line in apart:
+            typer.echo(f"  {line}")
+
+
+def print_table(table: "pd.DataFrame", first: str, numbered: bool = False) -> None:
+    """Print a row for each run of `splitmerge_cli.studies.comparison.compare`, its label under `first`."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from splitmerge_cli.studies.comparison import HEAD, cells
+
+    truth = bool(table["ari"].notna().any())
+    out = Table(box=None)
+    heads = [*([""] if numbered else []), first, *(HEAD if truth else HEAD[:-1]), *(["run"] if numbered else [])]
+    for head in heads:
+        out.add_column(head, justify="right" if head in HEAD else "left", no_wrap=True)
+    for number, row in enumerate(table.itertuples(index=False), 1):
+        texts = [str(row.job), *cells(row, truth)]
+        out.add_row(*map(Text, [str(number), *texts, str(row.run)] if numbered else texts))
+    # a terminal's width would break the paths of a pipe
+    console(10_000).print(out)
+
+
+def _print_distances(distances: "pd.DataFrame", number: int) -> None:
+    """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
+    from rich.table import Table
+
+    of = {(row.a, row.b): row for row in distances.itertuples(index=False)}
+    typer.echo(
+        "between the estimates: below the diagonal variation of information (nats), above it adjusted Rand index"
+    )
+    out = Table(box=None)
+    for head in ["", *(str(k + 1) for k in range(number))]:
+        out.add_column(head, justify="right")
+    for a in range(number):
+        texts = [str(a + 1)]
+        for b in range(number):
+            row = of.get((min(a, b), max(a, b)))
+            value = float("nan") if row is None else row.vi if a > b else row.ari
+            texts.append("" if a == b else "–" if value != value else f"{value:.3f}")
+        out.add_row(*texts)
+    console(10_000).print(out)

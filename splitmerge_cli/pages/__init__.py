@@ -1,0 +1,1 @@
+"""Pages of HTML that need nothing from elsewhere: what they share, and the page of runs."""

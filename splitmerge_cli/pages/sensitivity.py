@@ -1,0 +1,148 @@
+"""How the answer of a run moves with prior, model and start: other runs at hand, and commands that would tell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from splitmerge_cli.config import ConfigError, choices, component, specify
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.results.files import DamagedRun
+from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs.repeat import command_of
+from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of
+from splitmerge_cli.studies.comparison import Items, differences, row_of
+
+MOST_RUNS = 60
+"""Runs of the same folder that are looked at, the newest."""
+START = ("seed", "init", "K0", "warmup")
+LENGTH = ("iterations", "budget", "until", "chains", "sampler", "schedule", "thin", "trace", "timing")
+FORM = ("model.covariance", "model.power", "model.conjugate", "model.likelihood")
+"""Options of models that change the likelihood, not the prior."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Another run of the same items: the `aspect` in which it differs (prior, model, start, columns, sampler
+    and length; several), the `difference` in its settings, `row`, see `splitmerge_cli.studies.comparison.row_of`, and
+    adjusted Rand index and variation of information (nats) between the estimates."""
+
+    aspect: str
+    difference: str
+    row: dict[str, Any]
+    ari: float
+    vi: float
+
+
+def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
+    """The finished runs of the same items, among those `at_hand` and those in the same folder of results."""
+    own, found = Items(run), []
+    for other in _candidates(run, at_hand):
+        try:
+            if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
+                continue
+            other = open_run(other)
+            labels = own.align(Items(other))
+        except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
+            continue
+        if labels is None:
+            continue
+        difference = differences([run.config, other.config])[1]
+        ari = float(SCORES["ari"](own.labels, labels))
+        vi = float(distances(own.labels, labels[None, :])[0])
+        found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
+    return sorted(found, key=lambda each: (each.aspect, each.difference))
+
+
+def _candidates(run: Run, at_hand: Sequence[Run]) -> Iterator[Run]:
+    seen = {run.path.resolve()}
+    below = sorted(find_runs(run.path.parents[1]), key=lambda each: -each.path.stat().st_mtime)[:MOST_RUNS]
+    for other in (*at_hand, *below):
+        if other.path.resolve() not in seen:
+            seen.add(other.path.resolve())
+            yield other
+
+
+def aspect_of(difference: str) -> str:
+    """In what two runs differ: one of prior, model, start, columns, sampler and length; or several.
+
+    Examples
+    --------
+    >>> aspect_of("seed=1 init=singletons"), aspect_of("model.concentration=2.0 seed=1")
+    ('start', 'several')
+    """
+    found = set()
+    for setting in difference.split(" "):
+        key = setting.partition("=")[0]
+        group = key.partition(".")[0]
+        if key in START:
+            found.add("start")
+        elif group in LENGTH:
+            found.add("sampler and length")
+        elif key == "model" or key in FORM:
+            found.add("model")
+        elif group == "model":
+            found.add("prior")
+        elif group == "data":
+            found.add("columns")
+        elif key:
+            found.add("other settings")
+    # another model has other options
+    found -= {"prior"} if "model" in found else set()
+    return found.pop() if len(found) == 1 else "several" if found else "nothing"
+
+
+def commands(run: Run) -> Iterator[tuple[str, str]]:
+    """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
+    spec = specification_of(run)
+    tried = {
+        "prior": _other_priors(run),
+        "model": _other_models(run),
+        "start": [["init=one_cluster,singletons", f"seed={spec.seed + 1}"]],
+    }
+    for aspect, ways in tried.items():
+        for more in ways:
+            line = command_of(run, more, "sweep" if any("," in each for each in more) else "run")
+            if line is not None:
+                yield aspect, line
+
+
+def _other_priors(run: Run) -> list[list[str]]:
+    values = specification_of(run).model.values
+    for name, few, many in (("concentration", 0.2, 5.0), ("eta", 0.02, 0.5)):
+        if name in values:
+            now = values[name]
+            if isinstance(now, int | float):
+                few, many = now / 5, now * 5
+            return [[f"model.{name}={few:g},{many:g}"]]
+    return []
+
+
+def _other_models(run: Run) -> list[list[str]]:
+    """Other models that read the data, and other forms of this one."""
+    spec = specification_of(run)
+    covariance = spec.model.values.get("covariance")
+    if covariance is not None:
+        others = [each for each in ("diag", "full") if each != covariance]
+        ways = [[f"model.covariance={','.join(others)}"]]
+        return [way for way in ways if _is_valid(run, [f"model.covariance={others[0]}"])]
+    try:
+        dataset = dataset_of(run)
+    except (ConfigError, DataError):
+        return []
+    for name in choices("model"):
+        if name != spec.model.name and component("model", name).target.accepts(dataset)[0]:
+            return [[f"model={name}"]]
+    return []
+
+
+def _is_valid(run: Run, more: Sequence[str]) -> bool:
+    line = command_of(run, more)
+    if line is None:
+        return False
+    try:
+        specify([f"model={run.config['model']['name']}", *more], run.config_dir)
+    except ConfigError:
+        return False
+    return True

@@ -1,0 +1,115 @@
+"""``smcmc compare``, and the table and file that end a sweep."""
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from splitmerge_cli.results.manifest import Manifest
+from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.studies import comparison
+
+QUICK = ["chains=2", "iterations=40", "progress=none", "timing=false"]
+
+
+def write_table(path: str, rows: list[int], names: bool = False) -> None:
+    """Two groups of points: the rows of a table, perhaps with their names."""
+    lines = [",x,y"] if names else ["x,y"]
+    for i in rows:
+        cells = f"{10 * (i % 2) + 0.13 * i:.2f},{0.37 * (i % 7):.2f}"
+        lines.append(f"n{i},{cells}" if names else cells)
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize("launcher", ["basic", pytest.param("joblib", marks=pytest.mark.slow)])
+def test_a_sweep_ends_with_a_table_and_a_file(smcmc, launcher) -> None:
+    grid = ["sweep", "sampler=sams", "data=emm", "N=30", "seed=0,1", *QUICK]
+    files = []
+    for out, how in (("one", "basic"), ("two", launcher)):
+        result = smcmc(*grid, f"out={out}", f"workers={len(files) + 1}", f"hydra/launcher={how}")
+        assert result.exit_code == 0, result.output
+        files.append(next(Path(out).glob("sweeps/*/sweep.csv")))
+        lines = result.stdout.splitlines()
+        assert lines[-1] == "2 jobs: 2 done"
+        assert lines[-2] == str(files[-1])
+        head = next(line for line in lines if "R-hat" in line)
+        assert [word for word in ("K", "95 %", "ESS/s", "seconds", "ARI") if word not in head] == []
+        assert any(line.split()[0] == "seed=1" for line in lines)
+    # neither the number of workers nor the launcher is in it
+    assert files[0].read_bytes() == files[1].read_bytes()
+    Manifest(files[0].parent / "manifest.json").check_all()
+    table = pd.read_csv(files[0])
+    assert [job.startswith(f"sampler=sams data=emm N=30 seed={k}") for k, job in enumerate(table["job"])] == [True] * 2
+    assert not table["job"].str.contains("workers|progress|out=").any()
+    assert (table["seconds"] == 0).all() and table["ess_per_second"].isna().all()
+    for row in table.itertuples():
+        summary = Run(Path("one") / row.run).summary
+        assert row.n_clusters == summary["point_estimate"]["n_clusters"]
+        assert row.ari == pytest.approx(summary["diagnostics"]["ari/point"])
+    assert "2 jobs: 2 skipped" in smcmc(*grid, "out=one").stdout
+
+
+def test_interval_of_the_number_of_clusters(smcmc) -> None:
+    assert smcmc("run", "sampler=gibbs", "data=mixed", "N=30", *QUICK).exit_code == 0
+    (run,) = find_runs("results")
+    trace = run.trace()
+    late = np.sort(trace.loc[trace["iteration"] > 20, "n_clusters"].to_numpy())
+    low, high = comparison.interval_of_clusters(run)
+    # the least interval of order statistics that leaves out at most 2.5 % on each side
+    k = math.ceil(0.025 * len(late)) - 1
+    assert (low, high) == (late[k], late[len(late) - 1 - k])
+
+
+def test_compare_says_how_far_apart_estimates_are(smcmc) -> None:
+    write_table("a.csv", list(range(24)))
+    write_table("b.csv", list(range(20)))
+    base = ["run", "sampler=sams", "model=gaussian", "data=csv", *QUICK]
+    for more in (["data.path=a.csv"], ["data.path=a.csv", "data.columns=[x]"], ["data.path=b.csv"]):
+        assert smcmc(*base, *more).exit_code == 0
+    result = smcmc("compare", "results", "results")
+    assert result.exit_code == 0, result.output
+    runs = find_runs("results")
+    found, apart = comparison.measure_distances(runs)
+    assert len(found) == 3 and len(apart) == 2
+    same = [k for k, run in enumerate(runs) if "a.csv" in run.config["data"]["path"]]
+    row = found[(found["a"] == same[0]) & (found["b"] == same[1])].iloc[0]
+    labels = [comparison.labels_of(runs[k]) for k in same]
+    assert row["ari"] == pytest.approx(adjusted_rand_score(*labels))
+    assert found["vi"].isna().sum() == 2
+    assert "no distance between runs of other items" in result.stdout
+    assert "b.csv, 20 items" in result.stdout
+    assert "data.columns=" in result.stdout
+
+
+def test_items_of_two_files_are_matched_by_name(smcmc) -> None:
+    write_table("a.csv", list(range(24)), names=True)
+    write_table("b.csv", list(range(24))[::-1], names=True)
+    base = ["run", "sampler=sams", "model=gaussian", "data=csv", *QUICK]
+    for name in ("a", "b"):
+        assert smcmc(*base, f"data.path={name}.csv").exit_code == 0
+    runs = find_runs("results")
+    found, apart = comparison.measure_distances(runs)
+    frames = [run.clusters().set_index("name")["cluster"] for run in runs]
+    assert found["ari"].iloc[0] == pytest.approx(adjusted_rand_score(frames[0], frames[1][frames[0].index]))
+    assert not apart
+
+
+def test_compare_asks_for_finished_runs(smcmc) -> None:
+    result = smcmc("compare", "results")
+    assert result.exit_code == 2
+    assert "expected a folder that smcmc run printed" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("jobs", "labels"),
+    [
+        ([["a=1", "b=2"]], ["a=1 b=2"]),
+        ([["a=1", "b=2"], ["a=1", "b=3"]], ["b=2", "b=3"]),
+        ([["a=1"], ["a=1", "b=3"]], ["a=1", "b=3"]),
+    ],
+)
+def test_what_jobs_share_is_left_out(jobs: list[list[str]], labels: list[str]) -> None:
+    assert comparison.drop_shared(jobs) == labels
