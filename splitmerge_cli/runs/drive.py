@@ -27,6 +27,7 @@ from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import finish, interrupts
+from splitmerge_cli.runs.continuation import keep_states, take_up
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
@@ -151,6 +152,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
         found: Look | None = None
+        take_up(plan, store, chains, progress.say)
         for end in looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
                 if spec.is_adaptive:
@@ -176,6 +178,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                     progress.say(describe_look(asdict(found), asdict(spec.until)))
         progress.stop()
         finish.assemble(plan, store, chains, outcomes, found)
+        keep_states(plan, store, chains)
         store.finish()
     except KeyboardInterrupt:
         store.write_status("interrupted", share=sum(share) / spec.chains)

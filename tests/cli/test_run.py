@@ -41,8 +41,10 @@ def run_path(result) -> Path:
 def test_files_and_columns(smcmc) -> None:
     path = run_path(smcmc("run", *SMALL, "trace.partitions=50", "seed=3"))
     assert path.parent == Path("results/sdds-emm")
+    states = [p.name for p in path.glob("states-*.npz")]
+    assert len(states) == 1
     assert sorted(p.name for p in path.iterdir()) == sorted(
-        ["config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
+        [*states, "config.yaml", "status.json", "summary.json", "clusters.csv", "manifest.json"]
         + [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diagnostics")]
     )
     provenance = [("run_id", pa.string()), ("sampler", pa.string()), ("seed", pa.int64())]
