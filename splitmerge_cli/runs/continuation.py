@@ -166,10 +166,10 @@ def _begin_with(
         }
         chain.begin_with(of_chain)
         if evaluated is not None:
+            told = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
             each = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
-            for row, log_lik in enumerate(each):
-                iteration, seconds, tokens = (evaluated[name][row].item() for name in ("iteration", "seconds", "tokens"))
-                chain.append_heldout(iteration, seconds, tokens, log_lik)
+            for *row, log_lik in zip(*told, each, strict=True):
+                chain.append_heldout(*row, log_lik)
         if plan.spec.is_adaptive:
             entries.append(chain.entry(state, outcome, False))
         else:
