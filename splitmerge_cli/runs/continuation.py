@@ -84,7 +84,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
             _clear(new)
             continue
         made = min(run.summary["iterations"])
-        if not _is_stricter(plan.spec.until, _until(run)) and (end := _ended_before(plan, chains, made)):
+        if not _is_stricter(plan.spec.until, _read_until(run)) and (end := _find_earlier_end(plan, chains, made)):
             _clear(new)
             why = f"until asks for no more than {end:,} iterations, and it made {made:,}"
             continue
@@ -107,14 +107,14 @@ def _longest_first(store: "RunStore", name: str) -> list["Run"]:
     return sorted(found, key=lambda run: -min(run.summary["iterations"]))
 
 
-def _until(run: "Run") -> Until:
+def _read_until(run: "Run") -> Until:
     return Until(**run.config["until"])
 
 
 def _obstacle(plan: "Plan", run: "Run") -> str:
     """Why the run of `plan` cannot begin with a finished one of the same chains; empty if it can."""
     keys: dict[str, Any] = {key: run.config[key] for key in ("iterations", "budget")}
-    earlier = recorder_of(replace(plan.spec, **keys, until=_until(run)), plan.dataset).spacing
+    earlier = recorder_of(replace(plan.spec, **keys, until=_read_until(run)), plan.dataset).spacing
     if not _are_recorded(plan.recorder.spacing, earlier, max(run.summary["iterations"])):
         return (
             f"{run.path} recorded other partitions, every {_every(earlier)}, this run every "
@@ -168,8 +168,8 @@ def _begin_with(
         if evaluated is not None:
             told = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
             each = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
-            for *row, log_lik in zip(*told, each, strict=True):
-                chain.append_heldout(*row, log_lik)
+            for iteration, seconds, tokens, log_lik in zip(*told, each, strict=True):
+                chain.append_heldout(iteration, seconds, tokens, log_lik)
         if plan.spec.is_adaptive:
             entries.append(chain.entry(state, outcome, False))
         else:
@@ -194,7 +194,7 @@ def _is_stricter(until: Until, than: Until) -> bool:
     return than.is_given and rhat and ess
 
 
-def _ended_before(plan: "Plan", chains: Sequence["ChainStore"], made: int) -> int | None:
+def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], made: int) -> int | None:
     """Iterations after which the run would have ended before it had `made` so many; None where it would not."""
     for end in looks(plan):
         if end >= made:

@@ -41,7 +41,7 @@ KINDS = {
 
 
 class Lines(Reporter):
-    """Keeps what is said, and fails the run after so many batches."""
+    """Keeps the lines, and fails the run after so many batches."""
 
     def __init__(self, batches: int = 10**9) -> None:
         self.said: list[str] = []
@@ -56,11 +56,11 @@ class Lines(Reporter):
             raise RuntimeError("stopped by the test")
 
 
-def made(*args: str, lines: Lines | None = None) -> Path:
+def make(*args: str, lines: Lines | None = None) -> Path:
     return runs.run(compose([*args]), lines)
 
 
-def content(path: Path) -> dict[str, bytes]:
+def read_content(path: Path) -> dict[str, bytes]:
     """Every file but those that hold times and the folder."""
     left_out = ("status.json", "manifest.json", "config.yaml")
     return {file.name: file.read_bytes() for file in path.iterdir() if file.is_file() and file.name not in left_out}
@@ -70,63 +70,63 @@ def content(path: Path) -> dict[str, bytes]:
 def test_a_longer_run_goes_on_and_ends_with_the_same_bytes(tmp_path: Path, kind: str) -> None:
     args, iterations = KINDS[kind]
     args = [*args, *COMMON]
-    made(*args, f"iterations={iterations}", "workers=2", "out=parts")
+    make(*args, f"iterations={iterations}", "workers=2", "out=parts")
     lines = Lines()
-    longer = made(*args, f"iterations={2 * iterations}", "workers=1", "out=parts", lines=lines)
+    longer = make(*args, f"iterations={2 * iterations}", "workers=1", "out=parts", lines=lines)
     assert len(lines.said) == 1 and f"goes on after the {iterations:,} iterations of parts" in lines.said[0]
-    whole = made(*args, f"iterations={2 * iterations}", "out=whole", lines=(alone := Lines()))
+    whole = make(*args, f"iterations={2 * iterations}", "out=whole", lines=(alone := Lines()))
     assert not alone.said and longer.name == whole.name
-    assert content(longer) == content(whole)
+    assert read_content(longer) == read_content(whole)
 
 
 def test_also_when_it_is_broken_off_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("FIRST_BATCH", "BATCH"):
         monkeypatch.setattr(f"splitmerge_cli.runs.drive.{name}", 0.005)
     args = [*RECORDS, "thin=50"]
-    made(*args, "iterations=10000", "out=parts")
+    make(*args, "iterations=10000", "out=parts")
     for batches in (2, 3):
         with pytest.raises(RuntimeError, match="stopped by the test"):
-            made(*args, "iterations=40000", "out=parts", lines=Lines(batches))
+            make(*args, "iterations=40000", "out=parts", lines=Lines(batches))
     path = runs.run_dir(compose([*args, "iterations=40000", "out=parts"]))
     assert Run(path).trace()["iteration"].max() > 10_000
     lines = Lines()
-    longer = made(*args, "iterations=40000", "out=parts", lines=lines)
+    longer = make(*args, "iterations=40000", "out=parts", lines=lines)
     assert not lines.said  # what it has itself is more
-    assert content(longer) == content(made(*args, "iterations=40000", "out=whole"))
+    assert read_content(longer) == read_content(make(*args, "iterations=40000", "out=whole"))
 
 
 def test_of_several_runs_the_longest_goes_on() -> None:
     for iterations in (40, 80, 400):
-        made(*RECORDS, "trace.partitions=8", f"iterations={iterations}")
-    longer = made(*RECORDS, "trace.partitions=8", "iterations=200", lines=(lines := Lines()))
+        make(*RECORDS, "trace.partitions=8", f"iterations={iterations}")
+    longer = make(*RECORDS, "trace.partitions=8", "iterations=200", lines=(lines := Lines()))
     assert "goes on after the 80 iterations" in lines.said[0]
-    assert content(longer) == content(made(*RECORDS, "trace.partitions=8", "iterations=200", "out=whole"))
+    assert read_content(longer) == read_content(make(*RECORDS, "trace.partitions=8", "iterations=200", "out=whole"))
 
 
 def test_a_run_that_stops_when_it_is_long_enough_goes_on() -> None:
     asked = [*RECORDS, "until.rhat=1.05"]
-    short = made(*asked, "until.ess=200")
-    longer = made(*asked, "until.ess=800", lines=(lines := Lines()))
+    short = make(*asked, "until.ess=200")
+    longer = make(*asked, "until.ess=800", lines=(lines := Lines()))
     assert any("goes on after the" in line for line in lines.said)
     iterations = [Run(path).summary["iterations"][0] for path in (short, longer)]
     assert iterations[0] < iterations[1]
-    assert content(longer) == content(made(*asked, "until.ess=800", "out=whole"))
+    assert read_content(longer) == read_content(make(*asked, "until.ess=800", "out=whole"))
 
 
 def test_what_would_have_ended_before_begins_anew() -> None:
     records = [*RECORDS, "trace.partitions=8"]
-    made(*records, "iterations=6000")
-    again = made(*records, "until.rhat=1.5", lines=(lines := Lines()))
+    make(*records, "iterations=6000")
+    again = make(*records, "until.rhat=1.5", lines=(lines := Lines()))
     assert any(line.startswith("begins anew: until asks for no more than 1,000 iterations") for line in lines.said)
     assert Run(again).summary["iterations"] == [1000, 1000]
-    assert content(again) == content(made(*records, "until.rhat=1.5", "out=whole"))
+    assert read_content(again) == read_content(make(*records, "until.rhat=1.5", "out=whole"))
 
 
-def refusing(name: str, damage: Callable[[Path], Any]) -> list[str]:
-    short = made(*RECORDS, "iterations=40", f"out={name}")
+def go_on_after(name: str, damage: Callable[[Path], Any]) -> list[str]:
+    short = make(*RECORDS, "iterations=40", f"out={name}")
     damage(short)
-    longer = made(*RECORDS, "iterations=80", f"out={name}", lines=(lines := Lines()))
-    assert content(longer) == content(made(*RECORDS, "iterations=80", "out=whole"))
+    longer = make(*RECORDS, "iterations=80", f"out={name}", lines=(lines := Lines()))
+    assert read_content(longer) == read_content(make(*RECORDS, "iterations=80", "out=whole"))
     return lines.said
 
 
@@ -137,21 +137,21 @@ def test_a_damaged_run_is_not_believed() -> None:
         data[len(data) // 2] ^= 1
         file.write_bytes(data)
 
-    assert refusing("flipped", flip) == []
-    assert refusing("removed", lambda path: next(path.glob("states-*.npz")).unlink()) == []
+    assert go_on_after("flipped", flip) == []
+    assert go_on_after("removed", lambda path: next(path.glob("states-*.npz")).unlink()) == []
 
 
 def test_a_run_whose_partitions_are_others_begins_anew_and_says_so() -> None:
-    made(*RECORDS, "iterations=3000")  # every 6th
-    path = made(*RECORDS, "iterations=4000", lines=(lines := Lines()))  # every 8th
+    make(*RECORDS, "iterations=3000")  # every 6th
+    path = make(*RECORDS, "iterations=4000", lines=(lines := Lines()))  # every 8th
     assert len(lines.said) == 1 and lines.said[0].startswith("begins anew: ")
     assert lines.said[0].endswith("recorded other partitions, every 6th, this run every 8th")
-    assert content(path) == content(made(*RECORDS, "iterations=4000", "out=whole"))
+    assert read_content(path) == read_content(make(*RECORDS, "iterations=4000", "out=whole"))
 
 
 def test_resume_false_begins_anew() -> None:
-    made(*RECORDS, "iterations=40")
-    made(*RECORDS, "iterations=80", "resume=false", lines=(lines := Lines()))
+    make(*RECORDS, "iterations=40")
+    make(*RECORDS, "iterations=80", "resume=false", lines=(lines := Lines()))
     assert not lines.said
 
 
