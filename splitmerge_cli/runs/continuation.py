@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.recorders.spacing import Spacing
 
 LABELS = ("best_labels", "best_lik_labels")
-"""Of the outcome of a chain, what its state holds, too."""
+"""Fields of the outcome of a chain that its state holds, too."""
 OF_BATCH = "rate"
-"""Of the outcome of a chain, what depends on the machine."""
+"""Field of the outcome of a chain that depends on the machine."""
 
 
 def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"]) -> None:
