@@ -7,18 +7,18 @@
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
+from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
@@ -185,21 +185,3 @@ def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, 
         return None, {"data": kind.reader, "data.path": str(data)}
     dataset = from_object(data, kind.name, truth)
     return dataset, {"data": "given", "data.sha256": hold(dataset)}
-
-
-def override(key: str, value: Any) -> str:
-    """``KEY=VALUE`` as Hydra's grammar reads it."""
-    return f"{key}={_text(value)}"
-
-
-def _text(value: Any) -> str:
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str | Path):
-        escaped = str(value).replace("\\", "\\\\") if str(value).endswith("\\") else str(value)
-        return "'" + escaped.replace("'", "\\'") + "'"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, Sequence | np.ndarray):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    return repr(value.item() if isinstance(value, np.generic) else value)

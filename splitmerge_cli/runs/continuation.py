@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.results import schema
@@ -115,7 +114,7 @@ def _obstacle(plan: "Plan", run: "Run") -> str:
     """Why the run of `plan` cannot begin with a finished one of the same chains; empty if it can."""
     keys: dict[str, Any] = {key: run.config[key] for key in ("iterations", "budget")}
     earlier = recorder_of(replace(plan.spec, **keys, until=_read_until(run)), plan.dataset).spacing
-    if not _are_recorded(plan.recorder.spacing, earlier, max(run.summary["iterations"])):
+    if not are_recorded(plan.recorder.spacing, earlier, max(run.summary["iterations"])):
         return (
             f"{run.path} recorded other partitions, every {_every(earlier)}, this run every "
             f"{_every(plan.recorder.spacing)}"
@@ -128,7 +127,7 @@ def _every(spacing: "Spacing") -> str:
     return f"{spacing.every:,}th{more}" if spacing.every else "none"
 
 
-def _are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
+def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
     """Whether all partitions that `wanted` records of the first iterations were recorded by another spacing."""
     if wanted == by or not wanted.every:
         return True
@@ -145,6 +144,8 @@ def _begin_with(
     """Store rows and states of a finished run as those of chains that have none."""
     import pyarrow.compute as pc
 
+    from splitmerge_cli.diagnostics.partition_losses import by_appearance
+
     tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
     whole = {table: run.rows(table) for table in tables}
     if schema.PARTITIONS in whole:
@@ -156,7 +157,7 @@ def _begin_with(
     for chain in chains:
         with report_damage(run.path / STATES):
             state, outcome = kept[chain.chain]["state"], dict(kept[chain.chain]["outcome"])
-            outcome |= {key: state[key] for key in LABELS} | {"last_labels": _by_appearance(state["labels"])}
+            outcome |= {key: state[key] for key in LABELS} | {"last_labels": by_appearance(state["labels"])}
             outcome[OF_BATCH] = 0.0
             evaluated = kept[chain.chain]["evaluated"]
         columns = {table: schema.core(table, plan.optional_columns).names for table in tables}
@@ -177,12 +178,6 @@ def _begin_with(
         chain.close()
     if plan.spec.is_adaptive:
         store.checkpoint_together(entries)
-
-
-def _by_appearance(labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Labels with clusters numbered 0, 1, ... in the order of their first items."""
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first)).astype(np.int32)[number]
 
 
 def _is_stricter(until: Until, than: Until) -> bool:

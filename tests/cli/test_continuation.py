@@ -10,7 +10,7 @@ import pytest
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.continuation import _are_recorded
+from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.runs.recorders.spacing import Spacing
 
@@ -175,5 +175,5 @@ def test_which_partitions_were_recorded(wanted: Spacing, by: Spacing) -> None:
             {i for i in range(upto + 1) if s.every and i % s.every == 0 and s.is_recorded(np.array([i]))[0]}
             for s in (wanted, by)
         ]
-        assert _are_recorded(wanted, by, upto) or not at[0] <= at[1]
-        assert not _are_recorded(wanted, by, upto) or at[0] <= at[1]
+        assert are_recorded(wanted, by, upto) or not at[0] <= at[1]
+        assert not are_recorded(wanted, by, upto) or at[0] <= at[1]
