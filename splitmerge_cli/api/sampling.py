@@ -63,7 +63,8 @@ def sample(
     chains : int
         Chains, which run at the same time as far as there are processors.
     iterations : int, optional
-        Iterations of each chain; by default those of the command line.
+        Iterations of each chain. Where neither these nor `budget` nor `until` are given: until R-hat is at most 1.01
+        and ESS at least 400, at most a number of iterations by the size of the data.
     budget : float, optional
         Seconds of sampling per chain, after which it ends.
     until : float or mapping, optional

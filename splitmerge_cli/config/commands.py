@@ -90,7 +90,7 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
 
     values = dict(spec.values)
     if spec.is_open and changed.keys() & {"iterations", "budget"}:
-        changed |= {f"until.{name}": _whole(bound) for name, bound in values["until"].items() if bound is not None}
+        changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
     chosen = [override("experiment", spec.experiment)] if spec.experiment else []
     chosen.append(override("data", spec.data.name))
     needed = [name for name, value in choice("data", spec.data.name, places(config_dir)).items() if value == MISSING]
@@ -100,7 +100,7 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
         chosen.append(override("model", spec.model.name))
     other_sampler = changed.keys() & {"sampler", "schedule"}
     if other_sampler or compose(chosen).samplers != spec.samplers or compose(chosen).schedule != spec.schedule:
-        chosen += _moves(values, changed)
+        chosen += _choose_moves(values, changed)
     # of the sampler that another takes the place of, and of its schedule, nothing is left
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     base = compose(chosen).values
@@ -119,11 +119,11 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
     return [*chosen, *(override(key, value) for key, value in (found | changed).items())]
 
 
-def _whole(number: float) -> float:
+def _shorten(number: float) -> float:
     return int(number) if number == int(number) else number
 
 
-def _moves(values: Mapping[str, Any], changed: dict[str, Any]) -> list[str]:
+def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> list[str]:
     """The overrides that choose sampler and schedule, taken out of what is `changed`."""
     mix = values["schedule"].get("mix")
     if mix and not changed.keys() & {"schedule", "sampler"}:

@@ -81,7 +81,7 @@ class RunSpecification(Schema):
 
     @property
     def default_iterations(self) -> int:
-        """Iterations of chains of a fixed length that nobody names."""
+        """Iterations of a chain where a fixed length is needed and none is named."""
         return DEFAULT_SCANS if self.model.kind.has_topics else DEFAULT_ITERATIONS
 
     def with_fixed_length(self) -> "RunSpecification":

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.partition_losses import all_distances
 
-APART = 1.5
+APART = 1.2
 """Times as far from each other as from itself are chains of two groups."""
 EXAMPLES = 2
 """Clusters that are named of a difference."""
@@ -43,15 +43,14 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) ->
     own = {chain: float(np.median(_between_different(rows))) for chain, rows in few.items()}
     groups: list[list[int]] = []
     for chain, rows in few.items():
-        near = [
-            group
-            for group in groups
-            if any(
-                np.median(all_distances(rows, few[other])) <= APART * max(own[chain], own[other]) + 1e-9
-                for other in group
-            )
-        ]
-        groups = [group for group in groups if group not in near] + [sorted([*sum(near, []), chain])]
+        joined, others = [chain], []
+        for group in groups:
+            apart = [np.median(all_distances(rows, few[c])) / max(own[chain], own[c], 1e-9) for c in group]
+            if min(apart) <= APART:
+                joined += group
+            else:
+                others.append(group)
+        groups = [*others, sorted(joined)]
     return sorted(groups)
 
 
@@ -79,18 +78,20 @@ def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
     np.add.at(shared, (a, b), 1)
     told = []
     for table, whose, in_which in ((shared, "first", "second"), (shared.T, "second", "first")):
-        parts = _joined(table)
+        parts = _find_joined(table)
         for sizes in parts[:EXAMPLES]:
-            told.append(f"clusters of {_listed(sizes)} items of the {whose} are one in the {in_which}")
+            told.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
         if len(parts) > EXAMPLES:
             told.append(f"so are others, {len(parts) - EXAMPLES} times")
     elsewhere = len(a) - int(shared.max(axis=1).sum())
     return "; ".join(told) or f"{elsewhere:,} items are in another cluster"
 
 
-def _joined(shared: NDArray[np.int64]) -> list[list[int]]:
-    """Sizes of the clusters of rows that one cluster of columns puts together: at least two of which most items are in
-    it, and that make most of it; the largest first."""
+def _find_joined(shared: NDArray[np.int64]) -> list[list[int]]:
+    """Find clusters of rows that one of columns puts together, and return their sizes, the largest sums first.
+
+    They are at least two, each has most of its items in it, and they make most of it.
+    """
     found = []
     home = shared.argmax(axis=1)
     mostly = shared.max(axis=1) > shared.sum(axis=1) / 2
@@ -101,7 +102,7 @@ def _joined(shared: NDArray[np.int64]) -> list[list[int]]:
     return sorted(found, key=sum, reverse=True)
 
 
-def _listed(sizes: Sequence[int]) -> str:
+def _list_sizes(sizes: Sequence[int]) -> str:
     texts = [f"{size:,}" for size in sizes[:4]]
     if len(sizes) > len(texts):
         return ", ".join(texts) + f" and {len(sizes) - len(texts)} more"

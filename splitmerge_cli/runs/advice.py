@@ -1,4 +1,4 @@
-"""What to do next after a run: one command that can be pasted, for that very run, and why.
+"""Advice after a run: one command that can be pasted, for that very run, and why.
 
 The advice looks at what the run shows: how many chains there are, whether they differ in modes or only mix slowly,
 what its sampler accepts, where they began, how many clusters have a single item. Longer runs go on where the run ended
@@ -32,7 +32,7 @@ SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
 
-def next_step(run: Run) -> Iterator[str]:
+def say_next(run: Run) -> Iterator[str]:
     """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
 
     Parameters
@@ -44,7 +44,7 @@ def next_step(run: Run) -> Iterator[str]:
         spec = specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
-    found = _step(run, spec)
+    found = _choose_step(run, spec)
     if found is None:
         return
     why, changed = found
@@ -53,36 +53,36 @@ def next_step(run: Run) -> Iterator[str]:
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
-def _step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed."""
     judged, until = run.summary["convergence"], run.summary.get("until")
     if names := judged.get("not_sampled"):
-        return "a value in place of the prior:", {f"model.{name}": _fixed(spec, name) for name in names}
+        return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
         return "several chains show whether they agree:", {"chains": 4}
     if judged["converged"] is None:
         if (judged["note"] or "").startswith("fewer"):
-            return "longer chains:", _longer(run, spec, MOST_TIMES)
+            return "longer chains:", _prolong(run, spec, MOST_TIMES)
         return None
     if judged["converged"] is False:
-        return _apart(run, spec)
+        return _advise_apart(run, spec)
     ess = judged.get("ess")  # runs made earlier do not have it
     if ess is not None and ess < FEW_DRAWS:
         said = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; the chains go on:"
-        return said, _longer(run, spec, _times(ess))
+        return said, _prolong(run, spec, _count_times(ess))
     if until and not until["reached"]:
-        return "the chains go on:", _longer(run, spec, _times(until["ess"] or 0.0))
-    return _single(run, spec)
+        return "the chains go on:", _prolong(run, spec, _count_times(until["ess"] or 0.0))
+    return _advise_single(run, spec)
 
 
-def _apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]:
-    """What to do where chains have not converged."""
+def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]:
+    """Advise where chains have not converged."""
     judged, modes = run.summary["convergence"], run.summary.get("modes")
-    still, ess = _still(run), judged.get("ess") or 0.0
+    still, ess = _describe_standstill(run), judged.get("ess") or 0.0
     if still is None and max(run.summary["iterations"]) < SHORT and not spec.is_open:
-        return "longer chains:", _longer(run, spec, MOST_TIMES)
+        return "longer chains:", _prolong(run, spec, MOST_TIMES)
     if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW:
-        return "the chains mix slowly, and go on:", _longer(run, spec, _times(ess))
+        return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
     why = f"{still}; " if still else ""
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
@@ -91,10 +91,10 @@ def _apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]:
         return f"{why}another start, item by item:", {"init": "sequential"}
     if spec.schedule.moves < MOVES:
         return f"{why}more moves of the sampler before each scan:", {"schedule.moves": MOVES}
-    return f"{why}longer chains:", _longer(run, spec, 4)
+    return f"{why}longer chains:", _prolong(run, spec, 4)
 
 
-def _still(run: Run) -> str | None:
+def _describe_standstill(run: Run) -> str | None:
     """Say that the sampler accepts nothing of what it proposes."""
     moves = run.moves()
     tried = moves[~moves["move"].str.contains("gibbs|scan|refresh")].groupby("move")[["proposed", "accepted"]].sum()
@@ -104,8 +104,8 @@ def _still(run: Run) -> str | None:
     return f"none of {int(dead['proposed'].sum()):,} proposals of {run.summary['sampler']} was accepted"
 
 
-def _single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """What to do about clusters of one item each."""
+def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Advise on clusters of one item each."""
     labels = run.summary["point_estimate"].get("labels")
     if not labels:
         return None
@@ -123,28 +123,28 @@ def _single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | No
     }
 
 
-def _fixed(spec: RunSpecification, name: str) -> Any:
-    """A number in place of the prior of a hyper-parameter: the default, where that is one."""
+def _choose_value(spec: RunSpecification, name: str) -> Any:
+    """Choose a number in place of a prior: the default, where that is one."""
     model = spec.model.name
     known = choice("model", model).get(name) if model in choices("model") else None
     return known if isinstance(known, int | float) else 1
 
 
-def _times(ess: float) -> int:
-    """How many times as long chains are to be, by the smallest effective sample size that they have."""
+def _count_times(ess: float) -> int:
+    """Count how many times as long chains are to be, by the smallest effective sample size that they have."""
     return max(2, min(MOST_TIMES, math.ceil(ENOUGH_DRAWS / max(ess, 1.0))))
 
 
-def _longer(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
+def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run goes on to be so many times as long, or somewhat longer."""
     if spec.budget is not None:
         limits: dict[str, Any] = {"budget": times * spec.budget}
         return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}
     least = times * (max(run.summary["iterations"]) if spec.iterations is None else spec.iterations)
-    return {"iterations": least if spec.until.is_given else _fitting(run, spec, least)}
+    return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)}
 
 
-def _fitting(run: Run, spec: RunSpecification, least: int) -> int:
+def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
     from dataclasses import replace
 

@@ -45,7 +45,7 @@ def verdict(run: Run) -> Iterator[str]:
     """
     if run.summary.get("convergence") is not None:
         yield from _judgement(run)
-        yield from advice.next_step(run)
+        yield from advice.say_next(run)
 
 
 def _judgement(run: Run) -> Iterator[str]:

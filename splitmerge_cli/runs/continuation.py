@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.recorders.spacing import Spacing
 
 LABELS = ("best_labels", "best_lik_labels")
-"""Fields of the outcome of a chain that its state holds, too."""
+"""Fields of an outcome that the state of the chain holds, too."""
 OF_BATCH = "rate"
-"""Field of the outcome of a chain that depends on the machine."""
+"""Field of an outcome that depends on the machine."""
 
 
 def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"]) -> None:

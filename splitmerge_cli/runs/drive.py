@@ -181,7 +181,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
-                # what nobody asked for is said now and then
+                # where nobody asks for looks, one now and then is printed
                 if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):
                     last_said = time.monotonic()
                     progress.say(describe_look(asdict(found), asdict(spec.until)))

@@ -161,7 +161,7 @@ def _modes(plan: "Plan", path: Path, outcomes: Sequence[Mapping[str, Any]]) -> d
     if len(late) < len(outcomes) or len(groups := chain_groups(late)) < 2:
         return None
     series = second_half(_diagnosed_trace(path))
-    found = [
+    found: list[dict[str, Any]] = [
         {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
         for group in groups
     ]
