@@ -88,6 +88,10 @@ def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
         return f"{why}another sampler, the one that races found the fastest for the model:", {"sampler": auto.AUTO}
     if spec.init == "random" and spec.K0 is None:
+        model = spec.values["model"]
+        # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
+        if "kmax" in model or model.get("conjugate") is False:
+            return f"{why}other starts, of one cluster, of single items, or from the prior:", {"init": "mixture"}
         return f"{why}another start, item by item:", {"init": "sequential"}
     if spec.schedule.moves < MOVES:
         return f"{why}more moves of the sampler before each scan:", {"schedule.moves": MOVES}

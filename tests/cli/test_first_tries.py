@@ -122,6 +122,7 @@ LONG = {"iterations": [30_000] * 2}
         ([*TWO, "model=gaussian", "sampler=rgsm", "sampler.t=3"], {"convergence": BAD}, "iterations=48"),
         ([*TWO, "model=mixed", WEIGHTED], LONG | {"convergence": BAD}, "~schedule"),
         ([*TWO, "model=gaussian"], LONG | {"convergence": BAD}, "init=sequential"),
+        (["data=emm", "N=12"], LONG | {"convergence": BAD}, "init=mixture"),
         ([*TWO, "model=gaussian", "init=prior"], LONG | {"convergence": BAD}, "schedule.moves=20"),
         ([*TWO, "model=gaussian", "init=prior", "schedule.moves=30"], LONG | {"convergence": BAD}, "iterations=24"),
         ([*TWO, "model=gaussian", "model.kappa0=gamma(1,1)"], {"convergence": FIXED}, "model.kappa0=0.1"),
