@@ -36,7 +36,7 @@ def shards(
 
     given = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
-    spec = compose(["data=csv", *fixed, *given])
+    spec = compose(["data=csv", *fixed, *given]).with_fixed_length()
     check(spec, given)
     source = source_of(spec)
     with console().status("") as status:

@@ -22,8 +22,10 @@ from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,
     DEFAULT_WARMUP,
+    ENOUGH,
     GROUPS,
     LONGER,
+    Until,
     read_settings,
 )
 from splitmerge_cli.config.specification import RunSpecification, Schedule
@@ -320,10 +322,14 @@ def _resolve(values: dict[str, Any], model: Component, samplers: Sequence[Compon
         resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
     if resolved["iterations"] is None and values["budget"] is None:
         stops = any(value is not None for value in values["until"].values())
-        most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
-        resolved["iterations"] = most * (LONGER if stops else 1)
+        # R-hat compares chains; how long those of an experiment are belongs to it
+        if not stops and values["chains"] > 1 and not values["experiment"]:
+            resolved["until"] = dict(ENOUGH)
+        else:
+            most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
+            resolved["iterations"] = most * (LONGER if stops else 1)
     values |= resolved
-    return resolved
+    return resolved | ({"until": Until(**resolved["until"])} if "until" in resolved else {})
 
 
 def _read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Component, ...]:

@@ -28,6 +28,8 @@ DEFAULT_SCANS = 1_000
 """Default iterations for documents, where one costs as much as they have tokens."""
 LONGER = 100
 """Times as many are the most where `until` ends chains before."""
+ENOUGH = {"rhat": 1.01, "ess": 400.0}
+"""`until` of chains whose length nobody names (Vehtari et al. 2021, section 4.1)."""
 
 DEFAULT_WARMUP = 50
 """Gibbs scans before samplers that learn from the history of the chains (Herlau et al. 2014, section 3)."""
@@ -119,7 +121,7 @@ class Schema:
         Count(
             "iterations",
             None,
-            f"per chain; null: {DEFAULT_ITERATIONS:,} (documents: {DEFAULT_SCANS:,}), or what fits the budget",
+            "per chain; null: until R-hat is at most 1.01 and ESS at least 400, or what fits the budget",
             optional=True,
             least=1,
             most=_COUNT,

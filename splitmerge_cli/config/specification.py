@@ -1,13 +1,13 @@
 """The specification of a run: all that its configuration says, read once."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource
 from splitmerge_cli.config.groups import unshared_options
-from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, Schema
+from splitmerge_cli.config.schema import DEFAULT_ITERATIONS, DEFAULT_SCANS, RUNTIME_KEYS, SHARED, Schema, Until
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,25 @@ class RunSpecification(Schema):
     def is_adaptive(self) -> bool:
         """Whether a sampler of the run is adaptive: it learns from the history of all chains."""
         return any(hasattr(sampler.target, "adapt_to") for sampler in self.samplers)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether nobody names a length: chains end when they have run long enough, or at a number of iterations that
+        the size of the data sets (`splitmerge_cli.runs.stopping.most_iterations`)."""
+        return self.iterations is None and self.budget is None
+
+    @property
+    def default_iterations(self) -> int:
+        """Iterations of a chain where a fixed length is needed and none is named."""
+        return DEFAULT_SCANS if self.model.kind.has_topics else DEFAULT_ITERATIONS
+
+    def with_fixed_length(self) -> "RunSpecification":
+        """Give the chains of this run a fixed length where nobody names one."""
+        if not self.is_open:
+            return self
+        length = {"iterations": self.default_iterations, "until": dict.fromkeys(("rhat", "ess"))}
+        values = {**self.values, **length}
+        return replace(self, iterations=self.default_iterations, until=Until(None, None), values=values)
 
     @property
     def folder(self) -> Path:

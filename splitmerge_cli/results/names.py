@@ -8,6 +8,8 @@ CLUSTER_SUMMARY = "cluster_summary.csv"
 COLUMN_SUMMARY = "column_summary.csv"
 DOCUMENTS = "documents.csv"
 MANIFEST = "manifest.json"
+STATES = "states-{}.npz"
+"""States of the chains at the end of a run, named by the identity of the chains."""
 WORK = "work"
 LOCK = "lock"
 

@@ -5,6 +5,7 @@ What reads tables is imported where one is read: whether a run is finished can b
 
 import hashlib
 from collections.abc import Hashable, Iterator, Sequence
+from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,7 @@ from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
+    import pyarrow as pa
     from numpy.typing import NDArray
 
     from splitmerge_cli.results.store import ChainStore
@@ -364,22 +366,36 @@ class Run:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
         return self.manifest.check(name)
 
-    def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
-        import pyarrow as pa
+    def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> "pa.Table":
+        """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
         import pyarrow.parquet as pq
 
         from splitmerge_cli.results import schema
+
+        file = self._file(f"{table}.parquet")
+        with report_damage(file):
+            # partitioning off: a folder name such as a=b in the path is no column
+            options: Any = {"partitioning": None, "page_checksum_verification": True}
+            schema.check_columns(table, pq.read_schema(file), whole=True)
+            found = pq.read_table(file, columns=columns, **options)
+            schema.check_rows(table, found, self.config["chains"], done=True)
+            return found
+
+    def states(self) -> dict[str, Any]:
+        """The states of the chains at the end of a finished run, from which a longer one goes on."""
+        from splitmerge_cli.results import state
+
+        pattern = names.STATES.format("*")
+        held = (name for name in self.manifest.names if fnmatch(name, pattern))
+        return dict(state.load(self._file(next(held, pattern))))
+
+    def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
+        if self.is_done:
+            return self.rows(table, columns).to_pandas()
+        import pyarrow as pa
+
         from splitmerge_cli.results.store import STREAMED, ChainStore
 
-        if self.is_done:
-            file = self._file(f"{table}.parquet")
-            with report_damage(file):
-                # partitioning off: a folder name such as a=b in the path is no column
-                options: Any = {"partitioning": None, "page_checksum_verification": True}
-                schema.check_columns(table, pq.read_schema(file), whole=True)
-                found = pq.read_table(file, columns=columns, **options)
-                schema.check_rows(table, found, self.config["chains"], done=True)
-                return found.to_pandas()
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
         tables = [
             chain.table(table, self.config["chains"])

@@ -152,6 +152,14 @@ class ChainStore:
         """
         state.save(self._checkpoint, self.entry(chain_state, outcome, finished))
 
+    def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
+        """Open the streams with the `rows` of this chain that a finished run recorded, by table; a checkpoint is to
+        follow."""
+        for table, path in self._paths.items():
+            self._streams[table] = streams.Stream(path, self._schemas[table])
+            for batch in rows[table].to_batches() if table in rows else []:
+                self._streams[table].append(batch)
+
     def entry(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> dict[str, Any]:
         """Entry of this chain in a checkpoint, its rows so far being on the disk; parameters as `checkpoint`."""
         marks = {table: stream.sync() for table, stream in self._streams.items()}
@@ -353,6 +361,11 @@ class RunStore:
         """Write ``summary.json``."""
         write_json(self.path / SUMMARY, summary)
         self._written.append(SUMMARY)
+
+    def write_states(self, name: str, states: dict[str, Any]) -> None:
+        """Write the states of the chains at the end, from which another run can go on."""
+        state.save(self.path / name, states)
+        self._written.append(name)
 
     def write_clusters(
         self,

@@ -27,11 +27,12 @@ from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import finish, interrupts
+from splitmerge_cli.runs.continuation import keep_states, take_up
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
-from splitmerge_cli.runs.progress import ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.stopping import Look, describe_look, look, looks
+from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
+from splitmerge_cli.runs.stopping import Look, describe_aim, describe_look, look, looks
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -140,9 +141,13 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     share = [0.0] * spec.chains
     stop = Stop()
 
+    shown: dict[int, int] = {}
+
     def on_progress(chain: int, at: ChainProgress) -> None:
         share[chain] = at.fraction
-        progress.update(chain, at)
+        if shown.get(chain) != at.iteration:  # one that has ended is met again at every look
+            shown[chain] = at.iteration
+            progress.update(chain, at)
 
     workers = plan.workers
     batch = LIVE_BATCH if is_live(spec.progress) else BATCH
@@ -151,6 +156,10 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
         found: Look | None = None
+        if spec.is_open:
+            progress.say(describe_aim(plan))
+        take_up(plan, store, chains, progress.say)
+        last_said = time.monotonic()
         for end in looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
                 if spec.is_adaptive:
@@ -172,10 +181,13 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
-                if end < plan.iterations:
+                # where nobody asks for looks, one now and then is printed
+                if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):
+                    last_said = time.monotonic()
                     progress.say(describe_look(asdict(found), asdict(spec.until)))
         progress.stop()
         finish.assemble(plan, store, chains, outcomes, found)
+        keep_states(plan, store, chains)
         store.finish()
     except KeyboardInterrupt:
         store.write_status("interrupted", share=sum(share) / spec.chains)

@@ -57,6 +57,8 @@ def assemble(
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     if found is not None:
         summary["until"] = asdict(found)
+    if judged.converged is False and plan.recorder.is_listed and (modes := _modes(plan, store.path, outcomes)):
+        summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
         labels = pooled.estimate.labels
@@ -147,6 +149,25 @@ def _summary(
         "convergence": asdict(judged),
         **({} if plan.chosen is None else {"chosen": plan.chosen}),
     }
+
+
+def _modes(plan: "Plan", path: Path, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """Groups of chains that stay near different partitions, that of the highest log joint first; None of one group."""
+    from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference
+    from splitmerge_cli.diagnostics.summary import second_half
+    from splitmerge_cli.runs.clusterings import second_half_partitions
+
+    late = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
+    if len(late) < len(outcomes) or len(groups := chain_groups(late)) < 2:
+        return None
+    series = second_half(_diagnosed_trace(path))
+    found: list[dict[str, Any]] = [
+        {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
+        for group in groups
+    ]
+    found.sort(key=lambda group: -group["log_joint"])
+    one, other = (outcomes[group["chains"][0]]["last_labels"] for group in found[:2])
+    return {"groups": found, "difference": describe_difference(one, other)}
 
 
 def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:

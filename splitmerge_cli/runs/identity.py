@@ -5,7 +5,7 @@ What a finished run needs is imported late: its id follows from the configuratio
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +26,8 @@ DATA_FILES = {
 """Keys of the files that a data set is read from."""
 NO_FILES = {"data.stop_words": ("none", "english", "auto")}
 """Values of such a key that name something else."""
+LENGTH = ("iterations", "budget", "until")
+"""Keys that say where the chains of a run end, and change none of their draws."""
 
 
 def of_data(digests: Mapping[str, str]) -> dict[str, str]:
@@ -81,8 +83,19 @@ def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -
     digests : mapping of str to str, optional
         SHA-256 of the files under the keys data, nodes, vocabulary and init, where known; otherwise the files are read.
     """
-    digests = file_digests(spec) if digests is None else digests
-    values = spec.identity
+    return _hash(spec, file_digests(spec) if digests is None else digests)
+
+
+def chains_id(spec: "RunSpecification", digests: Mapping[str, str]) -> str:
+    """Identify the chains of a run, wherever they end: its identity without the keys `LENGTH`.
+
+    Two runs of equal chains differ in how far these go, and in which of their partitions are recorded.
+    """
+    return _hash(spec, digests, LENGTH)
+
+
+def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = ()) -> str:
+    values = {key: value for key, value in spec.identity.items() if key not in left_out}
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

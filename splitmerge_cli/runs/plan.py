@@ -25,6 +25,7 @@ from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.recorders.base import Recorder
+from splitmerge_cli.runs.stopping import most_iterations
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -85,6 +86,8 @@ class Plan:
     @property
     def iterations(self) -> int:
         """Iterations after which a chain ends."""
+        if self.spec.is_open:
+            return most_iterations(self.spec, self.dataset)
         return UNLIMITED if self.spec.iterations is None else self.spec.iterations
 
     @property

@@ -1,8 +1,11 @@
-"""When chains have run long enough: ``until={rhat: 1.01, ess: 400}``.
+"""When chains have run long enough: ``until={rhat: 1.01, ess: 400}``, the default where no length is named.
 
 Chains are looked at when all of them have made `FIRST` iterations, and each time half as many more: at iterations that
 depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is the second half of
 what each chain has made by then.
+
+Where no length is named the most that a chain makes is a number of iterations, too (`most_iterations`): one of seconds
+would let a busy machine end the same configuration elsewhere.
 """
 
 import math
@@ -16,6 +19,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.results import schema
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.results.store import ChainStore
     from splitmerge_cli.runs.plan import Plan
 
@@ -23,6 +28,14 @@ FIRST = 1_000
 """Iterations before the first look."""
 GROWTH = 1.5
 """Times as many before the next."""
+WORK = 2_000_000_000
+"""Values that a chain whose length nobody names visits at most: minutes, at some 50 ns each."""
+LEAST, MOST = 1_000, 100_000
+"""Fewest and most iterations of such a chain, whatever its data."""
+OF_TOPICS = 10
+"""Times fewer of topics, of which an iteration makes a draw for every token."""
+SOONEST = 200
+"""Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""
@@ -52,10 +65,22 @@ class Look:
     ess_of: str | None
 
 
+def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
+    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values.
+
+    Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
+    """
+    values = dataset.values
+    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+    share = OF_TOPICS if spec.model.kind.has_topics else 1
+    most = max(LEAST, min(MOST // share, WORK // size))
+    return min(most, spec.default_iterations) if spec.is_adaptive else most
+
+
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
     if plan.spec.until.is_given:
-        at = float(FIRST)
+        at = float(min(FIRST, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
             at *= GROWTH
@@ -88,6 +113,15 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
     shown = [value if math.isfinite(value) else None for value in numbers]
     return Look(upto, reached, shown[0], worst, shown[1], least)
+
+
+def describe_aim(plan: "Plan") -> str:
+    """Say until when the chains of a run go on whose length nobody names."""
+    until = plan.spec.until
+    return (
+        f"until R-hat is at most {until.rhat:g} and ESS at least {until.ess:g}, at most {plan.iterations:,} iterations "
+        "(of another number: iterations=N)"
+    )
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:

@@ -92,6 +92,7 @@ def check_coupling(spec: RunSpecification) -> Plan:
     ConfigError, DataError
         Bad input, or a sampler that does not couple: the message says why.
     """
+    spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
         raise ConfigError("iterations: a pair of chains needs a largest number of iterations")

@@ -8,7 +8,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 
 RUN = ["sampler=gibbs", "iterations=5", "chains=1", "progress=none"]
-ALONE = "next: several chains, such as chains=4"
+ALONE = "next: smcmc run data="
 NOTE = "t.csv: column 1 ('') has no name and counts the rows from 0: it is left out (data.columns would read it)"
 
 
@@ -21,7 +21,7 @@ def test_a_run_says_what_is_left_out(smcmc) -> None:
     args = ["run", "data=csv", "data.path=t.csv", "model=gaussian", *RUN]
     result = smcmc(*args)
     lines = result.stderr.splitlines()
-    assert result.exit_code == 0 and (lines[0], lines[-1]) == (f"smcmc: note: {NOTE}", ALONE)
+    assert result.exit_code == 0 and lines[0] == f"smcmc: note: {NOTE}" and lines[-1].startswith(ALONE)
     assert summary_of(result.stdout)["notes"] == [NOTE]
     # a run that was finished before prints it too
     assert smcmc(*args).stderr.splitlines()[0] == f"smcmc: note: {NOTE}"

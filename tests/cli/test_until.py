@@ -1,18 +1,23 @@
 """``until``: chains end when they have run long enough, at the same iteration whatever happens on the way."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
+from splitmerge_cli.config import compose
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run_id, stopping
+from splitmerge_cli.runs.datasets import load_dataset
 
 ARGS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", "timing=false", "progress=none"]
 TABLES = ("trace", "moves", "partitions", "diagnostics")
@@ -99,3 +104,57 @@ def test_ids_of_other_runs_are_what_they_were(tmp_path: Path) -> None:
     assert run_id(compose(["sampler=sdds", "data=jain_neal"])) != run_id(
         compose(["sampler=sdds", "data=jain_neal", "until.ess=9"])
     )
+
+
+def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) -> None:
+    args = [key for key in ARGS if not key.startswith("progress")]
+    text = ran(*args, "progress=lines", f"out={tmp_path}")
+    assert text.startswith("until R-hat is at most 1.01 and ESS at least 400, at most 100,000 iterations (of another ")
+    run = Run(Path(text.strip().splitlines()[-1]))
+    found = run.summary["until"]
+    assert found["reached"] and found["rhat"] <= 1.01 and found["ess"] >= 400
+    assert run.config["iterations"] is None and run.config["until"] == {"rhat": 1.01, "ess": 400.0}
+    # done before: the length that the data set is no part of the identity
+    assert "done before" in ran(*args, f"out={tmp_path}")
+
+
+def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stopping, "MOST", 1000)
+    args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
+    text = ran(*args)
+    assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [1000] * 4 and "not long enough" in text
+    step = next(line for line in text.splitlines() if line.startswith("next: "))
+    again = ran(*shlex.split(step)[3:], "progress=lines")
+    assert "goes on after the 1,000 iterations" in again
+    longer, alone = (Run(Path(ran(*shlex.split(step)[3:], *more).splitlines()[-1])) for more in ([], ["out=alone"]))
+    for name in TABLES:
+        assert (longer.path / f"{name}.parquet").read_bytes() == (alone.path / f"{name}.parquet").read_bytes()
+
+
+def test_runs_of_a_named_length_are_those_that_they_were() -> None:
+    sdds = ["sampler=sdds", "data=emm", "N=500"]
+    # the default before chains ran until it is enough
+    assert run_id(compose([*sdds, "iterations=10000"])) == run_id(compose(sdds).with_fixed_length()) == "74afa31e4abd"
+    assert not compose(["experiment=sdds-fig1"]).is_open and compose([*sdds, "chains=1"]).iterations == 10_000
+    assert compose([*sdds, "until.rhat=1.05"]).iterations == 1_000_000
+    assert compose([*sdds, "budget=3"]).until.rhat is None
+
+
+@pytest.mark.parametrize(
+    ("args", "most"),
+    [
+        (["data=jain_neal", "N=40"], 100_000),
+        (["data=gaussian", "model=gaussian", "N=100000", "data.D=16"], 1250),
+        (["data=docs200", "N=10", "sampler=smag"], 10_000),
+        (["data=network", "N=30", "sampler=arm"], 10_000),
+    ],
+)
+def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
+    spec = compose(args)
+    dataset = load_dataset(spec.data, spec.model.kind, {})
+    assert stopping.most_iterations(spec, dataset) == most
+    plan = SimpleNamespace(spec=spec, iterations=most)
+    found = list(stopping.looks(plan))
+    assert found[-1] == most and found[0] == max(200, min(1000, most // 50))

@@ -1,0 +1,134 @@
+"""The command line that makes a configuration: overrides as Hydra's grammar reads them, quoted for a shell."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from splitmerge_cli.config.auto import AUTO
+from splitmerge_cli.config.auto import SCAN as FULL_SCAN
+from splitmerge_cli.config.composition import shared_choices, specify
+from splitmerge_cli.config.groups import choice
+from splitmerge_cli.config.hydra_adapter import hydra_session
+from splitmerge_cli.config.schema import GROUPS
+from splitmerge_cli.config.specification import RunSpecification
+from splitmerge_cli.config.targets import places
+
+_BARE = re.compile(r"[A-Za-z_./][\w./+-]*|\w+\([\d., ]*\)")
+"""Texts that need no quotes of Hydra's grammar: words, and priors such as gamma(2,1) (`quote_priors`)."""
+MISSING = "???"
+"""Value of an option that has no default."""
+_WORDS = ("null", "true", "false", "on", "off", "yes", "no", "nan", "inf")
+"""Texts that would be read as something else."""
+_NOT_TYPED = ("name", "_target_")
+"""Keys of a choice that nobody types."""
+_OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
+"""Keys that say nothing of the run."""
+
+
+def override(key: str, value: Any) -> str:
+    """``KEY=VALUE`` as Hydra's grammar reads it."""
+    return f"{key}={_text(value)}"
+
+
+def _text(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, str | Path):
+        if _BARE.fullmatch(str(value)) and str(value).lower() not in _WORDS:
+            return str(value)
+        escaped = str(value).replace("\\", "\\\\") if str(value).endswith("\\") else str(value)
+        return "'" + escaped.replace("'", "\\'") + "'"
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, Sequence | np.ndarray):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return repr(value.item() if isinstance(value, np.generic) else value)
+
+
+def command_of(
+    spec: RunSpecification, changed: Mapping[str, Any] | None = None, config_dir: str | Path | None = None
+) -> str | None:
+    """The command that makes a run, as short as it can be; None of data that a program held.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    changed : mapping, optional
+        Keys with other values; a choice, such as ``sampler``, takes the place of that of `spec` and of its options. A
+        number of `iterations`, or a `budget`, limits a run whose length nobody names.
+    config_dir : str or Path, optional
+        The folder of the user's own groups.
+
+    Examples
+    --------
+    >>> command_of(specify(["data=jain_neal", "iterations=500", "sampler=sdds"]), {"iterations": 1000})
+    'smcmc run data=jain_neal sampler=sdds iterations=1000'
+    """
+    if spec.data.name == "given":
+        return None
+    with hydra_session(), shared_choices():
+        overrides = _overrides_of(spec, dict(changed or {}), config_dir)
+    more = [] if config_dir is None else ["--config-dir", str(config_dir)]
+    return " ".join(["smcmc run", *map(_quote, [*overrides, *more])])
+
+
+def _quote(word: str) -> str:
+    """A word for the shell; one with single quotes in double ones, where nothing in it would mean something there."""
+    if "'" in word and not re.search(r'["$`\\!]', word):
+        return f'"{word}"'
+    return shlex.quote(word)
+
+
+def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: str | Path | None) -> list[str]:
+    def compose(words: Sequence[str]) -> RunSpecification:
+        found = specify(words, config_dir)
+        return found if spec.is_open else found.with_fixed_length()
+
+    values = dict(spec.values)
+    if spec.is_open and changed.keys() & {"iterations", "budget"}:
+        changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
+    chosen = [override("experiment", spec.experiment)] if spec.experiment else []
+    chosen.append(override("data", spec.data.name))
+    needed = [name for name, value in choice("data", spec.data.name, places(config_dir)).items() if value == MISSING]
+    chosen += [override(f"data.{name}", values["data"][name]) for name in needed]
+    alone = compose(chosen)
+    if spec.experiment or alone.undecided or alone.model.name != spec.model.name:
+        chosen.append(override("model", spec.model.name))
+    other_sampler = changed.keys() & {"sampler", "schedule"}
+    if other_sampler or compose(chosen).samplers != spec.samplers or compose(chosen).schedule != spec.schedule:
+        chosen += _choose_moves(values, changed)
+    # of the sampler that another takes the place of, and of its schedule, nothing is left
+    left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
+    base = compose(chosen).values
+    plain = {
+        key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
+    }
+    found = {key: value for key, value in plain.items() if base[key] != value}
+    if found.get("iterations", 0) is None:  # as the budget says, too
+        del found["iterations"]
+    # what is interpolated follows from these
+    base = compose([*chosen, *(override(key, value) for key, value in found.items())]).values
+    for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
+        if isinstance(values[key], Mapping) and key not in left_out:
+            options = {name: value for name, value in values[key].items() if name not in _NOT_TYPED}
+            found |= {f"{key}.{name}": value for name, value in options.items() if base[key].get(name) != value}
+    return [*chosen, *(override(key, value) for key, value in (found | changed).items())]
+
+
+def _shorten(number: float) -> float:
+    return int(number) if number == int(number) else number
+
+
+def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> list[str]:
+    """The overrides that choose sampler and schedule, taken out of what is `changed`."""
+    mix = values["schedule"].get("mix")
+    if mix and not changed.keys() & {"schedule", "sampler"}:
+        return [override("schedule", [{one["name"]: {k: one[k] for k in one if k not in _NOT_TYPED}} for one in mix])]
+    schedule = changed.pop("schedule", FULL_SCAN if mix or "sampler" in changed else values["schedule"]["name"])
+    sampler = changed.pop("sampler", AUTO if mix else values["sampler"]["name"])
+    chosen = [override("sampler", sampler)] if sampler != AUTO else []
+    return chosen + ([override("schedule", schedule)] if schedule != FULL_SCAN else [])

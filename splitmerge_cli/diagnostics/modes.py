@@ -1,0 +1,109 @@
+"""Groups of chains that stay near different partitions, and in what these differ."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.diagnostics.partition_losses import all_distances
+
+APART = 1.2
+"""Times as far from each other as from itself are chains of two groups."""
+EXAMPLES = 2
+"""Clusters that are named of a difference."""
+
+
+def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> list[list[int]]:
+    """Chains by the partitions near which they stay.
+
+    Two chains are of one group where the variation of information between a partition of one and of the other is, in
+    the median, at most `APART` times that between two of one chain, or where a third joins them (single linkage).
+
+    Parameters
+    ----------
+    partitions : mapping of int to numpy.ndarray
+        By chain int32 ``[M, N]``: partitions of its second half, in their order.
+    most : int
+        Partitions of a chain that are looked at, evenly spaced.
+
+    Returns
+    -------
+    list of list of int
+        The groups, each with its chains in ascending order.
+
+    Examples
+    --------
+    >>> chain_groups({0: [[0, 0, 1, 1]] * 3, 1: [[0, 0, 0, 0]] * 3, 2: [[0, 0, 1, 1]] * 3})
+    [[0, 2], [1]]
+    """
+    few = {}
+    for chain, rows in partitions.items():
+        each = np.asarray(rows, dtype=np.int32)
+        few[chain] = each[np.unique(np.linspace(0, len(each) - 1, most).astype(int))]
+    own = {chain: float(np.median(_between_different(rows))) for chain, rows in few.items()}
+    groups: list[list[int]] = []
+    for chain, rows in few.items():
+        joined, others = [chain], []
+        for group in groups:
+            apart = [np.median(all_distances(rows, few[c])) / max(own[chain], own[c], 1e-9) for c in group]
+            if min(apart) <= APART:
+                joined += group
+            else:
+                others.append(group)
+        groups = [*others, sorted(joined)]
+    return sorted(groups)
+
+
+def _between_different(rows: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Distances between the partitions of a chain and others of it; 0 of one alone."""
+    found = all_distances(rows, rows)
+    return found[~np.eye(len(rows), dtype=bool)] if len(rows) > 1 else np.zeros(1)
+
+
+def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
+    """Say in what a partition differs from another: which clusters are parts of one, and how many items are elsewhere.
+
+    Parameters
+    ----------
+    one, other : array_like
+        Labels ``[N]``.
+
+    Examples
+    --------
+    >>> describe_difference([0, 0, 0, 1, 1, 2], [0, 0, 0, 0, 0, 1])
+    'clusters of 3 and 2 items of the first are one in the second'
+    """
+    a, b = (np.unique(labels, return_inverse=True)[1] for labels in (one, other))
+    shared = np.zeros((a.max() + 1, b.max() + 1), dtype=np.int64)
+    np.add.at(shared, (a, b), 1)
+    told = []
+    for table, whose, in_which in ((shared, "first", "second"), (shared.T, "second", "first")):
+        parts = _find_joined(table)
+        for sizes in parts[:EXAMPLES]:
+            told.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
+        if len(parts) > EXAMPLES:
+            told.append(f"so are others, {len(parts) - EXAMPLES} times")
+    elsewhere = len(a) - int(shared.max(axis=1).sum())
+    return "; ".join(told) or f"{elsewhere:,} items are in another cluster"
+
+
+def _find_joined(shared: NDArray[np.int64]) -> list[list[int]]:
+    """Find clusters of rows that one of columns puts together, and return their sizes, the largest sums first.
+
+    They are at least two, each has most of its items in it, and they make most of it.
+    """
+    found = []
+    home = shared.argmax(axis=1)
+    mostly = shared.max(axis=1) > shared.sum(axis=1) / 2
+    for column in range(shared.shape[1]):
+        rows = np.flatnonzero((home == column) & mostly & (shared[:, column] >= 2))
+        if len(rows) > 1 and shared[rows, column].sum() > shared[:, column].sum() / 2:
+            found.append(sorted(shared[rows, column].tolist(), reverse=True))
+    return sorted(found, key=sum, reverse=True)
+
+
+def _list_sizes(sizes: Sequence[int]) -> str:
+    texts = [f"{size:,}" for size in sizes[:4]]
+    if len(sizes) > len(texts):
+        return ", ".join(texts) + f" and {len(sizes) - len(texts)} more"
+    return f"{', '.join(texts[:-1])} and {texts[-1]}"

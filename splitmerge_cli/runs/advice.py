@@ -1,0 +1,183 @@
+"""Advice after a run: one command that can be pasted, for that very run, and why.
+
+The advice looks at what the run shows: how many chains there are, whether they differ in modes or only mix slowly,
+what its sampler accepts, where they began, how many clusters have a single item. Longer runs go on where the run ended
+(`splitmerge_cli.runs.continuation`).
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
+from typing import Any
+
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
+from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import recorders
+from splitmerge_cli.runs.stored import specification_of
+
+ENOUGH_DRAWS = 400
+"""Effective sample size to which a longer run is to lead."""
+FEW_DRAWS = 100
+"""Effective sample size below which intervals and certainties are noisy."""
+MOST_TIMES = 8
+"""Most times as long as a run is the next."""
+SLOW = 1.5
+"""R-hat up to which chains that are no groups only mix slowly: longer ones are enough."""
+MOVES = 20
+"""Moves before each scan, where those of the run are not enough."""
+SHORT = 500
+"""Iterations below which a run is made longer before anything else is changed."""
+SINGLE = 100
+"""Clusters of one item from which on the model is looked at."""
+
+
+def say_next(run: Run) -> Iterator[str]:
+    """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
+
+    Parameters
+    ----------
+    run : Run
+        A finished one. Of data that a program held the line has the keys that are to be changed, not a command.
+    """
+    try:
+        spec = specification_of(run)
+    except ConfigError:  # choices of the user's own that are not at hand
+        return
+    found = _choose_step(run, spec)
+    if found is None:
+        return
+    why, changed = found
+    yield why
+    command = command_of(spec, changed, run.config_dir)
+    yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
+
+
+def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Why, and the keys that are to be changed."""
+    judged, until = run.summary["convergence"], run.summary.get("until")
+    if names := judged.get("not_sampled"):
+        return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
+    if spec.chains == 1:
+        return "several chains show whether they agree:", {"chains": 4}
+    if judged["converged"] is None:
+        if (judged["note"] or "").startswith("fewer"):
+            return "longer chains:", _prolong(run, spec, MOST_TIMES)
+        return None
+    if judged["converged"] is False:
+        return _advise_apart(run, spec)
+    ess = judged.get("ess")  # runs made earlier do not have it
+    if ess is not None and ess < FEW_DRAWS:
+        said = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; the chains go on:"
+        return said, _prolong(run, spec, _count_times(ess))
+    if until and not until["reached"]:
+        return "the chains go on:", _prolong(run, spec, _count_times(until["ess"] or 0.0))
+    return _advise_single(run, spec)
+
+
+def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]:
+    """Advise where chains have not converged."""
+    judged, modes = run.summary["convergence"], run.summary.get("modes")
+    still, ess = _describe_standstill(run), judged.get("ess") or 0.0
+    if still is None and max(run.summary["iterations"]) < SHORT and not spec.is_open:
+        return "longer chains:", _prolong(run, spec, MOST_TIMES)
+    if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW:
+        return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
+    why = f"{still}; " if still else ""
+    sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
+        return f"{why}another sampler, the one that races found the fastest for the model:", {"sampler": auto.AUTO}
+    if spec.init == "random" and spec.K0 is None:
+        model = spec.values["model"]
+        # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
+        if "kmax" in model or model.get("conjugate") is False:
+            return f"{why}other starts, of one cluster, of single items, or from the prior:", {"init": "mixture"}
+        return f"{why}another start, item by item:", {"init": "sequential"}
+    if spec.schedule.moves < MOVES:
+        return f"{why}more moves of the sampler before each scan:", {"schedule.moves": MOVES}
+    return f"{why}longer chains:", _prolong(run, spec, 4)
+
+
+def _describe_standstill(run: Run) -> str | None:
+    """Say that the sampler accepts nothing of what it proposes."""
+    moves = run.moves()
+    tried = moves[~moves["move"].str.contains("gibbs|scan|refresh")].groupby("move")[["proposed", "accepted"]].sum()
+    dead = tried[(tried["proposed"] >= 1000) & (tried["accepted"] == 0)]
+    if len(dead) == 0 or len(dead) < len(tried):
+        return None
+    return f"none of {int(dead['proposed'].sum()):,} proposals of {run.summary['sampler']} was accepted"
+
+
+def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Advise on clusters of one item each."""
+    labels = run.summary["point_estimate"].get("labels")
+    if not labels:
+        return None
+    sizes = [0] * (max(labels) + 1)
+    for label in labels:
+        sizes[label] += 1
+    single = sizes.count(1)
+    if single < SINGLE or single < len(sizes) / 2:
+        return None
+    covariance = spec.values["model"].get("covariance")
+    if spec.data.name != "csv" or covariance is None or covariance == "full":
+        return None
+    return f"{single:,} clusters have one item each; the covariance that predicts best:", {
+        "model.covariance": auto.AUTO
+    }
+
+
+def _choose_value(spec: RunSpecification, name: str) -> Any:
+    """Choose a number in place of a prior: the default, where that is one."""
+    model = spec.model.name
+    known = choice("model", model).get(name) if model in choices("model") else None
+    return known if isinstance(known, int | float) else 1
+
+
+def _count_times(ess: float) -> int:
+    """Count how many times as long chains are to be, by the smallest effective sample size that they have."""
+    return max(2, min(MOST_TIMES, math.ceil(ENOUGH_DRAWS / max(ess, 1.0))))
+
+
+def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
+    """Limits with which a run goes on to be so many times as long, or somewhat longer."""
+    if spec.budget is not None:
+        limits: dict[str, Any] = {"budget": times * spec.budget}
+        return limits if spec.iterations is None else limits | {"iterations": times * spec.iterations}
+    least = times * (max(run.summary["iterations"]) if spec.iterations is None else spec.iterations)
+    return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)}
+
+
+def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
+    """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
+    from dataclasses import replace
+
+    from splitmerge_cli.runs.continuation import are_recorded
+
+    items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind.name, values=None)
+
+    def spacing(iterations: int) -> Any:
+        return recorders.recorder_of(replace(spec, iterations=iterations), items).spacing  # type: ignore[arg-type]
+
+    own, made = spacing(spec.iterations or least), max(run.summary["iterations"])
+    step = max(1, own.every)
+    wanted = spacing(least)
+    if are_recorded(wanted, own, made):
+        return least
+    # spacings grow with the iterations: the last number that has the next multiple
+    low, high, goal = least, 2 * least + step, (wanted.every // step + 1) * step
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if spacing(middle).every <= goal else (low, middle - 1)
+    return low
+
+
+def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
+    """Say near which partitions groups of chains stay, and in what the first two differ."""
+    told = []
+    for group in modes["groups"]:
+        chains = ", ".join(map(str, group["chains"]))
+        noun = "chain" if len(group["chains"]) == 1 else "chains"
+        told.append(f"{noun} {chains}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
+    yield f"the chains stay near {len(told)} different partitions ({'; '.join(told)})"
+    yield f"of the first and the second: {modes['difference']}"
