@@ -276,7 +276,7 @@ class Posterior:
     def labels(self) -> NDArray[np.int32]:
         """ndarray of int32, ``[N]``: the clusters that the run gives, as ``clusters.csv`` lists them.
 
-        The partition of least expected variation of information; where the chains have not converged, or are not
+        The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are not
         finished, the state of highest log joint density: chains that keep apart have no partition in common. Documents:
         the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
         """
@@ -293,12 +293,13 @@ class Posterior:
         return np.asarray(labels, dtype=np.int32)
 
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
-        """The partition of least expected loss, as a search finds it.
+        """The partition of least expected loss with as many clusters as the 95 % interval of K, as a search finds it.
 
         Parameters
         ----------
         loss : {"vi", "binder"}
-            Variation of information, or Binder's loss.
+            Variation of information, or Binder's loss; to separate what is together costs more than to join what is
+            apart (`splitmerge_cli.diagnostics.point_estimate.COST`).
 
         Returns
         -------
@@ -314,10 +315,10 @@ class Posterior:
         return self._estimate(loss).labels
 
     def _estimate(self, loss: str) -> "Estimate":
-        from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
+        from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 
         if loss not in self._estimates:
-            self._estimates[loss] = minimise_expected_loss(self.partitions, loss=loss)
+            self._estimates[loss] = estimate_partition(self.partitions, loss)
         return self._estimates[loss]
 
     def similarity(self, items: ArrayLike | None = None) -> NDArray[np.float64]:
