@@ -3,7 +3,7 @@
 A row of the result is a rule over the data sets of one kind: how often its estimate has the true number of clusters,
 how far its number is off, its adjusted Rand index, by how much that differs from the index of the partition of least
 expected variation of information (with the standard error of the mean difference), and how often its number lies
-outside the .95 posterior interval. Runs that are in the folder are not made again, and those whose chains have not
+outside the 95 % posterior interval. Runs that are in the folder are not made again, and those whose chains have not
 converged are left out: they have no estimate.
 
     python scripts/compare_estimates.py --out results/estimates [--sets 20]

@@ -1,7 +1,7 @@
 """The core of a posterior: items, and a partition of them, that are together as drawn with a given probability.
 
 A partition of some of the items has the probability that a sampled partition, cut to these items, is it. The core of
-level .95 is one of as many items as possible whose probability is at least .95. The search adds, one at a time, the
+level 0.95 is one of as many items as possible whose probability is at least 0.95. The search adds, one at a time, the
 item and the place (a cluster of the core, or a new one) that keep most of the sampled partitions in agreement, as long
 as they are enough; an item on which all of those agree costs nothing.
 
@@ -18,7 +18,7 @@ from splitmerge_cli.diagnostics.partition_losses import by_appearance, check_par
 
 STARTS = 16
 MOST_LABELS = 2**22
-"""Labels of the partitions of all starts; two are made in any case."""
+"""Labels that all starts together have; two are made in any case."""
 
 
 @dataclass(frozen=True)

@@ -40,14 +40,14 @@ class Levels:
         """Clusters before anything is merged."""
         return len(self.expected_loss)
 
-    def at(self, clusters: int) -> NDArray[np.int32]:
+    def cut(self, clusters: int) -> NDArray[np.int32]:
         """The level with so many clusters: labels ``[N]``, numbered by first appearance; a ValueError for a number that
         the partition does not have.
 
         Examples
         --------
         >>> levels = merge_levels([0, 0, 1, 2], [[0, 0, 1, 1]] * 3 + [[0, 0, 1, 2]])
-        >>> levels.at(2).tolist(), levels.at(1).tolist()
+        >>> levels.cut(2).tolist(), levels.cut(1).tolist()
         ([0, 0, 1, 1], [0, 0, 0, 0])
         """
         K = self.n_clusters

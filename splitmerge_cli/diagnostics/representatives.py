@@ -23,7 +23,7 @@ DRAWN = 100
 TAKEN = 20
 """Sets that are taken on, at most."""
 MOST_LABELS = 2**21
-"""Labels of the partitions of all sets that are taken on; two are in any case."""
+"""Labels that all sets which are taken on work with; two are taken on in any case."""
 ROUNDS = 20
 """Rounds of a start, at most."""
 

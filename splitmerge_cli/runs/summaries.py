@@ -51,6 +51,15 @@ def is_outlying(size: int, N: int) -> bool:
     return size <= FEW_ITEMS and size < FEW_SHARE * N
 
 
+def set_apart(rows: list[dict[str, str]], N: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
+    clusters."""
+    outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
+    if len(outliers) == len(rows):
+        return rows, []
+    return rows[: len(rows) - len(outliers)], outliers
+
+
 def is_described(plan: "Plan") -> bool:
     """Whether a run describes its clusters: those of data that come from a file or a program, or whose items have
     names, and are not those of an experiment."""
@@ -118,13 +127,9 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
             f"smcmc plot {path} draws them)"
         )
     rows, of_columns = _rows(run)
-    N = run.summary["N"]
-    outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
-    if len(outliers) == len(rows):  # nothing that they would be apart from
-        outliers = []
-    rows = rows[: len(rows) - len(outliers)]
+    rows, outliers = set_apart(rows, run.summary["N"])
     yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
-    yield from _outlier_lines(run, outliers)
+    yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from interval_lines(run.summary)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
@@ -138,6 +143,19 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         yield ""
         yield f"cluster {row['cluster']}"
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+
+
+def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """A line that names the items of small clusters, `NAMED` at most; `labels` are those of all items."""
+    if not outliers:
+        return
+    of = {int(row["cluster"]) for row in outliers}
+    items = [i for i, k in enumerate(labels) if k in of]
+    names = run.clusters().get("name")
+    said = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
+    more = f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
+    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
+    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
 
 
 def interval_lines(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -208,7 +226,7 @@ def _rows(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     clusters, columns = describe_clusters(dataset_of(run), labels, None if certainty.isna().any() else certainty)
-    return _as_text(clusters), None if columns is None else _as_text(columns)
+    return as_text(clusters), None if columns is None else as_text(columns)
 
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
@@ -228,26 +246,14 @@ def _read(run: Run, name: str) -> list[dict[str, str]]:
         return rows
 
 
-def _as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
+def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
+    """The rows of a frame as text by the name of the column, empty where a value is missing."""
+
     def text(value: Any) -> str:
         return "" if value is None or value != value else str(value)
 
     records: Sequence[dict[Any, Any]] = frame.to_dict("records")
     return [{key: text(value) for key, value in record.items()} for record in records]
-
-
-def _outlier_lines(run: Run, outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """Lines that name the items in small clusters, `NAMED` at most."""
-    if not outliers:
-        return
-    labels = run.summary["point_estimate"]["labels"]
-    of = {int(row["cluster"]) for row in outliers}
-    items = [i for i, k in enumerate(labels) if k in of]
-    names = run.clusters().get("name")
-    said = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
-    more = f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
-    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
-    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
 
 
 def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:

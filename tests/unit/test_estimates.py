@@ -34,7 +34,7 @@ def draw_near(n, rng, draws=60):
 
 
 def pairs_or_entropies(estimate, true, loss):
-    """What an estimate separates of the truth, and what it joins, by definition: pairs, or conditional entropies."""
+    """Errors of an estimate by definition, separations and unions: pairs, or conditional entropies."""
     n = len(true)
     if loss == "binder":
         pairs = list(itertools.combinations(range(n), 2))
@@ -115,7 +115,7 @@ def test_levels_merge_the_pair_of_least_expected_loss(loss) -> None:
     levels = merge_levels(true, draws, loss)
     assert levels.n_clusters == 6
     for j, k in enumerate(range(6, 0, -1)):
-        labels = levels.at(k)
+        labels = levels.cut(k)
         assert labels.max() + 1 == k
         assert levels.expected_loss[j] == pytest.approx(distances(labels, draws, loss).mean(), abs=1e-10)
         if k > 1:
@@ -124,7 +124,7 @@ def test_levels_merge_the_pair_of_least_expected_loss(loss) -> None:
             assert levels.expected_loss[j + 1] == pytest.approx(min(each), abs=1e-10)
     for wrong in (0, 7):
         with pytest.raises(ValueError, match="expected from 1 to 6"):
-            levels.at(wrong)
+            levels.cut(wrong)
 
 
 def test_representatives_beside_all_pairs_of_partitions() -> None:
