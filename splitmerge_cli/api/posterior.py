@@ -357,7 +357,7 @@ class Posterior:
         ----------
         density : bool
             Whether the column log_density is added, of held-out items
-            (`splitmerge_cli.studies.levels.held_out_densities`).
+            (`splitmerge_cli.studies.levels.predictive_densities`).
 
         Returns
         -------
@@ -366,7 +366,7 @@ class Posterior:
             the 95 % interval of the number of clusters, ``within`` or ``finer``.
         """
         from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters
-        from splitmerge_cli.studies.levels import held_out_densities
+        from splitmerge_cli.studies.levels import predictive_densities
 
         self._warn()
         low, high = interval_of_clusters(self.partitions)
@@ -374,7 +374,7 @@ class Posterior:
         beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
         found = Table({"clusters": numbers, "expected_vi": self._levels.expected_loss, "posterior": beside})
         if density:
-            of_levels = held_out_densities(self.run, [self._levels.cut(int(k)) for k in numbers], self.dataset)
+            of_levels = predictive_densities(self.run, [self._levels.cut(int(k)) for k in numbers], self.dataset)
             found["log_density"] = np.nan if of_levels is None else of_levels
         return found
 
@@ -604,7 +604,8 @@ class Posterior:
         ----------
         kind : str
             ``traces``, or another that ``smcmc plot`` makes of such a run: ``n_clusters``, ``co_clustering``,
-            ``credible_ball``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``, ``topics``.
+            ``credible_ball``, ``dendrogram``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``,
+            ``topics``.
 
         Raises
         ------

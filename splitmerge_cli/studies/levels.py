@@ -1,4 +1,4 @@
-"""What a finished run says of its clusters beyond one partition: coarser levels, several answers, the core, in text."""
+"""Lines about a finished run: its clusters at coarser levels, several answers, the core."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -38,19 +38,19 @@ NAMED = 10
 def levels_of(run: Run) -> Levels:
     """The levels of the partition that a finished run lists; a `ConfigError` where it has none."""
     try:
-        return merge_levels(_listed(run), sampled_partitions(run))
+        return merge_levels(_require_partition(run), sampled_partitions(run))
     except TooManyClusters as error:
         raise ConfigError(f"{run.path}: {error}") from None
 
 
-def _listed(run: Run) -> NDArray[np.int32]:
+def _require_partition(run: Run) -> NDArray[np.int32]:
     """The partition ``[N]`` that a finished run lists; raises as `levels_of`."""
     if run.has_topics or "labels" not in run.summary["point_estimate"]:
         raise ConfigError(f"{run.path}: topics of documents; expected clusters of items")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 
-def held_out_densities(
+def predictive_densities(
     run: Run, levels: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
 ) -> NDArray[np.float64] | None:
     """Mean log predictive density of items given partitions of the others.
@@ -128,8 +128,7 @@ def level_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
 
 
 def describe_level(levels: Levels, clusters: int, interval: tuple[int, int]) -> str:
-    """What a level is beside the posterior, given the 95 % interval of its number of clusters, and how far it is from
-    the draws."""
+    """Say where a level stands beside the posterior, given the 95 % interval of K, and how far it is from the draws."""
     K, (low, high) = levels.n_clusters, interval
     distance = f"expected distance {levels.expected_loss[K - clusters]:.3f}"
     if clusters == K:
@@ -145,7 +144,7 @@ def tree_lines(run: Run) -> Iterator[str]:
     levels = levels_of(run)
     K = levels.n_clusters
     numbers = list(range(K, 0, -1))[-MOST_LEVELS:]
-    density = held_out_densities(run, [levels.cut(clusters) for clusters in numbers])
+    density = predictive_densities(run, [levels.cut(clusters) for clusters in numbers])
     low, high = interval_of_clusters(sampled_partitions(run))
     yield from _caution(run)
     yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
@@ -155,19 +154,19 @@ def tree_lines(run: Run) -> Iterator[str]:
         members.append([*members[pair[0]], *members[pair[1]]])
     for at, clusters in enumerate(numbers):
         merge = K - clusters - 1
-        joined = "" if merge < 0 else " and ".join(_together(members[node]) for node in levels.merges[merge])
+        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in levels.merges[merge])
         told = "" if density is None else f"{density[at]:>16.4f}  "
         yield f"{clusters:>8,}  {levels.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
     yield f"smcmc summary {shlex.quote(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
-def _together(clusters: Sequence[int]) -> str:
+def _join_numbers(clusters: Sequence[int]) -> str:
     return "+".join(map(str, sorted(clusters)))
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
     """Several partitions that stand for the posterior as lines of text, each with its weight."""
-    _listed(run)
+    _require_partition(run)
     sampled = sampled_partitions(run)
     try:
         found = representatives(sampled, answers)
@@ -188,7 +187,7 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
 
 def core_lines(run: Run, level: float) -> Iterator[str]:
     """The core of a level as lines of text: its clusters, and who is outside."""
-    own = _listed(run)
+    own = _require_partition(run)
     try:
         core = find_core(sampled_partitions(run), level)
     except ValueError as error:
@@ -203,7 +202,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
         of = np.bincount(own[core.labels == k])
         clusters = np.flatnonzero(of).tolist()
         counted = f"{sizes[k]:,} item{'s' * int(sizes[k] > 1)}"
-        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_together(clusters)}"
+        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(clusters)}"
     outside = np.flatnonzero(core.labels < 0)
     if len(outside):
         names = run.clusters().get("name")
@@ -213,7 +212,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
-    """The clusters of any partition of the items of a run in the data's words."""
+    """Any partition of the items, its clusters in the data's words."""
     found = membership(sampled_partitions(run), labels)
     frame, _ = describe_clusters(dataset_of(run), labels, found.certainty)
     rows, outliers = set_apart(as_text(frame), len(labels))
