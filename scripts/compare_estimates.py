@@ -123,7 +123,7 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=200)
     args = parser.parse_args()
     found = summarise(measure(args.out, args.sets, args.items))
-    write_text(DOCS / "estimates.csv", found.to_csv(index=False, float_format="%.3f"))
+    write_text(DOCS / "estimates.csv", found.to_csv(index=False, float_format="%.4g"))
     print(found[found["data"] == "all"].to_string(index=False))
 
 

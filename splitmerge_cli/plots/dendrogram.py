@@ -32,7 +32,7 @@ def can_draw(run: Run) -> bool:
 
 
 def dendrogram(run: Run) -> Figure:
-    """Draw the merges of the clusters of a run over the expected distance from the posterior."""
+    """Draw how clusters are merged, over the expected distance from the posterior."""
     levels = levels_of(run)
     K = levels.n_clusters
     begun = max(0, K - MOST_LEAVES)
@@ -45,7 +45,7 @@ def dendrogram(run: Run) -> Figure:
         sizes[K + t] = sizes[a] + sizes[b]
     gone = set(levels.merges[:begun].ravel().tolist())
     leaves = [node for node in range(K + begun) if node not in gone]
-    order = [node for node in _ordered(levels.merges, 2 * K - 2, set(leaves)) if node in leaves]
+    order = [node for node in _order_leaves(levels.merges, 2 * K - 2, set(leaves)) if node in leaves]
     place = {node: float(at) for at, node in enumerate(order)}
     start = dict.fromkeys(order, height[begun])
     figure, ax = plt.subplots(figsize=(FULL * 0.8, 1.6 + ROW * len(order)))
@@ -64,8 +64,8 @@ def dendrogram(run: Run) -> Figure:
         ax.plot([x, x], [place[a], place[b]], color=colour, linewidth=1.1)
         place[K + t], start[K + t] = (place[a] + place[b]) / 2, x
         ax.annotate(f"{K - t - 1}", (x, place[K + t]), (2.5, 0), textcoords="offset points", **NUMBER)
-    numbers = [_numbered(members[node], int(sizes[node])) for node in order]
-    ax.set_yticks(range(len(order)), numbers, fontsize=6.5)
+    names = [_name_leaf(members[node], int(sizes[node])) for node in order]
+    ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
     ax.grid(False, axis="y")
@@ -78,7 +78,7 @@ def dendrogram(run: Run) -> Figure:
     return figure
 
 
-def _ordered(merges: NDArray[np.int64], top: int, leaves: set[int]) -> list[int]:
+def _order_leaves(merges: NDArray[np.int64], top: int, leaves: set[int]) -> list[int]:
     """Nodes below the last merge, so that what is merged stands together; of two the larger number first."""
     K, waiting, found = len(merges) + 1, [top], []
     while waiting:
@@ -90,7 +90,7 @@ def _ordered(merges: NDArray[np.int64], top: int, leaves: set[int]) -> list[int]
     return found
 
 
-def _numbered(clusters: list[int], size: int) -> str:
-    """Numbers of the clusters of a leaf, a few at most, and its items."""
+def _name_leaf(clusters: list[int], size: int) -> str:
+    """Numbers of the clusters in a leaf, a few at most, and how many items they have."""
     shown = "+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3)
     return f"{shown} ({count_of(size, 'item')})"

@@ -129,10 +129,10 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     rows, of_columns = _rows(run)
     rows, outliers = set_apart(rows, run.summary["N"])
     yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
-    yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
-    yield from interval_lines(run.summary)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
+    yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from interval_lines(run.summary)
     if not columns:
         return
     if of_columns is None:
