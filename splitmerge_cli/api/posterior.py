@@ -30,8 +30,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.diagnostics.core import Core
     from splitmerge_cli.diagnostics.credible_ball import CredibleBall
+    from splitmerge_cli.diagnostics.levels import Levels
     from splitmerge_cli.diagnostics.point_estimate import Estimate
+    from splitmerge_cli.diagnostics.representatives import Representative
     from splitmerge_cli.studies.predictive import Prediction, State
 
 MOST_STATES = 200
@@ -288,9 +291,9 @@ class Posterior:
     def labels(self) -> NDArray[np.int32]:
         """ndarray of int32, ``[N]``: the clusters that the run gives, as ``clusters.csv`` lists them.
 
-        The partition of least expected variation of information; where the chains have not converged, or are not
-        finished, the state of highest log joint density: chains that keep apart have no partition in common. Documents:
-        the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
+        The partition of least expected loss, as `point_estimate` finds it; where the chains have not converged, or are
+        not finished, the state of highest log joint density: chains that keep apart have no partition in common.
+        Documents: the topics of the tokens; of more than 100,000 tokens those of the last state of the best chain.
         """
         self._warn()
         return self._labels
@@ -305,12 +308,13 @@ class Posterior:
         return np.asarray(labels, dtype=np.int32)
 
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
-        """The partition of least expected loss, as a search finds it.
+        """The partition of least expected loss with as many clusters as the 95 % interval of K, as a search finds it.
 
         Parameters
         ----------
         loss : {"vi", "binder"}
-            Variation of information, or Binder's loss.
+            Variation of information, or Binder's loss; to separate what is together costs more than to join what is
+            apart (`splitmerge_cli.diagnostics.point_estimate.COST`).
 
         Returns
         -------
@@ -326,11 +330,84 @@ class Posterior:
         return self._estimate(loss).labels
 
     def _estimate(self, loss: str) -> "Estimate":
-        from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
+        from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 
         if loss not in self._estimates:
-            self._estimates[loss] = minimise_expected_loss(self.partitions, loss=loss)
+            self._estimates[loss] = estimate_partition(self.partitions, loss)
         return self._estimates[loss]
+
+    @cached_property
+    def _levels(self) -> "Levels":
+        from splitmerge_cli.diagnostics.levels import merge_levels
+
+        return merge_levels(self._labels, self.partitions)
+
+    def cut(self, clusters: int) -> NDArray[np.int32]:
+        """The partition of `labels` at a coarser level: clusters are merged, pair by pair, where the expected variation
+        of information rises least.
+
+        Parameters
+        ----------
+        clusters : int
+            How many are left, from 1 to those of `labels`. Where there are fewer than the posterior has, which `levels`
+            says, the level is coarser than the posterior, and no estimate of it.
+
+        Returns
+        -------
+        ndarray of int32, ``[N]``
+            Labels from 0 in the order of first appearance.
+        """
+        self._warn()
+        return self._levels.cut(clusters)
+
+    at = cut
+
+    def levels(self, density: bool = False) -> Table:
+        """A row for each level of `at`.
+
+        Parameters
+        ----------
+        density : bool
+            Whether the column log_density is added, of held-out items
+            (`splitmerge_cli.studies.levels.predictive_densities`).
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns clusters, expected_vi (expected variation of information, in nats), and posterior: ``coarser`` than
+            the 95 % interval of the number of clusters, ``within`` or ``finer``.
+        """
+        from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters
+        from splitmerge_cli.studies.levels import predictive_densities
+
+        self._warn()
+        low, high = interval_of_clusters(self.partitions)
+        numbers = np.arange(self._levels.n_clusters, 0, -1)
+        beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
+        found = Table({"clusters": numbers, "expected_vi": self._levels.expected_loss, "posterior": beside})
+        if density:
+            of_levels = predictive_densities(self.run, [self._levels.cut(int(k)) for k in numbers], self.dataset)
+            found["log_density"] = np.nan if of_levels is None else of_levels
+        return found
+
+    def representatives(self, answers: int) -> "list[Representative]":
+        """Several partitions that stand for the posterior, with weights, that of the largest weight first.
+
+        Each draw belongs to the nearest of them by variation of information, and each has the least expected distance
+        from its draws. See `splitmerge_cli.diagnostics.representatives`.
+        """
+        from splitmerge_cli.diagnostics.representatives import representatives
+
+        self._warn()
+        return representatives(self.partitions, answers)
+
+    def core(self, level: float = 0.95) -> "Core":
+        """The most items, as a search finds them, that are together as listed, all at once, with a probability of at
+        least `level`. See `splitmerge_cli.diagnostics.core`."""
+        from splitmerge_cli.diagnostics.core import find_core
+
+        self._warn()
+        return find_core(self.partitions, level)
 
     def similarity(self, items: ArrayLike | None = None) -> NDArray[np.float64]:
         """Co-clustering of items: the share of the draws in which two are in one cluster.
@@ -566,7 +643,8 @@ class Posterior:
         ----------
         kind : str
             ``traces``, or another that ``smcmc plot`` makes of such a run: ``n_clusters``, ``co_clustering``,
-            ``credible_ball``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``, ``topics``.
+            ``credible_ball``, ``dendrogram``, ``points``, ``pairs``, ``projection``, ``cluster_means``, ``network``,
+            ``topics``.
 
         Raises
         ------

@@ -201,13 +201,23 @@ def diagnose(
 @app.command()
 @explain_errors
 def summary(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of runs, or folders above them.")],
+    words: Annotated[
+        list[str],
+        typer.Argument(metavar="RUN... [KEY=VALUE]...", help="Folders of runs, or folders above them; what is shown."),
+    ],
     columns: Annotated[
         bool, typer.Option("--columns", help="Also the columns of every cluster: mean or share, interval, divergence.")
+    ] = False,
+    levels: Annotated[
+        bool, typer.Option("--levels", help="The clusters merged pair by pair: expected distance, held-out density.")
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
     """Show the clusters of runs: size, certainty, what tells each from the others.
+
+    clusters=5 shows the level of 5 clusters, to which those of the run are merged where that costs least; answers=3
+    three partitions that stand for the posterior, with weights; core=0.95 the items that are together as listed, all at
+    once, with that probability.
 
     What is shown stands in cluster_summary.csv and column_summary.csv; where a run has no such files, its data are
     loaded again.
@@ -221,6 +231,9 @@ def summary(
     from splitmerge_cli.runs import open_run, summaries
 
     width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
+    runs, shown = _read_words(words)
+    if columns and (levels or shown):
+        raise ConfigError("--columns: expected by itself, without --levels, clusters=, answers= and core=")
     status = 0
     for path in runs:
         found = runs_in(path)
@@ -231,12 +244,48 @@ def summary(
                     raise ConfigError(f"{one.path}: expected a finished run, got one that is {one.missing}")
                 if len(runs) > 1 or len(found) > 1:
                     typer.echo(one.path)
-                for line in summaries.lines(one, width=width, columns=columns):
-                    typer.echo(line)
+                if not levels and not shown:
+                    for line in summaries.lines(one, width=width, columns=columns):
+                        typer.echo(line)
+                    continue
+                from splitmerge_cli.studies import levels as beyond
+
+                made = [beyond.tree_lines(one)] if levels else []
+                made += [beyond.level_lines(one, int(value), width) for value in shown.get("clusters", ())]
+                made += [beyond.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
+                made += [beyond.core_lines(one, value) for value in shown.get("core", ())]
+                for lines in made:
+                    for line in lines:
+                        typer.echo(line)
             except (ConfigError, DataError, DamagedRun) as error:
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)
     raise typer.Exit(status)
+
+
+def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
+    """The folders among the words of `summary`, and the values of its keys; raises `ConfigError` for another key or
+    value."""
+    from splitmerge_cli.config import ConfigError
+
+    keys = {"clusters": int, "answers": int, "core": float}
+    runs: list[Path] = []
+    shown: dict[str, list[float]] = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or Path(word).exists():
+            runs.append(Path(word))
+            continue
+        if key not in keys:
+            raise ConfigError(f"{word}: expected the folder of a run, or one of {', '.join(f'{k}=' for k in keys)}")
+        try:
+            shown.setdefault(key, []).append(keys[key](value))
+        except ValueError:
+            kind = "a number from 0 to 1" if key == "core" else "a whole number"
+            raise ConfigError(f"{word}: expected {kind}, such as {key}={'0.95' if key == 'core' else '5'}") from None
+    if not runs:
+        raise ConfigError(f"{' '.join(words)}: expected the folder of a run beside it")
+    return runs, shown
 
 
 def runs_in(path: Path) -> "list[Run]":

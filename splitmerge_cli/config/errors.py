@@ -52,14 +52,15 @@ def unknown_choice(group: str, name: str, known: Sequence[str]) -> str:
     return f"{group}={name}: expected {'one of ' if known else ''}{', '.join(sorted(known)) or 'nothing'}.{hint}"
 
 
-def unknown_key(key: str, known: Sequence[str]) -> str:
-    """Message about a key that does not exist: the one that other programs call so, or the nearest."""
+def unknown_key(key: str, known: Sequence[str], value: str = "") -> str:
+    """Message about a key that does not exist, and its value, where that is known: the key that other programs call so,
+    or the nearest."""
     if key == "data.path":
         return (
             "data.path: a file is read by data=csv (a table), data=edges or data=corpus; expected one beside data.path"
         )
     within = [candidate for candidate in known if candidate.endswith(f".{key}")]
-    if not within and (found := find_meaning(key, known, ALWAYS)):
+    if not within and (found := find_meaning(key, known, ALWAYS, value)):
         added = f" ({found[1]})" if found[1] else ""
         return f"{key}: no such key. Did you mean {found[0]}?{added} `smcmc run --cfg job` shows them all."
     group, dot, option = key.partition(".")

@@ -3,7 +3,10 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_INFERRED = "the number of clusters is inferred; K0 is that of the initial state"
+_INFERRED = (
+    "the number of clusters is inferred; `smcmc summary RUN clusters={}` merges those of a finished RUN to so many, "
+    "K0 is that of the initial state"
+)
 _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is iterations of full Gibbs scans alone"
 
 
@@ -74,7 +77,7 @@ MEANINGS = (
 )
 
 
-def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str]) -> tuple[str, str] | None:
+def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str], value: str = "5") -> tuple[str, str] | None:
     """Find the key that does what another program calls so, and what to add about it; or None.
 
     Parameters
@@ -85,6 +88,8 @@ def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str]) -> t
         Keys of the configuration, those of its choices among them.
     everywhere : iterable of str
         Keys that every configuration has.
+    value : str
+        As it is typed beside the key, for a command that takes it.
     """
     word = key.lstrip("+~").rpartition(".")[2].lower().replace("_", "").replace("-", "")
     offered = {*known, *everywhere}
@@ -92,5 +97,5 @@ def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str]) -> t
         if word in meaning.words:
             found = next((one for one in meaning.keys if one in offered or one.endswith("=NAME")), None)
             if found is not None and found != key:
-                return found, meaning.why
+                return found, meaning.why.format(value if value.isdecimal() else "5")
     return None

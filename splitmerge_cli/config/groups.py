@@ -164,5 +164,6 @@ def explain(error: Exception, overrides: Sequence[str], search_path: Sequence[st
             if any(o.startswith("schedule.mix=") for o in overrides):
                 return f"{given}: expected no sampler beside those of schedule=[...], which stand in its place"
             return f"{given}: no sampler is named, and sampler=auto has no options; expected sampler=NAME beside it"
-        return unknown_key(found[1], known_keys(_compose_unresolved(groups, search_path)))
+        value = next((o.partition("=")[2] for o in overrides if o.startswith(f"{found[1]}=")), "")
+        return unknown_key(found[1], known_keys(_compose_unresolved(groups, search_path)), value)
     return hydra_adapter.explain(error)

@@ -18,14 +18,17 @@ def place_blocks(
     size: NDArray[Any],
     weight: NDArray[Any],
     f: NDArray[Any],
+    own_f: NDArray[Any],
     grown: NDArray[Any],
     changes: NDArray[Any],
     kept: NDArray[Any],
     kept_at: NDArray[Any],
     used: int,
+    fewest: int,
     most: int,
     least_gain: float,
     allowed: int,
     step: int,
 ) -> tuple[int, int, int, bool]: ...
+def join_terms(table: NDArray[Any], weight: NDArray[Any], f: NDArray[Any], k: int) -> NDArray[Any]: ...
 def best_match(weights: NDArray[Any]) -> NDArray[Any]: ...

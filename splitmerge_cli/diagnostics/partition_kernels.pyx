@@ -171,9 +171,9 @@ cdef void add_some(count_t[:, ::1] table, const int32_t *rows, Py_ssize_t M, con
 
 def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels, int64_t[::1] sizes,
                  count_t[:, ::1] table, const int32_t[:, ::1] cluster, const int64_t[::1] size,
-                 const double[::1] weight, const double[::1] f, const double[::1] grown, int64_t[::1] changes,
-                 double[:, ::1] kept, int64_t[:, ::1] kept_at, Py_ssize_t used, Py_ssize_t most, double least_gain,
-                 int64_t allowed, int64_t step):
+                 const double[::1] weight, const double[::1] f, const double[::1] own_f, const double[::1] grown,
+                 int64_t[::1] changes, double[:, ::1] kept, int64_t[:, ::1] kept_at, Py_ssize_t used,
+                 Py_ssize_t fewest, Py_ssize_t most, double least_gain, int64_t allowed, int64_t step):
     """Put blocks order[begin:] in turn where the expected loss is least, until a further column is needed or the work
     is done.
 
@@ -193,7 +193,8 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
         Items of every block.
     weight : float64, shape (M,)
         Share of every sampled partition.
-    f : float64, shape (N + 1,)
+    f, own_f : float64, shape (N + 1,)
+        Of the items that a sampled cluster shares with a column, and of those of a column.
     grown : float64, shape (N,)
         f(n + 1) - f(n).
     changes : int64, shape (W,)
@@ -204,6 +205,8 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
         nothing is kept.
     used : int
         Columns in front that hold items or held some.
+    fewest : int
+        Columns that no move leaves fewer of with items.
     most : int
         Columns that there may be.
     least_gain : float
@@ -219,6 +222,7 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
     cdef Py_ssize_t W = table.shape[1], M = cluster.shape[1], at = begin, i, r, k, width, old, new, stale
     cdef bint keeps = kept.shape[0] > 1 or size.shape[0] == 1, moved = False
     cdef int64_t work = 0, s, n
+    cdef Py_ssize_t filled = np.count_nonzero(sizes)
     cdef double cost, least, own
     cdef const int32_t *rows
     cdef double[::1] sums = np.empty(W)
@@ -231,6 +235,8 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
             r = i if keeps else 0
             rows = &cluster[i, 0]
             old = labels[i]
+            if old >= 0 and sizes[old] == s and filled <= fewest:
+                continue
             # the clusters that hold items, and one that is empty where there may be one more
             width = min(used + 1, W)
             stale = 0
@@ -266,7 +272,7 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
             least = own = 0.0
             for k in range(width):
                 n = sizes[k] - (s if k == old else 0)
-                cost = f[n + s] - f[n] - 2 * kept[r, k]
+                cost = own_f[n + s] - own_f[n] - 2 * kept[r, k]
                 if new < 0 or cost < least:
                     new, least = k, cost
                 if k == old:
@@ -276,10 +282,14 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
             if old >= 0:
                 shift(table, rows, M, old, -<int32_t> s)
                 sizes[old] -= s
+                if sizes[old] == 0:
+                    filled -= 1
                 changes[old] += 1
                 # what was kept is of both columns without the block: of the old one as it is now
                 kept_at[r, old] = changes[old]
             shift(table, rows, M, new, <int32_t> s)
+            if sizes[new] == 0:
+                filled += 1
             sizes[new] += s
             changes[new] += 1
             kept_at[r, new] = changes[new]
@@ -290,6 +300,40 @@ def place_blocks(const int64_t[::1] order, Py_ssize_t begin, int64_t[::1] labels
                 if used == W and W < most:
                     break
     return at, used, work, moved
+
+
+def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const double[::1] f, Py_ssize_t k):
+    """Weighted mean of sum_c (f(n_ck + n_cl) - f(n_ck) - f(n_cl)) over the sampled clusters c, for every column l.
+
+    Parameters
+    ----------
+    table : int32, shape (C, K)
+        Items that each of C sampled clusters shares with each column.
+    weight : float64, shape (C,)
+        Share of the sampled partition that each of them is of.
+    f : float64, shape (N + 1,)
+        Of a number of items; f(0) = 0.
+    k : int
+        The column that the others are joined with.
+
+    Returns
+    -------
+    numpy.ndarray
+        float64 ``[K]``; that of column k is of no use.
+    """
+    cdef Py_ssize_t C = table.shape[0], K = table.shape[1], c, l
+    cdef int32_t n
+    cdef double[::1] found = np.zeros(K)
+    with nogil:
+        for c in range(C):
+            n = table[c, k]
+            # two columns that a cluster does not meet both gain nothing by it
+            if n == 0:
+                continue
+            for l in range(K):
+                if table[c, l]:
+                    found[l] += weight[c] * (f[n + table[c, l]] - f[n] - f[table[c, l]])
+    return np.asarray(found)
 
 
 def best_match(const double[:, ::1] weights):

@@ -13,7 +13,15 @@ binder n (n - 1)/2  N (N-1)/2  Binder's loss at equal costs: the share of pairs 
                                partition joins and the other separates, 1 - Rand index
 ====== ============ ========== ==========================================================================
 
-Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 2018, section 2 (both as losses).
+The generalised losses weigh the two errors of an estimate with clusters m_l for a partition with clusters n_k: to
+separate what is together, at cost a, and to join what is apart, at cost 2 - a:
+
+    loss = (a (sum_k f(n_k) - sum_kl f(n_kl)) + (2 - a) (sum_l f(m_l) - sum_kl f(n_kl))) / scale.
+
+With a = 1 they are the losses above. The larger a is, the fewer clusters the estimate has.
+
+Source: Meila 2007 (variation of information); Binder 1978; Wade and Ghahramani 2018, section 2 (both as losses); Dahl,
+Johnson and Mueller 2022, section 2 (unequal costs).
 """
 
 import numpy as np
@@ -113,8 +121,9 @@ class ExpectedLoss:
     """Mean loss to weighted partitions, of blocks of items that those never separate.
 
     Items that share a cluster in every sampled partition move as one. Nothing is lost by it: in the number of such
-    items that lie in one of two clusters, the others in the other, the mean is concave (f'' is 1/n or constant, and no
-    intersection is larger than its cluster), so that an end, where they are together, is best.
+    items that lie in one of two clusters, the others in the other, the mean is concave (f'' is 1/n or constant, no
+    intersection is larger than its cluster, and 2 - a, the weight of the clusters, is no larger than 2, that of the
+    intersections), so that an end, where they are together, is best.
 
     Parameters
     ----------
@@ -123,6 +132,10 @@ class ExpectedLoss:
     loss : {"vi", "binder"}
     most_cells : int
         Cells that a table of intersections may have.
+    a : float
+        Cost of separating what is together, from 0 to 2; 2 - a is that of joining what is apart.
+    clusters : tuple of int, optional
+        Fewest and most clusters of the partitions whose loss is asked for; by default any number.
 
     Attributes
     ----------
@@ -138,10 +151,22 @@ class ExpectedLoss:
         Share of every distinct partition among the sampled ones.
     cluster_weight : ndarray of float, shape (C,)
         Weight of the partition to which each of the C clusters belongs.
+    own : ndarray of float, shape (N + 1,)
+        (2 - a) f: the term of a cluster of the estimate.
+    fewest_clusters, most_clusters : int
+        Clusters that an estimate may have.
     """
 
-    def __init__(self, rows: NDArray[np.int32], loss: str, most_cells: int) -> None:
+    def __init__(
+        self,
+        rows: NDArray[np.int32],
+        loss: str,
+        most_cells: int,
+        a: float = 1.0,
+        clusters: tuple[int, int] | None = None,
+    ) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
+        self.own, self._a = (2 - a) * self.f, a
         distinct, times = np.unique(rows, axis=0, return_counts=True)
         blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
         self.block = block.ravel()
@@ -149,18 +174,26 @@ class ExpectedLoss:
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
-        self.most_clusters = min(len(self.size), fitting)
+        self.fewest_clusters, most = clusters or (1, len(self.size))
+        self.most_clusters = min(len(self.size), fitting, most)
         first = np.cumsum(self.widths) - self.widths
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
         one = self.intersections(np.zeros(len(self.size), dtype=np.int64))
         self._of_each = np.add.reduceat(self.f[one.ravel()], first)
-        self.theirs = float(self._of_each @ self.weight)
+        self.theirs = a * float(self._of_each @ self.weight)
 
     def best_sampled(self) -> NDArray[np.int64]:
-        """Labels ``[A]`` of the sampled partition of least expected loss."""
+        """Labels ``[A]`` of the sampled partition of least expected loss, of those with as many clusters as it may
+        have; one of them must."""
         shared = shared_terms(self._blocks, self.size, self.widths, self.weight, self.f)
-        return self._blocks[(self._of_each - 2 * shared).argmin()].astype(np.int64)
+        expected = (2 - self._a) * self._of_each - 2 * shared
+        expected[(self.widths < self.fewest_clusters) | (self.widths > self.most_clusters)] = np.inf
+        return self._blocks[expected.argmin()].astype(np.int64)
+
+    def fits(self, labels: NDArray[np.int64]) -> bool:
+        """Whether a partition, given the labels of the blocks ``[A]``, has as many clusters as it may have."""
+        return self.fewest_clusters <= len(np.unique(labels)) <= self.most_clusters
 
     def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         """Items in the clusters of `labels` ``[A]``: ``[K]``."""
@@ -187,4 +220,4 @@ class ExpectedLoss:
             own = csr_array((np.ones_like(labels), labels, np.arange(A + 1)), shape=(A, K))
             shared = csr_array((items, (self.cluster.ravel(), members))) @ own
             each = float((self.f[shared.data] * np.repeat(self.cluster_weight, np.diff(shared.indptr))).sum())
-        return max(0.0, (float(self.f[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)
+        return max(0.0, (float(self.own[self.sizes(labels)].sum()) + self.theirs - 2 * each) / self.scale)

@@ -43,7 +43,7 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
     """
     blocks = len(loss.size)
     if blocks <= FEW:
-        yield from _all_partitions(blocks)
+        yield from filter(loss.fits, _all_partitions(blocks))
         return
     yield (best := loss.best_sampled())
     rng = np.random.Generator(np.random.PCG64(0))
@@ -61,7 +61,8 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
         while search.sweep():
             pass
         work += search.work
-        yield search.labels
+        if loss.fits(search.labels):
+            yield search.labels
 
 
 def _all_partitions(n: int) -> Iterator[NDArray[np.int64]]:
@@ -117,11 +118,13 @@ class Search:
                 self.loss.size,
                 self.loss.weight,
                 self.loss.f,
+                self.loss.own,
                 self.grown,
                 self.changes,
                 self.kept,
                 self.kept_at,
                 self.used,
+                self.loss.fewest_clusters,
                 self.loss.most_clusters,
                 ROUNDING * self.loss.scale,
                 self.max_work - self.work,

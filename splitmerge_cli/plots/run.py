@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
-from splitmerge_cli.plots import columns, network, points, topics, uncertainty
+from splitmerge_cli.plots import columns, dendrogram, network, points, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
 from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, narrow, title_of
 from splitmerge_cli.results.read import Run
@@ -154,6 +154,12 @@ PICTURES = {
         "four panels: the point estimate and three extremes of its credible ball, as points or as matrices",
         uncertainty.can_draw,
         uncertainty.credible_ball,
+    ),
+    "dendrogram": Picture(
+        "Which clusters are nearest to each other?",
+        "tree of the clusters over the expected distance from the posterior, merged where that rises least",
+        dendrogram.can_draw,
+        dendrogram.dendrogram,
     ),
     "topics": Picture(
         "What are the topics about?",

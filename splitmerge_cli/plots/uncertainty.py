@@ -16,7 +16,7 @@ from splitmerge_cli.plots import points
 from splitmerge_cli.plots.runs import option, subject
 from splitmerge_cli.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.clusterings import sampled_partitions
 from splitmerge_cli.runs.stored import dataset_of
 
 BORDER = "#D55E00"
@@ -62,7 +62,7 @@ def co_clustering(run: Run) -> Figure:
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
         said = "Each cell is a pair of items"
     else:
-        drawn, _, _ = _draw_means(ax, _sampled_partitions(run), labels)
+        drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
         said = "Each block is the mean over the pairs of items of two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
@@ -93,7 +93,7 @@ def credible_ball(run: Run) -> Figure:
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
     x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
-    sampled = None if x is not None else _sampled_partitions(run)
+    sampled = None if x is not None else sampled_partitions(run)
     drawn: Any = None
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
@@ -142,12 +142,6 @@ def n_clusters(run: Run) -> Figure:
     ax.set(xlabel="clusters that hold items", ylabel="posterior probability", ylim=(0, None))
     ax.set_title(f"Number of clusters:\n{subject(run)}")
     return figure
-
-
-def _sampled_partitions(run: Run) -> NDArray[np.int32]:
-    """The partitions ``[M, N]`` that the point estimate was made of."""
-    summary = run.summary
-    return np.concatenate(list(second_half_partitions(run.path, summary["N"], summary["iterations"]).values()))
 
 
 def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> Any:

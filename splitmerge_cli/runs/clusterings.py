@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.summary import Clustering
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
@@ -15,6 +16,7 @@ from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import Estimate
+    from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs.plan import Plan
 
 Outcomes = Sequence[Mapping[str, Any]]
@@ -22,9 +24,13 @@ Outcomes = Sequence[Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Pooled:
-    """The partition of least expected variation of information over all chains."""
+    """The estimate over all chains."""
 
     estimate: "Estimate"
+    least: "Estimate"
+    """The partition of least expected variation of information, whatever number of clusters it has."""
+    interval: tuple[int, int]
+    """The 95 % interval of the number of clusters."""
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
@@ -67,8 +73,13 @@ def clusterings_of(
 
 
 def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
-    """Return the partition of least expected variation of information over all chains; or None, and why not."""
-    from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, minimise_expected_loss
+    """Return the estimate over all chains; or None, and why not."""
+    from splitmerge_cli.diagnostics.point_estimate import (
+        TooManyClusters,
+        estimate_partition,
+        interval_of_clusters,
+        minimise_expected_loss,
+    )
 
     if why := plan.recorder.not_estimated:
         return None, why
@@ -77,16 +88,24 @@ def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Poole
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        estimate = minimise_expected_loss(together)
+        estimate, least = estimate_partition(together), minimise_expected_loss(together)
         each = {}
         if plan.dataset.truth is not None:
             each = {
-                c: (minimise_expected_loss(rows) if len(sampled) > 1 else estimate).labels
-                for c, rows in sampled.items()
+                c: (estimate_partition(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
             }
     except TooManyClusters as error:
         return None, str(error)
-    return Pooled(estimate, together, each), None
+    return Pooled(estimate, least, interval_of_clusters(together), together, each), None
+
+
+def sampled_partitions(run: "Run") -> NDArray[np.int32]:
+    """The partitions ``[M, N]`` that the estimate of a finished run averages; raises `ConfigError` without any."""
+    summary = run.summary
+    found = second_half_partitions(run.path, summary["N"], summary["iterations"])
+    if not found:
+        raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
+    return np.concatenate(list(found.values()))
 
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:

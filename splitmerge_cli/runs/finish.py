@@ -110,18 +110,13 @@ def _summary(
         "log_lik": outcomes[lik]["best_log_lik"],
         **_describe_labels(outcomes[lik]["best_lik_labels"], plan.recorder.is_listed),
     }
-    central: dict[str, Any] | None = None
+    estimate = central = None
     if pooled is not None:
-        central = {
-            "criterion": "least expected variation of information over partitions of the second halves of all chains",
-            "expected_vi": pooled.estimate.expected_loss,
-            "partitions": pooled.estimate.partitions,
-            **_describe_labels(pooled.estimate.labels, plan.recorder.is_listed),
-        }
-    if central is None or why_not is not None:
+        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed)
+    if estimate is None or why_not is not None:
         chosen = highest | {"note": why_not}
     else:
-        chosen = central if judged.converged else central | {"note": judged.note}
+        chosen = estimate if judged.converged else estimate | {"note": judged.note}
     return {
         "run_id": plan.id,
         **plan.recorder.facts,
@@ -168,6 +163,29 @@ def _modes(plan: "Plan", path: Path, outcomes: Sequence[Mapping[str, Any]]) -> d
     found.sort(key=lambda group: -group["log_joint"])
     one, other = (outcomes[group["chains"][0]]["last_labels"] for group in found[:2])
     return {"groups": found, "difference": describe_difference(one, other)}
+
+
+def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The estimate over all chains, and the partition of least expected variation of information."""
+    from splitmerge_cli.diagnostics.partition_losses import distances
+    from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
+
+    over = "over partitions of the second halves of all chains"
+    estimate, least = pooled.estimate, pooled.least
+    expected = float(distances(estimate.labels, thin_partitions(pooled.sampled)).mean())
+    return {
+        "criterion": f"least expected variation of information {over}, separating at cost {COST:g} and joining at "
+        f"{2 - COST:g}, with as many clusters as the {LEVEL:g} interval of their number",
+        "expected_vi": expected,
+        "interval": list(pooled.interval),
+        "partitions": estimate.partitions,
+        **_describe_labels(estimate.labels, listed),
+    }, {
+        "criterion": f"least expected variation of information {over}",
+        "expected_vi": least.expected_loss,
+        "partitions": least.partitions,
+        **_describe_labels(least.labels, listed),
+    }
 
 
 def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from splitmerge_cli import received
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, column_lines
+from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.results.read import Run
@@ -31,8 +31,33 @@ NUMBERS = {
 }
 WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "level")}
 """Columns that are shown."""
+FEW_ITEMS = 3
+"""Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
+FEW_SHARE = 0.05
+NAMED = 10
+"""Outliers that are named."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
+
+
+def is_outlying(size: int, N: int) -> bool:
+    """Whether a cluster so small, among N items, is listed as outliers.
+
+    Examples
+    --------
+    >>> is_outlying(3, 150), is_outlying(3, 40), is_outlying(4, 150)
+    (True, False, False)
+    """
+    return size <= FEW_ITEMS and size < FEW_SHARE * N
+
+
+def set_apart(rows: list[dict[str, str]], N: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
+    """The clusters of N items, the largest first, and those that are listed as outliers; of outliers alone all are
+    clusters."""
+    outliers = [row for row in rows if is_outlying(int(row["size"]), N)]
+    if len(outliers) == len(rows):
+        return rows, []
+    return rows[: len(rows) - len(outliers)], outliers
 
 
 def is_described(plan: "Plan") -> bool:
@@ -102,9 +127,12 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
             f"smcmc plot {path} draws them)"
         )
     rows, of_columns = tables(run)
-    yield from cluster_lines(rows, _heading(run, len(rows)), most, width)
+    rows, outliers = set_apart(rows, run.summary["N"])
+    yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
+    yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from interval_lines(run.summary)
     if not columns:
         return
     if of_columns is None:
@@ -115,6 +143,45 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         yield ""
         yield f"cluster {row['cluster']}"
         yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+
+
+def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """A line that names the items of small clusters, `NAMED` at most; `labels` are those of all items."""
+    if not outliers:
+        return
+    of = {int(row["cluster"]) for row in outliers}
+    items = [i for i, k in enumerate(labels) if k in of]
+    names = run.clusters().get("name")
+    said = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
+    more = f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
+    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
+    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
+
+
+def interval_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """A line where the partition of least expected variation of information has fewer or more clusters than the
+    posterior: both numbers, why, and what the run gives in its place.
+
+    Parameters
+    ----------
+    summary : mapping
+        ``summary.json``.
+    """
+    chosen, least = summary["point_estimate"], summary["least_expected_vi"]
+    if "interval" not in chosen or least is None:
+        return
+    (low, high), K = chosen["interval"], least["n_clusters"]
+    if low <= K <= high:
+        return
+    why = (
+        "the draws differ in which items they separate, and to join them costs less than any one of their splits"
+        if low > K
+        else "items that the draws put now here, now there would stand apart"
+    )
+    yield (
+        f"least expected variation of information has {K:,} cluster{'s' * (K != 1)}, K's 95 % interval is {low:,} to "
+        f"{high:,}: {why}; the estimate is the best within the interval"
+    )
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
@@ -160,7 +227,7 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     clusters, columns = describe_clusters(dataset_of(run), labels, None if certainty.isna().any() else certainty)
-    return _as_text(clusters), None if columns is None else _as_text(columns)
+    return as_text(clusters), None if columns is None else as_text(columns)
 
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
@@ -180,7 +247,9 @@ def _read(run: Run, name: str) -> list[dict[str, str]]:
         return rows
 
 
-def _as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
+def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
+    """The rows of a frame as text by the name of the column, empty where a value is missing."""
+
     def text(value: Any) -> str:
         return "" if value is None or value != value else str(value)
 
@@ -188,9 +257,12 @@ def _as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
     return [{key: text(value) for key, value in record.items()} for record in records]
 
 
-def _heading(run: Run, clusters: int) -> str:
+def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:
     summary = run.summary
-    found = f"{clusters:,} cluster{'s' * (clusters != 1)} of {summary['N']:,} items"
+    apart = sum(int(row["size"]) for row in outliers)
+    found = f"{clusters:,} cluster{'s' * (clusters != 1)}"
+    found += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
+    found += f" of {summary['N']:,} items"
     # runs made earlier do not have it
     judged = summary.get("convergence") or {"converged": True}
     if judged["converged"] is False:

@@ -97,7 +97,8 @@ def test_a_table_of_several_types(smcmc, tmp_path: Path) -> None:
     mixed_table(tmp_path / "people.csv")
     run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")
     drawn = dict(pictures(run))
-    expected = ["traces", "n_clusters", "co_clustering", "credible_ball", "pairs", "projection", "cluster_means"]
+    expected = ["traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram"]
+    expected += ["pairs", "projection", "cluster_means"]
     assert list(drawn) == expected
     said = {name: check(figure) for name, figure in drawn.items()}
     # the file's name, not the data set's

@@ -8,6 +8,13 @@ import pytest
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
+from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics.point_estimate import (
+    estimate_partition,
+    interval_of_clusters,
+    minimise_expected_loss,
+    thin_partitions,
+)
 from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
@@ -31,9 +38,15 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     assert "converged as far as R-hat shows: R-hat at most " in result.stderr
     summary = run.summary
     assert summary["convergence"]["converged"] and summary["convergence"]["rhat"] < 1.1
-    assert summary["point_estimate"] == summary["least_expected_vi"]
     pooled = np.concatenate(list(second_half_partitions(run.path, 24, summary["iterations"]).values()))
-    labels = np.array(summary["point_estimate"]["labels"])
+    estimate, least = summary["point_estimate"], summary["least_expected_vi"]
+    labels = np.array(estimate["labels"])
+    assert estimate["labels"] == estimate_partition(pooled).labels.tolist()
+    assert estimate["expected_vi"] == pytest.approx(distances(labels, thin_partitions(pooled)).mean())
+    assert least["labels"] == minimise_expected_loss(pooled).labels.tolist()
+    assert least["expected_vi"] <= estimate["expected_vi"]
+    low, high = estimate["interval"]
+    assert (low, high) == interval_of_clusters(pooled) and low <= estimate["n_clusters"] <= high
     # 1,200 iterations, every fourth: the late halves of two chains
     assert len(pooled) == summary["credible_ball"]["partitions"] == 300
     clusters, expected = run.clusters(), membership(pooled, labels)
@@ -92,7 +105,7 @@ def test_one_chain_is_estimated_and_cannot_show_convergence(smcmc) -> None:
     assert "cannot tell whether the chain has converged: R-hat compares chains" in result.stderr
     assert summary["convergence"]["converged"] is None
     assert "one chain" in summary["point_estimate"]["note"]
-    assert summary["point_estimate"].items() >= summary["least_expected_vi"].items()
+    assert {"expected_vi", "interval"} <= summary["point_estimate"].keys()
     assert summary["credible_ball"]["partitions"] == 150
     # four chains of three draws each are no chain alone
     (Path() / "few.csv").write_text("1,2\n2,1\n5,5\n6,5\n")

@@ -1,0 +1,138 @@
+"""Levels, answers, cores and outliers of a run: what the command line and Python show of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import multivariate_normal
+
+import splitmerge_cli as smcmc_library
+from splitmerge_cli.config import component
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.studies import levels as beyond
+from splitmerge_cli.studies.predictive import State, predict
+
+FAR = 83
+"""Row of the one item far from all others, from 0."""
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory) -> Path:
+    """Three groups of 30 rows, near each other, and one row far away."""
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=(90, 2)) + np.repeat([[0, 0], [2.5, 0], [0, 9]], 30, axis=0)
+    x[FAR] = [60, -60]
+    path = tmp_path_factory.mktemp("levels") / "groups.csv"
+    pd.DataFrame({"x": x[:, 0], "y": x[:, 1]}).to_csv(path, index=False)
+    return path
+
+
+@pytest.fixture(scope="module")
+def path(table) -> Path:
+    """The run on the table."""
+    from typer.testing import CliRunner
+
+    from splitmerge_cli.cli import app
+
+    keys = ["data=csv", f"data.path={table}", "model=gaussian", "iterations=1500", "chains=2"]
+    result = CliRunner().invoke(app, ["run", *keys, "progress=none", f"out={table.parent / 'out'}"])
+    assert result.exit_code == 0, result.output
+    found = Path(result.stdout.splitlines()[-1])
+    assert "1 outlier of 90 items" in result.stderr and "outliers, at most 3 together (cluster " in result.stderr
+    assert f"): {FAR + 1}\n" in result.stderr
+    return found
+
+
+def test_levels_of_a_run(smcmc, path) -> None:
+    run = Run(path)
+    levels = beyond.levels_of(run)
+    assert levels.labels.tolist() == run.summary["point_estimate"]["labels"]
+    shown = smcmc("summary", str(path), "--levels")
+    assert shown.exit_code == 0, shown.output
+    rows = [line.split()[:3] for line in shown.stdout.splitlines()[2:-1]]
+    assert [int(row[0]) for row in rows] == list(range(levels.n_clusters, 0, -1))
+    np.testing.assert_allclose([float(row[1]) for row in rows], levels.expected_loss, atol=1e-3)
+    low, high = run.summary["point_estimate"]["interval"]
+    assert f"the posterior has {low} to {high} clusters (95 %)" in shown.stdout
+    two = smcmc("summary", str(path), "clusters=2")
+    assert two.exit_code == 0 and two.stdout.startswith("2 clusters of 90 items, coarser than the posterior, which has")
+    assert f"{levels.expected_loss[-2]:.3f}" in two.stdout and "what tells it" in two.stdout
+
+
+def test_held_out_densities_are_those_of_the_others(path, table) -> None:
+    """One cluster at fixed hyper-parameters: the mean of the densities that the model gives to each fold."""
+    run = Run(path)
+    one = np.zeros(90, dtype=np.int32)
+    found = beyond.predictive_densities(run, [one, beyond.levels_of(run).cut(2)])
+    assert found is not None and found[1] > found[0]
+    x = pd.read_csv(table)[["x", "y"]].to_numpy()
+    data, model = Dataset("groups", "points", x), component("model", "gaussian")
+    total = 0.0
+    for held in np.array_split(np.arange(90), beyond.FOLDS):
+        rest = np.setdiff1d(np.arange(90), held)
+        of = [Dataset("some", "points", x[rows]) for rows in (rest, held)]
+        total += predict(model, *of, [State(one[rest], 1, {})], one[rest]).log_density.sum()
+    assert data.N == 90 and found[0] == pytest.approx(total / 90, abs=1e-9)
+    # no density of these few is above that of a normal distribution of as many parameters by more than this
+    assert found[0] < multivariate_normal(x.mean(axis=0), np.cov(x.T)).logpdf(x).mean() + 1
+
+
+def test_answers_and_core_of_a_run(smcmc, path) -> None:
+    answers = smcmc("summary", str(path), "answers=2")
+    assert answers.exit_code == 0 and "answer 1: weight " in answers.stdout
+    weights = [float(line.split("weight ")[1][:4]) for line in answers.stdout.splitlines() if "weight" in line]
+    assert sum(weights) == pytest.approx(1, abs=0.011)
+    core = smcmc("summary", str(path), "core=0.9")
+    posterior = smcmc_library.Posterior.load(path)
+    items = posterior.core(0.9).n_items
+    assert core.exit_code == 0 and f"core: {items} of 90 items are together" in core.stdout
+    assert posterior.core(0.9).probability >= 0.9
+    found = posterior.representatives(2)
+    assert [f"{one.weight:.2f}" for one in found] == [f"{weight:.2f}" for weight in weights]
+
+
+def test_levels_in_python(path) -> None:
+    posterior = smcmc_library.Posterior.load(path)
+    levels = posterior.levels(density=True)
+    assert levels["clusters"].tolist() == list(range(posterior.labels.max() + 1, 0, -1))
+    assert levels["posterior"].iloc[-1] == "coarser" and np.isfinite(levels["log_density"]).all()
+    assert posterior.at(2).max() == 1 and posterior.at(1).max() == 0
+    assert sampled_partitions(Run(path)).shape == posterior.partitions.shape
+    summary = posterior.cluster_summary()
+    assert {"size", "certainty"} <= set(summary) and summary["certainty"].between(0, 1).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["clusters=40"], "clusters=40: expected from 1 to"),
+        (["clusters=many"], "clusters=many: expected a whole number, such as clusters=5"),
+        (["core=2"], "core=2.0: expected above 0"),
+        (["answers=0"], "answers=0: expected at least 1"),
+        (["groups=3"], "groups=3: expected the folder of a run, or one of clusters=, answers=, core="),
+        (["--columns", "clusters=2"], "--columns: expected by itself"),
+    ],
+)
+def test_words_that_summary_does_not_know(smcmc, path, words, said) -> None:
+    result = smcmc("summary", str(path), *words)
+    assert result.exit_code == 2 and said in result.stderr
+    assert smcmc("summary", "clusters=2").exit_code == 2
+
+
+@pytest.mark.parametrize(("word", "number"), [("K=7", "7"), ("n_clusters=3", "3"), ("clusters=many", "5")])
+def test_a_number_of_clusters_names_the_command(smcmc, word, number) -> None:
+    result = smcmc("run", "data=gaussian", word)
+    assert result.exit_code == 2 and f"`smcmc summary RUN clusters={number}`" in result.stderr
+
+
+def test_the_dendrogram_draws_every_cluster(smcmc, path) -> None:
+    result = smcmc("plot", str(path), "--only", "dendrogram")
+    assert result.exit_code == 0 and (path / "dendrogram.png").is_file()
+    figure = smcmc_library.Posterior.load(path).plot("dendrogram")
+    ax = figure.axes[0]
+    K = Run(path).summary["point_estimate"]["n_clusters"]
+    assert len(ax.get_yticks()) == K and len(ax.lines) == 3 * (K - 1)
+    assert sorted(int(text.get_text()) for text in ax.texts) == list(range(1, K))

@@ -1,0 +1,179 @@
+"""Unequal costs, given numbers of clusters, levels, representatives and cores: against brute force."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.diagnostics import partition_search
+from splitmerge_cli.diagnostics.core import find_core
+from splitmerge_cli.diagnostics.levels import merge_levels
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, distances
+from splitmerge_cli.diagnostics.point_estimate import (
+    COST,
+    estimate_partition,
+    interval_of_clusters,
+    minimise_expected_loss,
+    thin_partitions,
+)
+from splitmerge_cli.diagnostics.representatives import representatives
+from splitmerge_cli.runs.summaries import interval_lines
+from splitmerge_cli.verify.enumerate import partitions
+
+
+def partitions_of(n):
+    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
+    return np.array([by_appearance(row) for row in partitions(n)])
+
+
+def draw_near(n, rng, draws=60):
+    """Draws near one partition of `n` items."""
+    rows = partitions_of(n)
+    weights = np.exp(-rng.uniform(2, 8) * distances(rows[rng.integers(len(rows))], rows))
+    return rows[rng.choice(len(rows), size=draws, p=weights / weights.sum())]
+
+
+def pairs_or_entropies(estimate, true, loss):
+    """Errors of an estimate by definition, separations and unions: pairs, or conditional entropies."""
+    n = len(true)
+    if loss == "binder":
+        pairs = list(itertools.combinations(range(n), 2))
+        apart = sum(true[i] == true[j] and estimate[i] != estimate[j] for i, j in pairs)
+        joined = sum(true[i] != true[j] and estimate[i] == estimate[j] for i, j in pairs)
+        return apart / len(pairs), joined / len(pairs)
+
+    def conditional(of, given):
+        joint = np.zeros((n, n))
+        np.add.at(joint, (of, given), 1 / n)
+        held = np.broadcast_to(joint.sum(axis=0), joint.shape)
+        filled = joint > 0
+        return -(joint[filled] * np.log(joint[filled] / held[filled])).sum()
+
+    return conditional(estimate, true), conditional(true, estimate)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("a", [0.4, 1.0, 1.25, 1.7])
+def test_unequal_costs_and_given_numbers_of_clusters(loss, a, monkeypatch) -> None:
+    """The least of all partitions that join what all draws join, by the definition of the loss."""
+    rng = np.random.default_rng(int(10 * a))
+    for n in (5, 6):
+        rows, draws = partitions_of(n), draw_near(n, rng)
+        found, at = np.unique(draws, axis=0, return_counts=True)
+        errors = np.array([[pairs_or_entropies(row, one, loss) for one in found] for row in rows])
+        expected = ((a * errors[:, :, 0] + (2 - a) * errors[:, :, 1]) * at).sum(axis=1) / at.sum()
+        K = rows.max(axis=1) + 1
+        sampled = np.unique(draws.max(axis=1) + 1)
+        # those of all draws are the blocks
+        together = (draws[:, :, None] == draws[:, None, :]).all(axis=0)
+        joins = np.array([(row[:, None] == row)[together].all() for row in rows])
+        for clusters in (None, (sampled[0], sampled[0]), (sampled[-1], n), (sampled[0], sampled[-1])):
+            allowed = joins if clusters is None else joins & (clusters[0] <= K) & (clusters[1] >= K)
+            for few in (0, partition_search.FEW):
+                monkeypatch.setattr(partition_search, "FEW", few)
+                best = minimise_expected_loss(draws, loss, a, clusters)
+                at_best = (rows == best.labels).all(axis=1)
+                assert allowed[at_best].item()
+                assert best.expected_loss == pytest.approx(expected[at_best].item(), abs=1e-10)
+                # single moves may end at another minimum where the number of clusters is given
+                slack = 1e-10 if few or clusters is None else 0.2
+                assert best.expected_loss <= expected[allowed].min() + slack
+    with pytest.raises(ValueError, match=r"a=2\.5: expected from 0 to 2"):
+        minimise_expected_loss(draws, loss, 2.5)
+    with pytest.raises(ValueError, match="expected some between"):
+        minimise_expected_loss(draws, loss, a, (n + 1, n + 2))
+
+
+def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
+    """Independent draws of items whose joining costs least: one cluster, which no draw has."""
+    rng = np.random.default_rng(3)
+    true = rng.integers(6, size=200)
+    draws = np.where(rng.random((100, 200)) < 0.6, rng.integers(8, size=(100, 200)), true)
+    low, high = interval_of_clusters(draws)
+    assert minimise_expected_loss(draws).n_clusters < low
+    found = estimate_partition(draws)
+    assert low <= found.n_clusters <= high
+    assert found.expected_loss <= minimise_expected_loss(draws, a=COST, clusters=(low, low)).expected_loss + 1e-12
+    # an estimate that lies within is the least of all
+    clear = np.where(rng.random((100, 200)) < 0.02, rng.integers(6, size=(100, 200)), true)
+    assert estimate_partition(clear).labels.tolist() == minimise_expected_loss(clear, a=COST).labels.tolist()
+
+
+@pytest.mark.parametrize(("K", "said"), [(1, "to join them costs less"), (9, "stand apart"), (4, "")])
+def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
+    summary = {"point_estimate": {"interval": [3, 5]}, "least_expected_vi": {"n_clusters": K}}
+    lines = list(interval_lines(summary))
+    assert len(lines) == bool(said)
+    assert not said or (f"has {K} cluster" in lines[0] and "3 to 5" in lines[0] and said in lines[0])
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_levels_merge_the_pair_of_least_expected_loss(loss) -> None:
+    rng = np.random.default_rng(5)
+    true = rng.integers(6, size=30)
+    draws = np.where(rng.random((50, 30)) < 0.3, rng.integers(8, size=(50, 30)), true)
+    levels = merge_levels(true, draws, loss)
+    assert levels.n_clusters == 6
+    for j, k in enumerate(range(6, 0, -1)):
+        labels = levels.cut(k)
+        assert labels.max() + 1 == k
+        assert levels.expected_loss[j] == pytest.approx(distances(labels, draws, loss).mean(), abs=1e-10)
+        if k > 1:
+            merged = [np.where(labels == b, a, labels) for a, b in itertools.combinations(range(k), 2)]
+            each = [distances(one, draws, loss).mean() for one in merged]
+            assert levels.expected_loss[j + 1] == pytest.approx(min(each), abs=1e-10)
+    for wrong in (0, 7):
+        with pytest.raises(ValueError, match="expected from 1 to 6"):
+            levels.cut(wrong)
+
+
+def test_representatives_beside_all_pairs_of_partitions() -> None:
+    rows, rng = partitions_of(5), np.random.default_rng(0)
+    near, ratios = all_distances(rows, rows), []
+    for _ in range(6):
+        centres = near[rng.choice(52, size=2, replace=False)].min(axis=0)
+        weights = np.exp(-4 * centres)
+        draws = rows[rng.choice(52, size=80, p=weights / weights.sum())]
+        best = min(np.minimum(*pair).mean() for pair in itertools.combinations(all_distances(rows, draws), 2))
+        found = representatives(draws, 2)
+        of = all_distances([one.labels for one in found], draws).min(axis=0)
+        assert sum(one.weight * one.expected_loss for one in found) == pytest.approx(of.mean())
+        assert sum(one.weight for one in found) == pytest.approx(1)
+        assert found[0].weight >= found[-1].weight
+        ratios.append(of.mean() / best)
+    assert min(ratios) > 1 - 1e-9 and np.median(ratios) < 1 + 1e-9 and max(ratios) < 1.05
+    one = representatives(draws, 1)
+    assert one[0].labels.tolist() == minimise_expected_loss(draws).labels.tolist() and one[0].weight == 1
+    # no more than there are
+    assert len(representatives([[0, 0, 1]] * 5, 3)) == 1
+    with pytest.raises(ValueError, match="answers=0"):
+        representatives(draws, 0)
+
+
+def share_that_agrees(draws, items):
+    cut = np.stack([by_appearance(row[items]) for row in draws])
+    found, at = np.unique(cut, axis=0, return_counts=True)
+    return found[at.argmax()], at.max() / len(draws)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.7])
+def test_no_core_of_that_level_has_more_items(level) -> None:
+    rng = np.random.default_rng(7)
+    for n in (5, 6, 7):
+        for _ in range(4):
+            draws = draw_near(n, rng)
+            core = find_core(draws, level)
+            inside = np.flatnonzero(core.labels >= 0)
+            labels, share = share_that_agrees(draws, inside)
+            assert core.labels[inside].tolist() == labels.tolist()
+            assert core.probability == pytest.approx(share) and share >= level
+            larger = itertools.combinations(range(n), core.n_items + 1)
+            assert all(share_that_agrees(draws, list(items))[1] < level for items in larger)
+    with pytest.raises(ValueError, match=r"core=1\.5: expected above 0"):
+        find_core(draws, 1.5)
+
+
+def test_what_is_averaged_is_what_counts() -> None:
+    rows = np.zeros((400, 3), dtype=int)
+    rows[:, 2] = np.arange(400) % 2
+    assert len(thin_partitions(rows)) == 256 and interval_of_clusters(rows) == (1, 2)
