@@ -87,8 +87,7 @@ def test_auto_leaves_ids_out(smcmc: Any, points: np.ndarray) -> None:
     table.insert(0, "id", np.arange(len(table)))
     table.to_csv("ids.csv", index=False)
     result = smcmc("run", "data=csv", "data.path=ids.csv", "model=auto", "model.covariance=iso", *QUICK)
-    assert "model=auto: model=gaussian data.columns=[u,v]" in result.stderr
-    assert Run(result.stdout.strip()).config["data"]["columns"] == ["u", "v"]
+    assert "model=auto: model=gaussian model.b0" in result.stderr and "column 1 ('id') is left out" in result.stderr
     whole = smcmc("run", "data=csv", "data.path=two.csv", "model=auto", "model.covariance=iso", *QUICK)
     assert "model=auto: model=gaussian " in whole.stderr
 
@@ -173,17 +172,17 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
     rows.to_csv("ids.csv", index=False)
     read = prepare(compose(["data=csv", "data.path=ids.csv", "model=gaussian"])).dataset
     assert read.notes == [
-        "ids.csv: column 1 ('case') counts up by one from 100 and is read as data (data.drop=[case] leaves it out)",
-        "ids.csv: column 2 ('id') holds another whole number in each row and is read as data (data.drop=[id] leaves it "
-        "out)",
+        "ids.csv: column 1 ('case') is left out: it counts up by one from 100 (data.columns would read it)",
+        "ids.csv: column 2 ('id') is left out: every value differs (data.columns would read it)",
     ]
+    assert read.columns == ["x"]
     assert not prepare(
         compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
     ).dataset.notes
     rows.columns = ["x", "y", "x"]
     rows.to_csv("twice.csv", index=False)
     (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
-    assert note == "twice.csv: columns 1, 3 are all called 'x'; numbers choose them"
+    assert note == "twice.csv: columns 1, 3 are all called 'x': they are read as 'x.1', 'x.2'"
     for text, model, said in [
         ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
         (
