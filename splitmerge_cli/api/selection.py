@@ -223,7 +223,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     with warnings.catch_warnings():
         # chains too short to converge tell covariances apart
         warnings.simplefilter("ignore", NotConverged)
-        # what is said of the data is said of all rows
+        # a fold is a part of the data, whose notes are printed once
         warnings.simplefilter("ignore", DataNote)
         table = covariances(options, dataset, _sampler(spec))
     say(format_covariances(table))

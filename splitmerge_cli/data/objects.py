@@ -67,11 +67,11 @@ def from_object(
     require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
     given: dict[str, Any] = {} if types is None else {"types": types}
     if columns is not None:
-        data, given["whole"] = _chosen(data, as_list("data.columns", columns) or []), True
+        data, given["whole"] = _choose_columns(data, as_list("data.columns", columns) or []), True
     return of_kind.from_object(data, labels, name, **given)
 
 
-def _chosen(data: Any, columns: Sequence[str | int]) -> Any:
+def _choose_columns(data: Any, columns: Sequence[str | int]) -> Any:
     """Some columns of a table, by name or number (1 the first)."""
     values, names, _ = table_of(data, "cells")
     table = object_table(names, values.shape[1])

@@ -142,7 +142,7 @@ class Mixed(Kind):
         return Dataset("new items", self.name, values, columns=dataset.columns, types=types)
 
     def _numbers(self, cells: Any, type: str) -> Any:
-        """Convert new cells of a column of numbers or dates as those of the data; raises a `DataError`."""
+        """Convert new cells, numbers or dates, as those of the data; raises a `DataError`."""
         import pyarrow as pa
 
         from splitmerge_cli.data.tables.cells import cells_of

@@ -220,7 +220,7 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
             assert "column 3 ('a.3') holds the cells of column 1 ('a.1'): it is left out" in said
             assert get_kind(kind).new_items(data, frame).values.tolist() == frame.iloc[:, :2].to_numpy().tolist()
         assert csv(tmp_path / "t.csv", kind, columns=["a.3"]).values.tolist() == [[0.5], [1.5], [4.5]]
-        with pytest.raises(DataError, match=r"data.drop=a: .* no such column; expected one of a.1, a.2, a.3"):
+        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns of that name; expected a.1, a.2, a.3"):
             csv(tmp_path / "t.csv", kind, drop=["a"])
 
 

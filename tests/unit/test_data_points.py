@@ -237,7 +237,7 @@ def test_the_nearest_double_is_read(tmp_path: Path) -> None:
         ("1,2\n", {"columns": ["x", "y"]}, "data.columns=x: .* no such column; expected a number from 1 to 2"),
         ("x,y\n1,2\n", {"columns": [3]}, "data.columns=3: .* no such column"),
         ("x,y\n1,2\n", {"columns": [0]}, "data.columns=0: .* no such column"),
-        ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: .* no such column; expected one of x.1, x.2"),
+        ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: .* 2 columns of that name; expected x.1, x.2"),
         ("x,y\n1,2\n", {"columns": ["x", 1]}, "data.columns=x: .* expected each column once"),
         ("x,y\n1,2\n", {"columns": ["x", "y"], "truth": "y"}, "data.columns=y: .* data.truth not"),
         ("x,y\n1,2\n", {"columns": []}, r"data.columns=\[\]: expected at least one"),

@@ -70,6 +70,8 @@ NAMED_AS_ID = re.compile(
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
 )
 """Names of columns that tell the items apart."""
+COORDINATES = ("x", "y", "z")
+"""Names of columns that are data though they count the rows: points along a line."""
 NAMED_AS_CLASS = re.compile(
     r"(?i:(true|class|cluster|known)?[_ .-]?(target|class|classes|label|labels|cluster|clusters)|y[_ .-]true"
     r"|truth|ground[_ .-]?truth|species|diagnosis|outcome|survived|variety|cultivar)"
@@ -184,7 +186,7 @@ def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) 
         Whether no cell is missing.
     """
     named = NAMED_AS_ID.fullmatch(name) is not None
-    if len(values) < FEW:
+    if len(values) < FEW or name.strip().lower() in COORDINATES:
         return None
     first, last = float(values[0]), float(values[-1])
     if complete and last - first == len(values) - 1 and first.is_integer() and (np.diff(values) == 1).all():

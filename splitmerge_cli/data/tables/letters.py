@@ -31,9 +31,9 @@ _MOST = 5_000
 
 
 def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
-    """Two words, neighbours in the alphabet, that may be one; None where there are none.
+    """Find two words, neighbours in the alphabet, that may be one; None: all differ.
 
-    Words that differ in digits alone are none: these tell things apart.
+    Words that differ in digits alone are two: these tell things apart.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def say_names(table: Table, j: int, words: Sequence[str], present: int) -> str:
-    """What to say of a column that looks like names or addresses; empty of any other.
+    """Describe a column that looks like names or addresses; empty of any other.
 
     Parameters
     ----------

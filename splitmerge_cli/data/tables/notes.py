@@ -13,7 +13,15 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
-from splitmerge_cli.data.tables.inference import NAMED_AS_CLASS, NAMED_AS_ID, SOME, as_written, infer, tells_apart
+from splitmerge_cli.data.tables.inference import (
+    COORDINATES,
+    NAMED_AS_CLASS,
+    NAMED_AS_ID,
+    SOME,
+    as_written,
+    infer,
+    tells_apart,
+)
 from splitmerge_cli.data.tables.table import Table, column_key, is_text, list_names, quote, row_names
 from splitmerge_cli.kinds import Kind
 
@@ -120,7 +128,7 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
 def without_data(x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind: Kind) -> dict[int, str]:
     """The columns that are no data, and why: those that tell the rows apart, and those without two values.
 
-    A table of one column, or of fewer than `SOME` rows, is read as it is.
+    A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`.
 
     Parameters
     ----------
@@ -139,6 +147,8 @@ def without_data(x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind:
     found = {}
     sparse = isinstance(x, csr_array)
     for d in range(1 if sparse else width):
+        if names and names[d].strip().lower() in COORDINATES:
+            continue
         values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
         why = tells_apart(values, names[d] if names else "") if kind.of_numbers else None
         why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why

@@ -142,7 +142,7 @@ def numbers_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: 
 def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = "date") -> Written:
     """Convert dates to days since 1970-01-01, times to parts of a day; time zones are not looked at.
 
-    Whether a day or a month comes first in 3/4/2020 is told by a cell in which one of them is above 12, or by `type`,
+    A cell in which one of them is above 12 shows whether a day or a month comes first in 3/4/2020; else `type` says it,
     one of `DATE_TYPES`.
 
     Examples
@@ -177,7 +177,7 @@ def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = 
 
 
 def _days(parts: dict[str, str | None], day_first: bool) -> float:
-    """Days since 1970-01-01 of the parts of a date; raises a ValueError where there is no such day."""
+    """Convert the parts of a date to days since 1970-01-01; raises a ValueError where there is no such day."""
     number = {name: int(parts.get(name) or 0) for name in ("year", "day", "first", "second_", "hour", "minute")}
     year, day = number["year"], number["day"]
     if len(parts["year"] or "") < 4:
@@ -195,7 +195,7 @@ def _days(parts: dict[str, str | None], day_first: bool) -> float:
 
 
 def days_of_column(column: pa.ChunkedArray) -> NDArray[np.float64] | None:
-    """Days since 1970-01-01 of a column of dates or times of Arrow, NaN where it is null; None of another type."""
+    """Convert dates or times of Arrow to days since 1970-01-01, null to NaN; None: the column has another type."""
     if not (pa.types.is_timestamp(column.type) or pa.types.is_date(column.type)):
         return None
     stamps = pc.cast(pc.cast(column, pa.timestamp("us")), pa.int64())
