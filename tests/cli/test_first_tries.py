@@ -197,6 +197,16 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
         assert result.exit_code == 2 and said in result.stderr, result.stderr
 
 
+def test_a_table_without_a_model_is_described_in_the_words_of_a_run(smcmc: Any) -> None:
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"no": range(30), "x": rng.normal(size=30), "year": [2007, 2008, 2009] * 10}).to_csv("t.csv")
+    said = smcmc("run", "data=csv", "data.path=t.csv").stderr
+    notes = prepare(compose(["data=csv", "data.path=t.csv", "model=mixed"])).dataset.notes
+    assert len(notes) == 4 and all(note.partition(": ")[2].partition(" (data.types={NAME")[0] in said for note in notes)
+    assert "column 2 ('no') is left out: it counts the rows from 0" in said
+    assert "column 4 ('year'): 3 different numbers, each in 10 rows at least, are read as categories" in said
+
+
 def test_directions_and_weights_of_edges_are_spoken_of() -> None:
     Path("ties.csv").write_text("source,target,weight,year\na,b,2,1999\nb,a,1,1999\nb,c,1,2000\nc,c,1,2000\n")
     assert prepare(compose(["data=edges", "data.path=ties.csv"])).dataset.notes == [

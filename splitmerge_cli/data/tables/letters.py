@@ -49,7 +49,7 @@ def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
     return None
 
 
-def say_names(table: Table, j: int, words: Sequence[str], present: int) -> str:
+def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name: bool = False) -> str:
     """Describe a column that looks like names or addresses; empty of any other.
 
     Parameters
@@ -58,10 +58,14 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int) -> str:
         The different cells of column `j`.
     present : int
         Number of its cells that are not missing.
+    by_name : bool
+        Whether only the name of the column may tell it, as of a column that is left out.
     """
     if len(words) <= SOME or sum(map(len, words)) > LONG * len(words):
         return ""
     named = table.names is not None and _NAMED.fullmatch(table.names[j].strip()) is not None
+    if by_name and not named:
+        return ""
     if not named and 2 * sum(_LOOKS.fullmatch(word.strip()) is not None for word in words[:_MOST]) < len(words[:_MOST]):
         return ""
     pair = near_pair(words)

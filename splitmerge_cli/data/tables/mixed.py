@@ -86,7 +86,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = Reading(why=NAMES_OF_ITEMS, names=True)
-        if cells.text is not None and cells.numbers is None and (said := _say_names(cells)):
+        if cells.text is not None and cells.numbers is None and (said := _say_names(cells, readings[j])):
             if readings[j].problem:
                 readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
             else:
@@ -129,8 +129,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     )
 
 
-def _say_names(cells: Cells) -> str:
-    return say_names(cells.table, cells.j, cells.values()[1], cells.present)
+def _say_names(cells: Cells, reading: Reading) -> str:
+    left_out = reading.type is None and not reading.problem
+    return say_names(cells.table, cells.j, cells.values()[1], cells.present, left_out)
 
 
 def _is_text(table: Table, j: int) -> bool:

@@ -29,6 +29,8 @@ MOST_COLUMNS = 10_000
 """Most columns of a list, of which few are read (edges, nodes, tokens of documents)."""
 LISTED = 20
 """Names of columns that a message lists at most."""
+NUMBERED = 10
+"""Rows from which on whole numbers in a column without a name are names of rows, as R writes those of a part."""
 NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
@@ -162,6 +164,9 @@ class Table:
                 why = f"has no name and counts the rows from {start}"
             elif items and self.item_names is None and (names := row_names(self.cells(j))):
                 self.item_names, why = names, "has no name and another word in every row, the names of the items"
+            elif items and (names := _row_numbers(self.cells(j))):
+                self.item_names = self.item_names or names
+                why = "has no name and another whole number in every row, the names of the items"
             else:
                 place = self.place(_first_uncounted(self.cells(j)), j)
                 unnamed_data = "the column has no name and does not count the rows"
@@ -274,6 +279,12 @@ def row_names(column: pa.ChunkedArray) -> list[str] | None:
     cells = [str(cell).strip() for cell in column.to_pylist()]
     words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
     return cells if words and len(set(cells)) == len(cells) > 1 else None
+
+
+def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:
+    """The cells of a column if they are whole numbers, `NUMBERED` at least, another one in each row; None if not."""
+    cells = [str(cell).strip() for cell in column.to_pylist()]
+    return cells if len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells)) else None
 
 
 def _first_uncounted(column: pa.ChunkedArray) -> int:
