@@ -85,6 +85,7 @@ def test_rules(tmp_path: Path, cells: list[Any], type: str, levels: tuple[str, .
         ([17, 4, 9, 2], "patient_id", "is left out: every value differs"),
         ([1, 2, 3, 4], "rank", "column 1 ('rank') is left out: it counts the rows"),
         ([0, 1, 2, 3], "c", "it counts the rows"),
+        ([1, 2, 3, 4, 1, 2, 3, 4, 5], "index", "it counts the rows from 1, again and again"),
     ],
 )
 def test_what_is_left_out_is_said(tmp_path: Path, cells: list[Any], name: str, why: str) -> None:
@@ -227,6 +228,11 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
 def test_an_id_that_repeats_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"row 2, column 1 \('user_id'\): '17'; expected an id that differs"):
         column(tmp_path, [17, 23, 17, 9], "user_id")
+
+
+def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
+    for name in ("paid", "PID", "acid"):
+        assert types_of(column(tmp_path, [17, 23, 17, 9], name))[name] == "real"
 
 
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:

@@ -70,6 +70,11 @@ NAMED_AS_ID = re.compile(
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
 )
 """Names of columns that tell the items apart."""
+REPEATED_ID = re.compile(
+    r"(?i:(^|[_ .-])([fhmpcs]|uu?)?id$)|[a-z]I[dD]$"
+    r"|(?i:^(user|person|subject|patient|family|house(hold)?|town|school|firm|group|customer|case|choice|[fhmpcs])id$)"
+)
+"""Names of columns that hold an id, though it may repeat; paid and acid are no ids."""
 COORDINATES = ("x", "y", "z")
 """Names of columns that are data though they count the rows: points along a line."""
 NAMED_AS_CLASS = re.compile(
@@ -144,11 +149,11 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     whole = bool((different == np.floor(different)).all())
     if whole and len(different) == 2:
         return _as_levels(*cells.values()[:2])
-    if not chosen and whole and len(different) == len(present):
+    if not chosen and whole:
         if (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
             ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
             return Reading(why=why, ways=ways)
-    elif not chosen and whole and re.search(r"(?i)(^|[_ .-])u?u?id$|[a-z]I[dD]$", name):
+    if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
         i = cells.first(cells.numbers == different[np.argmax(counts)])
         problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
         return Reading(problem=problem, ways=(f"data.types={{{key}:categorical}} reads it as categories",))
@@ -194,9 +199,14 @@ def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) 
             return f"it counts the rows from {first:g}"
         if named or len(values) >= SOME:
             return f"it counts up by one from {first:g}"
-    if named and first.is_integer() and (values == np.floor(values)).all() and len(np.unique(values)) == len(values):
+    if not named or not first.is_integer() or not (values == np.floor(values)).all():
+        return None
+    if len(np.unique(values)) == len(values):
         return "every value differs"
-    return None
+    # as R's crabs number the animals of each species and sex
+    restarts = np.diff(values) != 1
+    again = complete and FEW * restarts.sum() < len(values) and (values[1:][restarts] == first).all()
+    return f"it counts the rows from {first:g}, again and again" if again else None
 
 
 def read_as_type(cells: Cells, type: str) -> Reading:

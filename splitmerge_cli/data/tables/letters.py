@@ -59,17 +59,17 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name:
     present : int
         Number of its cells that are not missing.
     by_name : bool
-        Whether only the name of the column may tell it, as of a column that is left out.
+        Whether the column is left out: its name has to tell it then, and two cells to be near.
     """
     if len(words) <= SOME or sum(map(len, words)) > LONG * len(words):
         return ""
     named = table.names is not None and _NAMED.fullmatch(table.names[j].strip()) is not None
-    if by_name and not named:
-        return ""
-    if not named and 2 * sum(_LOOKS.fullmatch(word.strip()) is not None for word in words[:_MOST]) < len(words[:_MOST]):
+    if not named and (
+        by_name or 2 * sum(_LOOKS.fullmatch(word.strip()) is not None for word in words[:_MOST]) < len(words[:_MOST])
+    ):
         return ""
     pair = near_pair(words)
-    if pair is None and 2 * len(words) <= present:
+    if pair is None and (by_name or 2 * len(words) <= present):
         return ""
     such = f", so {quote(pair[0])} and {quote(pair[1])} are two words like any others" if pair else ""
     return f"it looks like names or addresses: {NO_LETTERS}{such}; {_ADVICE}"
