@@ -1,4 +1,4 @@
-"""What is no data in a table, or cannot be read of a network, is left out and said, in files and in Python alike."""
+"""Columns that are no data, and directions and weights of edges: left out with the same words of files and objects."""
 
 from pathlib import Path
 from typing import Any

@@ -71,8 +71,8 @@ NAMED_AS_ID = re.compile(
 )
 """Names of columns that tell the items apart."""
 REPEATED_ID = re.compile(
-    r"(?i:(^|[_ .-])([fhmpcs]|uu?)?id$)|[a-z]I[dD]$"
-    r"|(?i:^(user|person|subject|patient|family|house(hold)?|town|school|firm|group|customer|case|choice|[fhmpcs])id$)"
+    r"(?i:(^|[_ .-])(uu?)?id$)|(^|[_ .-])[fhmpcs]id$|[a-z]I[dD]$"
+    r"|(?i:^(user|person|subject|patient|family|house(hold)?|town|school|firm|group|customer|case|choice)id$)"
 )
 """Names of columns that hold an id, though it may repeat; paid and acid are no ids."""
 COORDINATES = ("x", "y", "z")
@@ -149,10 +149,9 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     whole = bool((different == np.floor(different)).all())
     if whole and len(different) == 2:
         return _as_levels(*cells.values()[:2])
-    if not chosen and whole:
-        if (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
-            ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
-            return Reading(why=why, ways=ways)
+    if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
+        ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
+        return Reading(why=why, ways=ways)
     if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
         i = cells.first(cells.numbers == different[np.argmax(counts)])
         problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
