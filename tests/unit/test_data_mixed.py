@@ -54,7 +54,7 @@ def types_of(data: Dataset) -> dict[str, str]:
         ([1.5, 2.5] * 5, "binary", ("1.5", "2.5")),
         (list(range(1, 13)) * 5, "categorical", tuple(map(str, range(1, 13)))),
         # rare values at an end, or too many of them
-        ([2007] * 40 + [2008] * 40 + [2009] * 5, "real", ()),
+        ([2007] * 40 + [2008] * 40 + [2009] * 4, "real", ()),
         ([2007, 2008, 2009] * 4, "real", ()),
         (list(range(30, 43)) * 9, "real", ()),
         # Poisson, mean 1; a scale from 0

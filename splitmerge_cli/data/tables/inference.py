@@ -18,11 +18,12 @@ whole numbers that count up by one from row to row, or all   nothing: they are l
 differ in a column that is named as an id
 words, `SOME` at most, or `MOST` and twice each on average   categorical
 whole numbers from 0 on, four or more without a gap, the     count
-last the rarest and in fewer than a `TAIL` of the rows
+last in fewer than a `TAIL` of the rows, and a tenth of
+those that hold the commonest
 whole numbers from 0 to `LARGEST_CODE`, `SOME` at most       categorical
 (`SOME_FROM_0` with 0 among them), twice each on average
 numbers, `MOST_NUMBERS` different ones at most, each in      categorical
-`FREQUENT` rows and a fifth of the mean number at least
+`FREQUENT` rows and a `TAIL` of the mean number at least
 whole numbers from 0 to `LARGEST_COUNT`, half of them        count
 `TYPICAL_COUNT` at most
 other numbers                                                real
@@ -57,7 +58,7 @@ MOST_NUMBERS = 12
 FREQUENT = 5
 """Fewest rows that hold each of them."""
 TAIL = 20
-"""Fewer than one in so many rows hold the largest of whole numbers that are counts."""
+"""The tail of counts: fewer than one in so many rows hold the largest."""
 FEW = 3
 """Rows below which no column counts them: that may well be chance."""
 TYPICAL_COUNT = 10
@@ -156,12 +157,12 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         i = cells.first(cells.numbers == different[np.argmax(counts)])
         problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
         return Reading(problem=problem, ways=(f"data.types={{{key}:categorical}} reads it as categories",))
-    if whole and _has_tail(different, counts):
+    if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
     most = SOME if low > 0 else SOME_FROM_0
     if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
         return _as_levels(*cells.values()[:2])
-    if len(different) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, len(present) / (5 * len(different))):
+    if len(different) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, len(present) / (TAIL * len(different))):
         said = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
         return replace(
             _as_levels(*cells.values()[:2]), said=f"{said} (data.types={{{key}:real}} reads them as numbers)"
@@ -174,7 +175,7 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
 def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
     """Whether values, ascending, with the number of rows that hold each, are counts by their shape."""
     consecutive = different[0] == 0 and different[-1] == len(different) - 1 > 2
-    return bool(consecutive and counts[-1] == counts.min() and TAIL * counts[-1] < counts.sum())
+    return bool(consecutive and TAIL * counts[-1] < counts.sum() and 10 * counts[-1] <= counts.max())
 
 
 def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:
