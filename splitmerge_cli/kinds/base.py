@@ -65,7 +65,8 @@ class Kind:
     has_rows: ClassVar[bool] = True
     """Whether items are rows of their own: a file may hold new ones."""
     has_columns: ClassVar[bool] = False
-    """Whether clusters are described by the columns of a table."""
+    """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
+    are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
