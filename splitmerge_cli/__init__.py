@@ -7,6 +7,7 @@ TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )
 if TYPE_CHECKING:
+    from splitmerge_cli.api import DataNote as DataNote
     from splitmerge_cli.api import NotConverged as NotConverged
     from splitmerge_cli.api import Posterior as Posterior
     from splitmerge_cli.api import UnseenWords as UnseenWords
@@ -26,6 +27,7 @@ _PLACES = {
     "SplitMergeBlocks": "estimators",
     "SplitMergeClustering": "estimators",
     "SplitMergeTopics": "estimators",
+    "DataNote": "api",
     "UnseenWords": "api",
 }
 

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin
 from sklearn.utils import check_random_state
@@ -204,7 +205,10 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         """Check a table as scikit-learn does; where the model reads more than numbers a data frame stays one."""
         if self._of_numbers:
             try:
-                return validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+                checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+                # names tell an id from a measurement
+                names = getattr(self, "feature_names_in_", None)
+                return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)
             except ValueError as error:
                 if "could not convert string" not in str(error):
                     raise

@@ -8,9 +8,9 @@ _state = random.getstate()
 import_module("rich.style")
 random.setstate(_state)
 
-from splitmerge_cli.api.cautions import NotConverged, UnseenWords  # noqa: E402
+from splitmerge_cli.api.cautions import DataNote, NotConverged, UnseenWords  # noqa: E402
 from splitmerge_cli.api.certificates import certify  # noqa: E402
 from splitmerge_cli.api.posterior import Posterior  # noqa: E402
 from splitmerge_cli.api.sampling import sample  # noqa: E402
 
-__all__ = ["NotConverged", "Posterior", "UnseenWords", "certify", "sample"]
+__all__ = ["DataNote", "NotConverged", "Posterior", "UnseenWords", "certify", "sample"]

@@ -4,6 +4,9 @@ import sys
 import warnings
 from functools import cache
 
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.tables.notes import ROUTINE
+
 
 class NotConverged(UserWarning):
     """Results of a posterior that may be wrong, because its chains have not converged, or cannot show it.
@@ -14,6 +17,19 @@ class NotConverged(UserWarning):
 
 class UnseenWords(UserWarning):
     """New documents have words that the data do not have; they are left out."""
+
+
+class DataNote(UserWarning):
+    """Columns, directions or weights that were left out of the data, or are read in another way than they are written.
+
+    The words are those of ``smcmc run``.
+    """
+
+
+def warn_of_data(dataset: Dataset) -> None:
+    """Warn of what was left out of a data set or converted; what its columns are read as is in `Dataset.notes`."""
+    if told := [note for note in dataset.notes if not any(routine in note for routine in ROUTINE)]:
+        warn("\n".join(told), DataNote)
 
 
 def warn(message: str, category: type[UserWarning]) -> None:

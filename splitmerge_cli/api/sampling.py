@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.arguments import answer_misspelt
+from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
@@ -82,7 +83,8 @@ def sample(
         Folder that receives the run, as ``out`` of the command line: a run that is there is not made again. By default
         a temporary folder, removed with the object.
     options : mapping, optional
-        Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``.
+        Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
+        ``data.columns`` and ``data.types``: ``{"data.types": {"year": "real"}}``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}
@@ -132,7 +134,9 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
-        path = runs.run(replace(runs.prepare(compose(settled.overrides)), chosen=settled.chosen))
+        plan = runs.prepare(compose(settled.overrides))
+        warn_of_data(plan.dataset)
+        path = runs.run(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:
         path = interruption.path
     except BaseException:
@@ -152,13 +156,16 @@ def overrides_of(
 ) -> tuple[Settled, Dataset | None]:
     """The command line of `sample`'s parameters, with further keys; and the data set, where it is held."""
     keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
+    of_run, of_table = dict(options or {}), {}
+    if not isinstance(data, str | Path | Dataset):
+        of_table = {name: of_run.pop(key) for name in ("columns", "types") if (key := f"data.{name}") in of_run}
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
         if keys["model"] == "gaussian":
             scales = {} if issparse(getattr(data, "values", data)) else SCALES
             keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
-    dataset, of_data = _data(data, str(keys["model"]), truth)
-    keys |= of_data | dict(options or {})
+    dataset, of_data = _data(data, str(keys["model"]), truth, of_table)
+    keys |= of_data | of_run
     overrides = [
         f"{key}={AUTO}" if isinstance(value, str) and value == AUTO else override(key, value)
         for key, value in keys.items()
@@ -189,7 +196,7 @@ def _choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
     return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
 
 
-def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, Any]]:
+def _data(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, and the keys that name it."""
     kind = get_kind("mixed") if model == AUTO else component("model", model).kind
     if isinstance(data, str | Path):
@@ -198,7 +205,7 @@ def _data(data: Any, model: str, truth: Any) -> tuple[Dataset | None, dict[str, 
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}
-    dataset = from_object(data, kind.name, truth)
+    dataset = from_object(data, kind.name, truth, **of_table)
     # as data=corpus
     start = {"init": "sequential"} if kind.has_topics else {}
     return dataset, {"data": "given", "data.sha256": hold(dataset)} | start

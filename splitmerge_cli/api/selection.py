@@ -14,6 +14,7 @@
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.api.cautions import NotConverged
+from splitmerge_cli.api.cautions import DataNote, NotConverged
 from splitmerge_cli.config import (
     ConfigError,
     RunSpecification,
@@ -159,13 +160,14 @@ def model_for_object(data: Any) -> tuple[str, Any]:
         if kind.recognises(data):
             return kind.model, data
     table = from_object(data, MIXED)
-    model, kept = model_for(table), columns_read(data, table)
-    try:
-        read = from_object(kept, kind_of_model(model).name)
-    except DataError:
-        return MIXED, data
-    # of an array, whose new rows will have all columns, all are read
-    return (model, kept) if read.columns is None or _are_same(read, table) else (MIXED, data)
+    model = model_for(table)
+    # of a frame the model may leave out less than is left out of a mixed table
+    for kept in (data, columns_read(data, table)):
+        with suppress(DataError):
+            read = from_object(kept, kind_of_model(model).name)
+            if _are_same(read, table):
+                return model, kept
+    return MIXED, data
 
 
 def columns_read(data: Any, table: Dataset | None = None) -> Any:
@@ -221,6 +223,8 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     with warnings.catch_warnings():
         # chains too short to converge tell covariances apart
         warnings.simplefilter("ignore", NotConverged)
+        # a fold is a part of the data, whose notes are printed once
+        warnings.simplefilter("ignore", DataNote)
         table = covariances(options, dataset, _sampler(spec))
     say(format_covariances(table))
     # JSON has no NaN

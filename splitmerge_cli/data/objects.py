@@ -1,20 +1,34 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, require
 from splitmerge_cli.data.corpora.corpus import vectorize
+from splitmerge_cli.data.tables.columns import index
+from splitmerge_cli.data.tables.notes import set_aside, written_column
+from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.data.tables.wanted import as_list
 from splitmerge_cli.kinds import get_kind
 
 
-def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> Dataset:
+def from_object(
+    data: Any,
+    kind: str,
+    truth: Any = None,
+    name: str = "data",
+    *,
+    columns: Sequence[str | int] | None = None,
+    types: Mapping[str | int, str] | None = None,
+) -> Dataset:
     """Convert an object to the data set that models of a kind read.
 
     Parameters
@@ -34,6 +48,10 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         True label of each item, of any type; None or NaN: not known.
     name : str
         For titles.
+    columns : sequence of str or int, optional
+        Columns of a table that are read, as data.columns of a file: none of them is left out.
+    types : mapping, optional
+        ``mixed``: types of some columns, as data.types of a file.
 
     Raises
     ------
@@ -44,7 +62,30 @@ def from_object(data: Any, kind: str, truth: Any = None, name: str = "data") -> 
         if truth is not None:
             raise DataError("truth: expected None beside a Dataset, which holds its own")
         return data
-    return get_kind(kind).from_object(data, None if truth is None else numbered_labels(truth), name)
+    of_kind, labels = get_kind(kind), None if truth is None else numbered_labels(truth)
+    require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
+    require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
+    given: dict[str, Any] = {} if types is None else {"types": types}
+    if columns is not None:
+        data, given["whole"] = _choose_columns(data, as_list("data.columns", columns) or []), True
+    return of_kind.from_object(data, labels, name, **given)
+
+
+def _choose_columns(data: Any, columns: Sequence[str | int]) -> Any:
+    """Some columns of a table, by name or number (1 the first)."""
+    values, names, _ = table_of(data, "cells")
+    table = object_table(names, values.shape[1])
+    chosen = [index(table, "data.columns", column) for column in columns]
+    if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
+        data = data.to_pandas()
+    return data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
+
+
+def object_table(columns: list[str] | None, width: int) -> Table:
+    """A table without cells of an object's columns, for notes."""
+    table = Table(Path("data"), [pa.chunked_array([pa.nulls(0)])] * width, columns)
+    table.tell_names_apart()
+    return table
 
 
 def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
@@ -77,28 +118,45 @@ def with_nan(values: Any) -> Any:
     return np.where(pd.isna(values), np.nan, values)
 
 
-def numbers_of(values: NDArray[Any], columns: list[str] | None, expected: str) -> NDArray[np.float64]:
-    """Convert cells to float64.
+def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -> NDArray[np.float64]:
+    """Convert cells to float64; of words that name the items, NaN.
+
+    Parameters
+    ----------
+    table : Table
+        Has the names of the columns; it notes how a column of texts was read, and has names of items set aside.
+    expected : str
+        What a cell is, for messages.
+    whole : bool
+        Whether every column is data.
 
     Raises
     ------
     DataError
-        A cell is no number; the message says what was `expected`.
+        A cell is no number.
     """
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
-    out = np.empty(values.shape)
+    out = np.full(values.shape, np.nan)
     for j in range(values.shape[1]):
+        cells = values[:, j]
         try:
-            out[:, j] = values[:, j].astype(np.float64)
+            out[:, j] = cells.astype(np.float64)
         except (TypeError, ValueError):
-            for i, cell in enumerate(values[:, j]):
+            texts = [None if missing else str(cell) for cell, missing in zip(cells, pd.isna(cells), strict=True)]
+            table.columns[j] = pa.chunked_array([pa.array(texts, pa.string())])
+            if not whole and set_aside(table, j):
+                continue
+            if (written := written_column(table, j)) is not None:
+                out[:, j] = written.to_numpy()
+                continue
+            for i, cell in enumerate(cells):
                 try:
                     float(cell)
                 except (TypeError, ValueError):
                     raise DataError(
-                        f"data: {place_of(i, j, columns)}: {cell!r}; expected {expected}. A table whose columns are of "
-                        "several types: model='mixed'"
+                        f"data: {place_of(i, j, table.names)}: {cell!r}; expected {expected}. A table whose columns "
+                        "are of several types: model='mixed'"
                     ) from None
             raise
     return out

@@ -46,6 +46,8 @@ class Kind:
     """Whether columns are of several types, which their cells tell."""
     of_numbers: ClassVar[bool] = False
     """Whether cells are numbers, of which a column may count the rows."""
+    leaves_out_constants: ClassVar[bool] = True
+    """Whether a column of one value is no data."""
     truth_values: ClassVar[Mapping[str, int]] = {}
     """Words for 0 and 1, in small letters; empty: cells are not 0 and 1 alone."""
     expected: ClassVar[str] = ""
@@ -63,7 +65,8 @@ class Kind:
     has_rows: ClassVar[bool] = True
     """Whether items are rows of their own: a file may hold new ones."""
     has_columns: ClassVar[bool] = False
-    """Whether clusters are described by the columns of a table."""
+    """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
+    are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
@@ -121,11 +124,14 @@ class Kind:
         """
         import pandas as pd
 
+        from splitmerge_cli.data.tables.table import names_apart
+
         if isinstance(new, pd.DataFrame) and dataset.columns:
-            absent = [column for column in dataset.columns if column not in map(str, new.columns)]
+            new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
+            absent = [column for column in dataset.columns if column not in new.columns]
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
-            new = new.rename(columns=str)[dataset.columns]
+            new = new[dataset.columns]
         return self._align_items(dataset, new)
 
     def _align_items(self, dataset: Dataset, new: Any) -> Dataset:

@@ -22,6 +22,7 @@ class Counts(Rows):
     expected = f"a whole number from 0 to {LARGEST}"
     column_types = ("count",)
     allows_missing = False
+    leaves_out_constants = False
 
     def fits(self, x: Any) -> Any:
         return (x >= 0) & (x <= LARGEST) & (x == np.floor(x))

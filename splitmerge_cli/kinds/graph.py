@@ -57,8 +57,8 @@ class Graph(Kind):
         return hasattr(data, "nodes") and hasattr(data, "edges")
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
-        from splitmerge_cli.data.base import Dataset
-        from splitmerge_cli.data.graphs.adjacency import adjacency, sizes
+        from splitmerge_cli.data.base import Dataset, notes_entry
+        from splitmerge_cli.data.graphs.adjacency import adjacency, losses, sizes
         from splitmerge_cli.data.objects import table_of
 
         names: list[str] | None = None
@@ -66,17 +66,27 @@ class Graph(Kind):
             names = [str(node) for node in data.nodes]
             number = {node: k for k, node in enumerate(data.nodes)}
             ends = np.array([(number[a], number[b]) for a, b, *_ in data.edges], dtype=np.int64).reshape(-1, 2)
-            N = len(number)
+            N, directed = len(number), data.is_directed()
+            weighted = len({weight for *_, weight in data.edges(data="weight", default=1)}) > 1
         else:
             values, names, _ = table_of(data, "an adjacency matrix")
             if values.shape[0] != values.shape[1]:
                 raise DataError(f"data: shape {values.shape}; expected an adjacency matrix [N, N]")
             N = values.shape[0]
-            ends = np.stack(values.nonzero(), axis=1).astype(np.int64)
-        ends = np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1)
+            rows = values.nonzero()
+            ends = np.stack(rows, axis=1).astype(np.int64)
+            there, back = (np.unique(ends[:, k] * N + ends[:, 1 - k]) for k in (0, 1))
+            directed = not np.array_equal(there, back)
+            weighted = len(ends) > 0 and len(np.unique(np.asarray(values[rows], dtype=np.float64))) > 1
+        loops = ends[:, 0] == ends[:, 1]
+        given = ends if directed or not self.recognises(data) else np.sort(ends, axis=1)
+        further = len(ends) - len(np.unique(given, axis=0)) if len(ends) else 0
+        notes = [f"data: {one}" for one in losses(directed, weighted, int(loops.sum()), further)]
+        ends = np.sort(ends[~loops], axis=1)
         ends = np.unique(ends, axis=0) if len(ends) else ends
         matrix = adjacency(N, ends[:, 0], ends[:, 1])
-        return Dataset(name, self.name, matrix, truth, names=names, meta=sizes(matrix))
+        meta = sizes(matrix) | notes_entry(notes)
+        return Dataset(name, self.name, matrix, truth, names=names, meta=meta)
 
     # -- new items
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -70,13 +71,22 @@ class Mixed(Kind):
         return CONVERSIONS.get(types.pop(), self.name)
 
     # -- readers
-    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+    def from_object(
+        self,
+        data: Any,
+        truth: Labels,
+        name: str,
+        whole: bool = False,
+        types: Mapping[str | int, str] | None = None,
+    ) -> Dataset:
+        """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
         import pandas as pd
         import pyarrow as pa
         from scipy.sparse import issparse
 
         from splitmerge_cli.data.objects import frame_of, table_of
         from splitmerge_cli.data.tables.mixed import read_mixed
+        from splitmerge_cli.data.tables.notes import check_names
         from splitmerge_cli.data.tables.parquet import from_arrow
         from splitmerge_cli.data.tables.wanted import Wanted
 
@@ -84,13 +94,18 @@ class Mixed(Kind):
             values, columns, names = table_of(data, "cells")
             data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
             data.columns = data.columns.map(str)
+        # several columns may share a name
+        plain = data.set_axis(range(data.shape[1]), axis=1)
+        categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
         try:
-            # a categorical column is one of the values that it has
-            plain = data.astype({c: object for c in data.columns if isinstance(data[c].dtype, pd.CategoricalDtype)})
-            table = pa.Table.from_pandas(plain.rename(columns=str), preserve_index=False)
+            plain = plain.astype(dict.fromkeys(categories, object)).rename(columns=str)
+            table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise DataError(f"data: {error}; expected a value of one type in each column") from error
-        found = read_mixed(from_arrow(name, table), Wanted(self, None, None, []), None, name)
+        table.names, table.categories = [str(column) for column in data.columns], categories
+        check_names(table)
+        chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
+        found = read_mixed(table, Wanted(self, None, chosen, [], types), None, name)
         _, _, names = frame_of(data)
         return replace(found, truth=truth, names=found.names if names is None else names)
 
@@ -117,16 +132,31 @@ class Mixed(Kind):
         for j, column in enumerate(types):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
-            try:
-                if column.levels:
-                    code = {_level_of(level): k for k, level in enumerate(column.levels)}
-                    values[present, j] = [code.get(_level_of(cell), np.nan) for cell in cells.iloc[present]]
-                else:
-                    values[present, j] = cells.iloc[present].astype(np.float64)
-            except (TypeError, ValueError) as error:
-                name = dataset.columns[j] if dataset.columns else j + 1
-                raise DataError(f"new items: column {name}: {error}; expected numbers ({column.type})") from error
+            if column.levels:
+                code = {_level_of(level): k for k, level in enumerate(column.levels)}
+                values[present, j] = [code.get(_level_of(cell), np.nan) for cell in cells.iloc[present]]
+            elif pd.api.types.is_numeric_dtype(cells.dtype):
+                values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
+            else:
+                values[:, j] = self._numbers(cells, dataset.meta.get("dates", {}).get(j, column.type))
         return Dataset("new items", self.name, values, columns=dataset.columns, types=types)
+
+    def _numbers(self, cells: Any, type: str) -> Any:
+        """Convert new cells, numbers or dates, as those of the data; raises a `DataError`."""
+        import pyarrow as pa
+
+        from splitmerge_cli.data.tables.cells import cells_of
+        from splitmerge_cli.data.tables.inference import read_as_type
+        from splitmerge_cli.data.tables.parquet import from_arrow
+
+        try:
+            column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
+        except (pa.ArrowException, TypeError, ValueError):
+            column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
+        reading = read_as_type(cells_of(from_arrow("new items", column), 0), type)
+        if reading.problem:
+            raise DataError(reading.problem)
+        return reading.values
 
     def as_given(self, dataset: Dataset) -> Any:
         import pandas as pd
@@ -143,7 +173,11 @@ class Mixed(Kind):
             return {}
         # a few rows do not tell what their columns are: those of the data do, whose levels are looked up later
         typed = dict(zip(dataset.meta["typed"], dataset.types or (), strict=True))
-        types = {name: "categorical" if column.levels else column.type for name, column in typed.items()}
+        dates = dataset.meta.get("dates", {})
+        types = {
+            name: "categorical" if column.levels else dates.get(d, column.type)
+            for d, (name, column) in enumerate(typed.items())
+        }
         return {"columns": list(typed), "drop": None, "truth": None, "types": types}
 
 

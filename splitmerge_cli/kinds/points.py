@@ -65,13 +65,13 @@ class Points(Rows):
 
         return issparse(data)
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+    def from_object(self, data: Any, truth: Labels, name: str, whole: bool = False) -> Dataset:
         from scipy.sparse import csr_array, issparse
 
-        from splitmerge_cli.data.base import Dataset
-        from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
+        from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
+        table = object_table(columns, values.shape[1])
         if issparse(values):
             values = csr_array(values).astype(np.float64)
             values.sum_duplicates()
@@ -79,10 +79,10 @@ class Points(Rows):
         else:
             values = with_nan(values)
             if values.dtype not in (np.float32, np.float64):
-                values = numbers_of(values, columns, "a number")
+                values = numbers_of(table, values, "a number", whole)
             # the caller's array stays writable, and what the models read does not change
             values = np.array(values, order="C")
-        return Dataset(name, self.name, values, truth, columns=columns, names=names)
+        return self.of_object(name, table, values, truth, names, whole)
 
     def hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
         # matrices of numbers are checked where they are read

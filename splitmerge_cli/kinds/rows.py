@@ -57,19 +57,63 @@ class Rows(Kind):
         return (ColumnType(self.column_types[0], self.levels),) * dataset.values.shape[1]
 
     # -- readers
-    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+    def from_object(self, data: Any, truth: Labels, name: str, whole: bool = False) -> Dataset:
+        """Convert an object; `whole`: every column is data, as those of new items are."""
         from scipy.sparse import issparse
 
-        from splitmerge_cli.data.base import Dataset, place_of
-        from splitmerge_cli.data.objects import numbers_of, table_of, with_nan
+        from splitmerge_cli.data.base import place_of
+        from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
 
         values, columns, names = table_of(data, self.cells)
-        values = numbers_of(with_nan(values.toarray() if issparse(values) else values), columns, self.expected)
+        table = object_table(columns, values.shape[1])
+        values = with_nan(values.toarray() if issparse(values) else values)
+        values = numbers_of(table, values, self.expected, whole)
 
         def fail(i: int, j: int) -> DataError:
             return DataError(f"data: {place_of(i, j, columns)}: {values[i, j]:g}; expected {self.expected}")
 
-        return Dataset(name, self.name, self.hold(values, fail), truth, columns=columns, names=names)
+        return self.of_object(name, table, self.hold(values, fail), truth, names, whole)
+
+    def of_object(self, name: str, table: Table, values: Any, truth: Labels, names: Any, whole: bool) -> Dataset:
+        """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
+        from splitmerge_cli.data.base import Dataset, notes_entry
+        from splitmerge_cli.data.tables.notes import leave_out_copies, note_classes
+
+        width = values.shape[1]
+        if not whole and isinstance(values, np.ndarray):
+            leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
+        kept = [j for j in range(width) if j not in table.left_out]
+        values = values if len(kept) == width else np.take(values, kept, axis=1)
+        if not whole:
+            kept, values = self.leave_out(table, kept, values)
+            if isinstance(values, np.ndarray):
+                note_classes(table, kept, values)
+        meta = notes_entry(table.notes) | ({"kept": kept, "width": width} if len(kept) < width else {})
+        columns = [table.names[j] for j in kept] if table.names else None
+        names = table.item_names if names is None else names
+        return Dataset(name, self.name, values, truth, columns=columns, names=names, meta=meta)
+
+    def leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
+        """The columns of those that are read that are data, and their cells; `table` notes which are not.
+
+        Raises
+        ------
+        DataError
+            No column is left.
+        """
+        from splitmerge_cli.data.tables.notes import note_left_out, without_data
+
+        read = list(columns)
+        names = [table.names[j] for j in read] if table.names else None
+        without = without_data(x, names, self)
+        if not without:
+            return read, x
+        kept = [d for d in range(len(read)) if d not in without]
+        note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        if not kept:
+            said = "; ".join(note.partition(": ")[2] for note in table.notes)
+            raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
+        return [read[d] for d in kept], x[:, kept] if not isinstance(x, np.ndarray) else np.take(x, kept, axis=1)
 
     def hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
         """Numbers as they are held; raises what `fail` returns for the place of the first that is no cell."""
@@ -85,15 +129,20 @@ class Rows(Kind):
         from splitmerge_cli.data.base import Dataset, has_nan, notes_entry
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
-        from splitmerge_cli.data.tables.notes import note_classes, note_identifiers
+        from splitmerge_cli.data.tables.notes import note_classes, set_aside
+        from splitmerge_cli.data.tables.table import column_key
 
         rows = table.rows
         table.take(N)
+        if wanted.columns is None:
+            for j in wanted.resolve(table)[1]:
+                set_aside(table, j)
         t, kept = wanted.resolve(table)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self.read_columns(table, kept, wanted)
-        if self.of_numbers and wanted.columns is None:
-            note_identifiers(table, kept, x)
+        read = kept
+        if wanted.columns is None:
+            kept, x = self.leave_out(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
             note_classes(table, kept, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
@@ -102,7 +151,28 @@ class Rows(Kind):
         meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
+        if len(kept) < len(read) or table.left_out:
+            meta["typed"] = [column_key(table, j) for j in kept]
         return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
+
+    # -- new items
+    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
+        from splitmerge_cli.data.base import Dataset as Data
+        from splitmerge_cli.data.objects import table_of
+
+        if not isinstance(new, Data):
+            if "kept" in dataset.meta:
+                values, columns, _ = table_of(new, self.cells)
+                if columns is None and values.shape[1] == dataset.meta["width"]:
+                    new = values[:, dataset.meta["kept"]]
+            new = self.from_object(new, None, "new items", whole=True)
+        return super()._align_items(dataset, new)
+
+    def reader_options(self, dataset: Dataset) -> dict[str, Any]:
+        # a column that is left out of the data may look like data in a few rows
+        if "typed" not in dataset.meta:
+            return {}
+        return {"columns": dataset.meta["typed"], "drop": None, "truth": None}
 
     def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[Any]:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""

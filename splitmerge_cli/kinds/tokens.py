@@ -36,10 +36,11 @@ class Tokens(Kind):
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd
 
-        from splitmerge_cli.data.base import Dataset
-        from splitmerge_cli.data.objects import frame_of
+        from splitmerge_cli.data.base import Dataset, notes_entry
+        from splitmerge_cli.data.objects import frame_of, object_table
+        from splitmerge_cli.data.tables.letters import say_names
 
-        values, _, names = frame_of(data)
+        values, columns, names = frame_of(data)
         if values.ndim == 2 and values.shape[1] == 1:
             values = values[:, 0]
         if values.ndim != 1:
@@ -48,11 +49,14 @@ class Tokens(Kind):
         if (codes < 0).any():
             raise DataError(f"data: item {int(np.argmax(codes < 0)) + 1}: no token; expected a string or a number")
         words = [str(word) for word in seen]
-        return Dataset(name, self.name, codes.astype(np.int32), truth, vocabulary=words, names=names)
+        said = say_names(object_table(columns, 1), 0, words, len(codes))
+        meta = notes_entry([f"data: {said}"] if said else [])
+        return Dataset(name, self.name, codes.astype(np.int32), truth, vocabulary=words, names=names, meta=meta)
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         from splitmerge_cli.data.base import Dataset, notes_entry
         from splitmerge_cli.data.tables.columns import codes, true_labels
+        from splitmerge_cli.data.tables.letters import say_names
         from splitmerge_cli.data.tables.notes import note_distinct, note_name
 
         rows = table.rows
@@ -62,6 +66,8 @@ class Tokens(Kind):
         labels = None if t is None else true_labels(table, t, wanted.missing)
         tokens, vocabulary = codes(table, j, "a token")
         note_distinct(table, j, tokens, len(vocabulary))
+        if said := say_names(table, j, vocabulary, len(tokens)):
+            table.notes.append(f"{table.path}: {table.column(j)}: {said}")
         if header == "auto":
             note_name(table, j, tokens, len(vocabulary))
         meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)

@@ -9,7 +9,8 @@ import numpy as np
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.tables.mixed import READ_AS, RejectedColumns
+from splitmerge_cli.data.tables.mixed import RejectedColumns
+from splitmerge_cli.data.tables.notes import READ_AS
 from splitmerge_cli.data.tables.wanted import format_columns
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.runs.datasets import build_model, load_dataset
@@ -115,7 +116,8 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
     read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
         " (data.types="
     )
-    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}", works
+    others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:

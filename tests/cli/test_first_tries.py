@@ -87,8 +87,7 @@ def test_auto_leaves_ids_out(smcmc: Any, points: np.ndarray) -> None:
     table.insert(0, "id", np.arange(len(table)))
     table.to_csv("ids.csv", index=False)
     result = smcmc("run", "data=csv", "data.path=ids.csv", "model=auto", "model.covariance=iso", *QUICK)
-    assert "model=auto: model=gaussian data.columns=[u,v]" in result.stderr
-    assert Run(result.stdout.strip()).config["data"]["columns"] == ["u", "v"]
+    assert "model=auto: model=gaussian model.b0" in result.stderr and "column 1 ('id') is left out" in result.stderr
     whole = smcmc("run", "data=csv", "data.path=two.csv", "model=auto", "model.covariance=iso", *QUICK)
     assert "model=auto: model=gaussian " in whole.stderr
 
@@ -213,17 +212,17 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
     rows.to_csv("ids.csv", index=False)
     read = prepare(compose(["data=csv", "data.path=ids.csv", "model=gaussian"])).dataset
     assert read.notes == [
-        "ids.csv: column 1 ('case') counts up by one from 100 and is read as data (data.drop=[case] leaves it out)",
-        "ids.csv: column 2 ('id') holds another whole number in each row and is read as data (data.drop=[id] leaves it "
-        "out)",
+        "ids.csv: column 1 ('case') is left out: it counts up by one from 100 (data.columns would read it)",
+        "ids.csv: column 2 ('id') is left out: every value differs (data.columns would read it)",
     ]
+    assert read.columns == ["x"]
     assert not prepare(
         compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
     ).dataset.notes
     rows.columns = ["x", "y", "x"]
     rows.to_csv("twice.csv", index=False)
     (note, *_) = prepare(compose(["data=csv", "data.path=twice.csv", "model=gaussian"])).dataset.notes
-    assert note == "twice.csv: columns 1, 3 are all called 'x'; numbers choose them"
+    assert note == "twice.csv: columns 1, 3 are all called 'x': they are read as 'x.1', 'x.2'"
     for text, model, said in [
         ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
         (
@@ -236,6 +235,16 @@ def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
         Path("again.csv").write_text(text, encoding="utf-8")
         result = smcmc("run", "data.path=again.csv", *model)
         assert result.exit_code == 2 and said in result.stderr, result.stderr
+
+
+def test_a_table_without_a_model_is_described_in_the_words_of_a_run(smcmc: Any) -> None:
+    rng = np.random.default_rng(0)
+    pd.DataFrame({"no": range(30), "x": rng.normal(size=30), "year": [2007, 2008, 2009] * 10}).to_csv("t.csv")
+    said = smcmc("run", "data=csv", "data.path=t.csv").stderr
+    notes = prepare(compose(["data=csv", "data.path=t.csv", "model=mixed"])).dataset.notes
+    assert len(notes) == 4 and all(note.partition(": ")[2].partition(" (data.types={NAME")[0] in said for note in notes)
+    assert "column 2 ('no') is left out: it counts the rows from 0" in said
+    assert "column 4 ('year'): 3 different numbers, each in 10 rows at least, are read as categories" in said
 
 
 def test_directions_and_weights_of_edges_are_spoken_of() -> None:

@@ -40,7 +40,7 @@ def test_networks_and_corpora_say_it_too(smcmc) -> None:
     result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
     assert result.exit_code == 0 and "smcmc: note: e.csv: column 1 ('') has no name" in result.stderr
     summary = summary_of(result.stdout)
-    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 1
+    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 2
     Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
     result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
     assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")

@@ -8,7 +8,9 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.data.base import ColumnType, DataError, Dataset
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.kinds import get_kind
 
 CATEGORICAL = ColumnType("categorical")
 
@@ -45,6 +47,19 @@ def types_of(data: Dataset) -> dict[str, str]:
         ([25, 31, 40, 31, 25, 40], "real", ()),
         ([1, 2, 3, -1, 2], "real", ()),
         ([1.5, 2.5, 1.5, 2.5], "real", ()),
+        # as the years of a study and its doses
+        ([2007, 2008, 2009] * 5, "categorical", ("2007", "2008", "2009")),
+        ([0.5, 1, 2] * 5, "categorical", ("0.5", "1", "2")),
+        ([-1, 0, 1, 0, 1] * 5, "categorical", ("-1", "0", "1")),
+        ([1.5, 2.5] * 5, "binary", ("1.5", "2.5")),
+        (list(range(1, 13)) * 5, "categorical", tuple(map(str, range(1, 13)))),
+        # rare values at an end, or too many of them
+        ([2007] * 40 + [2008] * 40 + [2009] * 4, "real", ()),
+        ([2007, 2008, 2009] * 4, "real", ()),
+        (list(range(30, 43)) * 9, "real", ()),
+        # Poisson, mean 1; a scale from 0
+        ([0] * 37 + [1] * 37 + [2] * 18 + [3] * 6 + [4] * 2, "count", ()),
+        ([0, 1, 2, 3, 4] * 6, "categorical", ("0", "1", "2", "3", "4")),
         ([1, 2, 3, 1001, 7], "real", ()),
         (["1e3", "2.5", "-.5"], "real", ()),
         ([3.0, "", 4.0, 9.0], "count", ()),
@@ -70,6 +85,7 @@ def test_rules(tmp_path: Path, cells: list[Any], type: str, levels: tuple[str, .
         ([17, 4, 9, 2], "patient_id", "is left out: every value differs"),
         ([1, 2, 3, 4], "rank", "column 1 ('rank') is left out: it counts the rows"),
         ([0, 1, 2, 3], "c", "it counts the rows"),
+        ([1, 2, 3, 4, 1, 2, 3, 4, 5], "index", "it counts the rows from 1, again and again"),
     ],
 )
 def test_what_is_left_out_is_said(tmp_path: Path, cells: list[Any], name: str, why: str) -> None:
@@ -96,19 +112,14 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
-        (["2020-01-31", "2020-02-01"], r"row 2, column 1 \('c'\): '2020-01-31': no model reads dates: data.drop=\[c\]"),
-        (["1/2/2020", "2/2/2020", ""], "no model reads dates"),
-        (["12:30", "9:15:00"], "no model reads dates"),
-        (["3 Jan 2020", "Feb 4, 2021", "7.5.2020"], "no model reads dates"),
-        (["2020-01-31T12:00:00Z", "2020-01-31 12:00", "unknown"], "no model reads dates"),
         ([f"{LONG} {i}" for i in range(20)], "free text, 20 different ones; expected words of a few kinds"),
         ([f"w{i % 101}" for i in range(300)], "101 different words in 300 rows; expected at most 100: data.types="),
         ([f"w{i % 15}" for i in range(20)], r"15 different words in 20 rows; expected at most 10: .*data.drop=\[c\]"),
-        (["$5", "$7.50", "$9"], r"row 2, column 1 \('c'\): '\$5'; expected numbers alone, without percent signs"),
+        (["$5", "7.50 €", "$9"], r"row 3, column 1 \('c'\): '7.50 €'; expected one currency, as in '\$5'"),
+        (["1.200 €", "3.400 €", "7 €"], "'1.200 €'; expected a cell that tells .*: data.types={c:real} reads points"),
         (["1.5 kg", "2 kg", "7 kg"], "'1.5 kg'; expected numbers alone, without the unit 'kg'"),
-        (["(200)", "300", "(150)"], r"'\(200\)'; expected numbers alone"),
-        (["12%", "15 %", "20"], "'12%'; expected numbers alone"),
-        (["1,200", "3,400", "900"], "'1,200'; expected numbers alone"),
+        (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
+        (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
         (
             [1, 2, "abc", 7],
             r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc",
@@ -124,14 +135,109 @@ def test_what_is_rejected_says_what_would_work(tmp_path: Path, cells: list[Any],
     assert column(tmp_path, cells, drop=["c"]).columns == ["x"]
 
 
+@pytest.mark.parametrize(
+    ("cells", "days"),
+    [
+        (["2020-01-31", "2020-02-01"], [18292, 18293]),
+        (["1/2/2020", "13/2/2020", ""], [18293, 18305, np.nan]),
+        (["2/1/2020", "2/13/2020"], [18293, 18305]),
+        (["3 Jan 2020", "Feb 4, 2021", "7.5.70"], [18264, 18662, 126]),
+        (["2020-01-31T12:00:00Z", "2020-01-31 6:00 PM", "NA"], [18292.5, 18292.75, np.nan]),
+    ],
+)
+def test_dates_are_left_out_or_days(tmp_path: Path, cells: list[str], days: list[float]) -> None:
+    data = column(tmp_path, cells)
+    way = "(data.types={c:date} reads it as days since 1970-01-01)"
+    assert data.columns == ["x"] and f"is left out: it holds dates, as '{cells[0]}' {way}" in data.notes[0]
+    with pytest.raises(
+        DataError, match=r"row 2, column 1 \('c'\): .*: no model reads dates: data.types={c:date} reads"
+    ):
+        column(tmp_path, cells, columns=["c", "x"])
+    asked = column(tmp_path, cells, types={"c": "date"})
+    assert types_of(asked)["c"] == "real" and "dates are days since 1970-01-01" in asked.notes[0]
+    np.testing.assert_allclose(asked.values[:, 0], days)
+    # new rows are read as the data were, whichever they are
+    kind = get_kind("mixed")
+    np.testing.assert_allclose(kind.new_items(asked, pd.DataFrame({"c": cells, "x": 0.5})).values[:, 0], days)
+    assert kind.reader_options(asked)["types"] == {"c": "date", "x": "real"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "type", "message"),
+    [
+        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that tells day and month apart"),
+        (["13/4/2020", "5/16/2020"], "date", "'5/16/2020'; expected a day before the month, as in '13/4/2020'"),
+        (["2020-02-30"], "date", "'2020-02-30'; expected a day of the calendar"),
+        (["2020-02-03", "soon"], "date", "row 3, .*: 'soon'; expected a date"),
+        ([1.5, 2.5], "date", "row 2, .*: '1.5'; expected a date"),
+    ],
+)
+def test_dates_that_are_none(tmp_path: Path, cells: list[Any], type: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        column(tmp_path, cells, types={"c": type})
+
+
+def test_the_order_of_day_and_month_may_be_said(tmp_path: Path) -> None:
+    for type, day in (("date_dmy", 18355), ("date_mdy", 18325)):
+        assert column(tmp_path, ["3/4/2020", "3/4/2020"], types={"c": type}).values[0, 0] == day
+
+
+def test_times_of_day_are_left_out(tmp_path: Path) -> None:
+    assert "is left out: it holds times of day, as '12:30'" in column(tmp_path, ["12:30", "9:15:00"]).notes[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        (["$1,200.50", "-$3", "($7)"], [1200.5, -3, -7]),
+        (["1.200,50 €", "3 €", "", "4 €"], [1200.5, 3, np.nan, 4]),
+        (["12%", "15.5 %", "0%"], [12, 15.5, 0]),
+        (["1,200", "3,400", "900"], [1200, 3400, 900]),
+        (["1 200", "1'200.5", "7"], None),
+        (["1\xa0200,5", "7", "8"], [1200.5, 7, 8]),
+        (["(200)", "300", "(150)"], [-200, 300, -150]),
+        (["1.234.567", "2.000", "10"], [1234567, 2000, 10]),
+    ],
+)
+def test_currencies_percentages_and_thousands(tmp_path: Path, cells: list[str], values: list[float] | None) -> None:
+    if values is None:  # two signs between thousands are two ways, both of them numbers
+        values = [1200, 1200.5, 7]
+    data = column(tmp_path, cells)
+    assert types_of(data)["c"] == "real" and f"cells such as '{cells[0]}' are read as numbers" in data.notes[0]
+    np.testing.assert_array_equal(data.values[:, 0], values)
+    new = get_kind("mixed").new_items(data, pd.DataFrame({"c": cells, "x": 0.5}))
+    np.testing.assert_array_equal(new.values[:, 0], values)
+    assert types_of(column(tmp_path, cells, types={"c": "real"}))["c"] == "real"
+
+
+def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
+    frame = pd.DataFrame([[0.5, 7.5, 0.5], [1.5, 2.5, 1.5], [4.5, 9.5, 4.5]], columns=["a", "a", "a"])
+    (tmp_path / "t.csv").write_text(frame.to_csv(index=False))
+    for kind in ("mixed", "points"):
+        for data in (csv(tmp_path / "t.csv", kind), from_object(frame, kind)):
+            assert data.columns == ["a.1", "a.2"]
+            said = " ".join(data.notes)
+            assert "columns 1, 2, 3 are all called 'a': they are read as 'a.1', 'a.2', 'a.3'" in said
+            assert "column 3 ('a.3') holds the cells of column 1 ('a.1'): it is left out" in said
+            assert get_kind(kind).new_items(data, frame).values.tolist() == frame.iloc[:, :2].to_numpy().tolist()
+        assert csv(tmp_path / "t.csv", kind, columns=["a.3"]).values.tolist() == [[0.5], [1.5], [4.5]]
+        with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns of that name; expected a.1, a.2, a.3"):
+            csv(tmp_path / "t.csv", kind, drop=["a"])
+
+
 def test_an_id_that_repeats_is_asked_about(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"row 2, column 1 \('user_id'\): '17'; expected an id that differs"):
         column(tmp_path, [17, 23, 17, 9], "user_id")
 
 
+def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:
+    for name in ("paid", "PID", "acid"):
+        assert types_of(column(tmp_path, [17, 23, 17, 9], name))[name] == "real"
+
+
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
-    path.write_text("born,a b,x,other\n2020-01-01,5%,1.5,u\n2020-01-02,6%,2.5,u\n2020-01-03,7%,4,v\n")
+    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 m,6 %,2.5,u\n3 m,7,4,v\n")
     with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 columns that cannot be read out"):
         csv(path, "mixed", drop=["other"])
     assert csv(path, "mixed", drop=["other", "born", 2]).columns == ["x"]
@@ -158,7 +264,9 @@ def test_rows_without_any_value_are_kept_and_counted(tmp_path: Path) -> None:
 
 
 def test_the_reading_is_one_note(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"sex": list("fmm") * 4, "age": range(20, 32), "town": [f"t{i % 8}" for i in range(12)]})
+    rows = pd.DataFrame(
+        {"sex": list("fmm") * 4, "age": [20, *range(21, 31), 31][::-1], "town": [f"t{i % 8}" for i in range(12)]}
+    )
     rows.to_csv(tmp_path / "t.csv", index=False)
     data = csv(tmp_path / "t.csv", "mixed")
     assert data.notes == [
@@ -182,7 +290,11 @@ def test_types_may_be_said(tmp_path: Path) -> None:
         ([1, -2, 3], "count", r"row 3, column 1 \('c'\): '-2'; expected a whole number from 0 \(data.types\)"),
         ([1, 2.5, 3], "count", r"row 3, column 1 \('c'\): '2.5'; expected a whole number from 0"),
         ([1, 2, 3], "binary", r"column 1 \('c'\): 3 values \(1, 2, 3\); expected 2 \(data.types\)"),
-        ([1, 2, 3], "number", "data.types.c=number: expected one of binary, categorical, count, real, ordinal, skip"),
+        (
+            [1, 2, 3],
+            "number",
+            "data.types.c=number: expected one of binary, .*, real, ordinal, date, date_dmy, date_mdy, skip",
+        ),
     ],
 )
 def test_types_that_a_column_does_not_fit(tmp_path: Path, cells: list[Any], type: str, message: str) -> None:
@@ -221,10 +333,10 @@ def test_typed_tables(tmp_path: Path, suffix: str) -> None:
     rows["when"] = pd.Timestamp("2020-01-01")
     rows["list"] = [[1]] * 4
     rows.to_parquet(path) if suffix == "parquet" else rows.to_feather(path)
-    with pytest.raises(DataError, match=r"no model reads dates: data.drop=\[when,list\] leaves all 2 columns"):
+    with pytest.raises(DataError, match=r"the column holds list<.*: data.drop=\[list\] leaves it out"):
         csv(path, "mixed")
-    with pytest.raises(DataError, match=r"the column holds list<"):
-        csv(path, "mixed", drop=["when"])
+    data = csv(path, "mixed", drop=["list"], types={"when": "date"})
+    assert data.columns is not None and data.columns[-1] == "when" and set(data.values[:, -1]) == {18262}
 
 
 def test_arrays(tmp_path: Path) -> None:

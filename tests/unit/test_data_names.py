@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, save_npz
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpora.files import corpus
 from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
 
@@ -81,10 +82,12 @@ def test_a_table_that_was_written_twice(read: Callable[..., Dataset], tmp_path: 
 def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -> None:
     x = np.arange(24) % 2 if kind == "binary" else np.arange(24) / 7
     frame = pd.DataFrame({"x": x, "Class": np.arange(24) % 2, "classic": np.arange(24) % 2})
-    [note] = [note for note in notes_of(read(frame, kind=kind)) if "known classes" in note]
-    assert note.startswith("column 3 ('Class') is read as data") and "data.truth=Class leaves it out" in note
+    [note] = [note for note in notes_of(read(frame, kind=kind)) if "data.truth=" in note]
+    assert note.startswith("column 3 ('Class') has 2 values and is read as data: data.truth=Class? It is then left out")
     for asked in ({"truth": "Class"}, {"drop": ["Class"]}, {"columns": ["x", "Class"]}):
-        assert "known classes" not in " ".join(notes_of(read(frame, kind=kind, **asked)))
+        assert "data.truth=" not in " ".join(notes_of(read(frame, kind=kind, **asked)))
+    # as what a program passes is
+    assert f"data: {note}".replace("column 3", "column 2") in from_object(frame, kind).notes
 
 
 @pytest.mark.parametrize(
@@ -209,11 +212,12 @@ def test_a_first_column_that_counts_is_said_where_no_column_has_a_name(tmp_path:
             save_npz(path, csr_array(x))
         return notes_of(files.csv(path, "points", **options))
 
-    x = np.array([[0, 0.5], [1, 7.25], [2, 1.5]])
-    is_read = "is read as data (data.drop=[1] leaves it out)"
-    assert notes(x) == [f"column 1 counts the rows from 0 and {is_read}"]
-    assert notes(x + 1) == [f"column 1 counts the rows from 1 and {is_read}"]
-    assert notes(x, drop=[1]) == notes(x, columns=[1, 2]) == notes(x, truth=1) == notes(x + 2) == notes(x[:2]) == []
+    x = np.column_stack([np.arange(10), np.arange(10) ** 2 / 8])
+    for first in (0, 1):
+        why = f"column 1 is left out: it counts the rows from {first} (data.columns would read it)"
+        assert notes(x + first) == [why]
+    assert notes(x + 2) == ["column 1 is left out: it counts up by one from 2 (data.columns would read it)"]
+    assert notes(x, drop=[1]) == notes(x, columns=[1, 2]) == notes(x, truth=1) == notes(x[:9]) == []
     x[1, 0] = 4
     assert notes(x) == []
 
@@ -376,6 +380,7 @@ def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
     assert notes_of(graph) == [
         f"column 1 ('') {left_out}",
         "column 4 ('n') is not read (data.weights names one of weights)",
+        "its directions are lost: edges have no direction, and a pair is one edge",
     ]
     # where names say which columns are read nothing else is looked at
     ties.columns = pd.Index(["source", "target", "weight"])

@@ -138,10 +138,13 @@ def test_a_missing_token_says_what_reads_it(tmp_path: Path) -> None:
         read(tmp_path, text, "tokens", drop=["who"], header=True)
 
 
-@pytest.mark.parametrize("cell", ["12%", "$5", "1,200.50", "5 €"])
-def test_numbers_with_signs_are_named(tmp_path: Path, cell: str) -> None:
-    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): .* expected a number (alone, |with a decimal)"):
-        read(tmp_path, f'x,y\n"{cell}",1\n')
+@pytest.mark.parametrize(("cell", "value"), [("12%", 12), ("$5", 5), ("1,200.50", 1200.5), ("5 €", 5), ("(7)", -7)])
+def test_numbers_with_signs_are_converted(tmp_path: Path, cell: str, value: float) -> None:
+    data = read(tmp_path, f'x,y\n"{cell}",1\n')
+    assert data.values.tolist() == [[value, 1]]
+    assert data.notes[0].endswith(f"column 1 ('x'): cells such as '{cell}' are read as numbers, {value:g}")
+    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): .* expected a number (alone|with a decimal point)"):
+        read(tmp_path, f'x,y\n"{cell}",1\nsome,1\nmore,2\n')
 
 
 # feather and spreadsheets

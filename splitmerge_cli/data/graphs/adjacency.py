@@ -149,3 +149,30 @@ def sizes(matrix: csr_array) -> dict[str, int]:
     """Numbers of nodes, edges and nodes without an edge."""
     isolated = int((np.diff(matrix.indptr) == 0).sum())
     return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}
+
+
+NO_DIRECTIONS = "edges have no direction"
+NO_WEIGHTS = "the model reads no weights"
+
+
+def losses(directed: bool, weighted: bool, self_loops: int, further: int) -> list[str]:
+    """Notes on what a graph has and a simple undirected one has not.
+
+    Parameters
+    ----------
+    directed : bool
+        Whether its edges have a direction.
+    weighted : bool
+        Whether they have weights that differ.
+    self_loops : int
+        Edges of a node to itself.
+    further : int
+        Edges beside another of the same pair and direction.
+    """
+    said = {
+        f"its directions are lost: {NO_DIRECTIONS}, and a pair is one edge": directed,
+        f"its weights are lost: {NO_WEIGHTS}": weighted,
+        f"edges of a node to itself: {self_loops}; they are left out": self_loops,
+        f"further edges of a pair: {further}; a pair is one edge": further,
+    }
+    return [note for note, holds in said.items() if holds]

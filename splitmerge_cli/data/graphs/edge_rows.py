@@ -79,6 +79,10 @@ class Columns:
         return named[0] if len(named) == 1 else None
 
 
+DIRECTED = {("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follower", "followed")}
+"""Names of columns by which an edge has a direction; networkx calls them source and target, whatever the graph."""
+
+
 @dataclass(frozen=True)
 class Rows:
     """The rows of a list of edges: names of both ends, and weights.
@@ -97,6 +101,8 @@ class Rows:
         float64 ``[rows]``.
     table : tuple or None
         Table that the rows come from, and the positions of the ends in it.
+    directed : bool
+        Whether the file says that edges have a direction.
     """
 
     path: Path
@@ -105,6 +111,7 @@ class Rows:
     codes: NDArray[np.int64]
     weight: NDArray[np.float64] | None
     table: tuple[Table, int, int] | None
+    directed: bool = False
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -149,6 +156,7 @@ class Rows:
             rank[appeared].reshape(-1, 2),
             None if w is None else _weights(table, w),
             (table, s, t),
+            table.names is not None and (table.names[s].lower(), table.names[t].lower()) in DIRECTED,
         )
         rows._check()
         return rows

@@ -26,7 +26,17 @@ from splitmerge_cli.data.base import (
     require_number,
     require_size,
 )
-from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency, check_kept, keep, merge, sizes
+from splitmerge_cli.data.graphs.adjacency import (
+    NO_DIRECTIONS,
+    NO_WEIGHTS,
+    Nodes,
+    adjacency,
+    check_kept,
+    keep,
+    losses,
+    merge,
+    sizes,
+)
 from splitmerge_cli.data.graphs.edge_rows import (
     A_NODE,
     MISSING,
@@ -185,12 +195,14 @@ def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterato
     if counts["repeated"] or counts["reversed"]:
         yield (
             f"{rows.path}: further rows of a pair: {counts['repeated']} in the direction of its first row, "
-            f"{counts['reversed']} in the other; edges have no direction, and a pair is one edge"
+            f"{counts['reversed']} in the other; {NO_DIRECTIONS}, and a pair is one edge"
         )
+    elif rows.directed:
+        yield f"{rows.path}: {losses(True, False, 0, 0)[0]}"
     if rows.weight is not None:
         yield (
             f"{rows.path}: weights say which pairs are edges, those whose rows add up to more than {threshold:g} "
-            "(data.threshold); the model reads no weights"
+            f"(data.threshold); {NO_WEIGHTS}"
         )
 
 
@@ -357,7 +369,7 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
             notes.append(
                 f"{path}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are of the others"
             )
-    rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None)
+    rows = Rows(path, np.empty(0, dtype=np.int64), names, ends, weight, None, graph.is_directed())
     return rows, _Nodes(names, np.arange(len(names)), labels, notes=notes)
 
 

@@ -21,9 +21,11 @@ _DAY = (
 )
 DATE = rf"(?i)^({_DAY}([t ,]+{_TIME})?|{_TIME})$"
 """Dates and times of day as they are written."""
+DAY = rf"(?i)^{_DAY}"
+"""Dates alone."""
 _PADDED = r"^0\d+$"
 """Digits that are no number: their zeros at the front tell them apart."""
-_CURRENCY = "$€£¥"
+_CURRENCY = "$€£¥₹"
 DECORATED = (
     rf"(?i)^['\"(]?[-+]?[{_CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
     rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
@@ -70,6 +72,11 @@ class Cells:
     def category(self) -> bool:
         """Whether the file itself says that its values are categories."""
         return self.j in self.table.categories
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal comma where the numbers of the file have one; else None."""
+        return "," if isinstance(self.table, Text) and self.table.decimal == "," else None
 
     @property
     def present(self) -> int:

@@ -25,8 +25,11 @@ def index(table: Table, key: str, column: str | int) -> int:
     width = table.width
     numbers = f"a number from 1 to {width} (-1: the last)"
     named = table.positions_of(str(column))
-    if len(named) > 1:
-        raise DataError(f"{key}={column}: {table.path} has {len(named)} columns of that name; expected {numbers}")
+    shared = named or [j for j, name in enumerate(table.written or []) if name == str(column)]
+    if len(shared) > 1:
+        names = list_names([table.names[j] for j in shared]) if table.names and not named else ""
+        expected = f"{names}, or {numbers}" if names else numbers
+        raise DataError(f"{key}={column}: {table.path} has {len(shared)} columns of that name; expected {expected}")
     j = position(column, width)
     if named:
         k = named[0]

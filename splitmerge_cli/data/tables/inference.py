@@ -6,32 +6,44 @@ The rules, in this order; values that are missing do not count:
 the column                                                   is read as
 ===========================================================  =================================================
 no value; one value                                          nothing: it is left out
-dates; text that is free, or of too many words               nothing: it is rejected
-words beside numbers, numbers with signs, units, commas      nothing: it is rejected
+dates                                                        nothing: it is left out, unless data.types says date
+text that is free, or of too many words                      nothing: it is rejected
+words beside numbers, numbers with units                     nothing: it is rejected
 categories that the file itself declares                     categorical (two: binary)
+numbers with a currency, percent signs, commas between       real; what does not agree is rejected
+thousands
 two words, or two whole numbers                              binary
 text of which every cell differs                             the names of the items; left out
-whole numbers that count the rows, or all differ in a        nothing: they are left out
-column that is named as an id
+whole numbers that count up by one from row to row, or all   nothing: they are left out
+differ in a column that is named as an id
 words, `SOME` at most, or `MOST` and twice each on average   categorical
+whole numbers from 0 on, four or more without a gap, the     count
+last in fewer than a `TAIL` of the rows, and a tenth of
+those that hold the commonest
 whole numbers from 0 to `LARGEST_CODE`, `SOME` at most       categorical
 (`SOME_FROM_0` with 0 among them), twice each on average
+numbers, `MOST_NUMBERS` different ones at most, each in      categorical
+`FREQUENT` rows and a `TAIL` of the mean number at least
 whole numbers from 0 to `LARGEST_COUNT`, half of them        count
 `TYPICAL_COUNT` at most
 other numbers                                                real
 ===========================================================  =================================================
+
+A density has no bound where many rows hold exactly the same number, so numbers that repeat like this are no real
+column. A quantity has rare values at its ends; codes, years of a study and doses do not: each is held by many rows.
 """
 
 import re
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
-from splitmerge_cli.data.tables.cells import DATE, DECORATED, Cells
-from splitmerge_cli.data.tables.table import Table, quote
+from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
+from splitmerge_cli.data.tables.table import Table, column_key, quote
+from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 
 SOME = 10
 """Different values that are categories wherever they are not all different."""
@@ -41,6 +53,14 @@ MOST = 100
 """Most words of a column that is read as categories without being asked to."""
 LARGEST_CODE = 20
 """Largest whole number that is taken for the code of a category."""
+MOST_NUMBERS = 12
+"""Most numbers that are read as categories whatever they are: as many as there are months."""
+FREQUENT = 5
+"""Fewest rows that hold each of them."""
+TAIL = 20
+"""The tail of counts: fewer than one in so many rows hold the largest."""
+FEW = 3
+"""Rows below which no column counts them: that may well be chance."""
 TYPICAL_COUNT = 10
 LARGEST_COUNT = 1000
 """Upper limits of the median count, and of the largest."""
@@ -48,12 +68,19 @@ LONG = 60
 """Mean number of characters from which on text is free."""
 NAMED_AS_ID = re.compile(
     r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial)"
-    r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)"
+    r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
 )
 """Names of columns that tell the items apart."""
+REPEATED_ID = re.compile(
+    r"(?i:(^|[_ .-])(uu?)?id$)|(^|[_ .-])[fhmpcs]id$|[a-z]I[dD]$"
+    r"|(?i:^(user|person|subject|patient|family|house(hold)?|town|school|firm|group|customer|case|choice)id$)"
+)
+"""Names of columns that hold an id, though it may repeat; paid and acid are no ids."""
+COORDINATES = ("x", "y", "z")
+"""Names of columns that are data though they count the rows: points along a line."""
 NAMED_AS_CLASS = re.compile(
     r"(?i:(true|class|cluster|known)?[_ .-]?(target|class|classes|label|labels|cluster|clusters)|y[_ .-]true"
-    r"|truth|ground[_ .-]?truth|species|diagnosis|outcome)"
+    r"|truth|ground[_ .-]?truth|species|diagnosis|outcome|survived|variety|cultivar)"
 )
 """Names of columns that hold the classes of the items."""
 
@@ -76,6 +103,8 @@ class Reading:
         Of a column that is rejected, what is wrong, with its place.
     ways : tuple of str
         What would read it all the same.
+    said : str
+        Of a column that is read in another way than its cells are written, how.
     """
 
     type: ColumnType | None = None
@@ -84,6 +113,7 @@ class Reading:
     names: bool = False
     problem: str = ""
     ways: tuple[str, ...] = ()
+    said: str = ""
 
 
 def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
@@ -100,13 +130,13 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if not cells.present:
         return Reading(why="it holds no value")
     if cells.other is not None:
-        return _foreign(cells)
+        return _foreign(cells, key, chosen)
     if cells.numbers is not None and not cells.category:
         return _of_numbers(cells, key, name, chosen)
     codes, words, _ = cells.values()
     if len(words) == 1:
         return Reading(why=f"every value is {quote(words[0])}")
-    return _as_levels(codes, words) if cells.category else _of_words(cells, key, codes, words)
+    return _as_levels(codes, words) if cells.category else _of_words(cells, key, codes, words, chosen)
 
 
 def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
@@ -116,33 +146,78 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     low, high = present.min(), present.max()
     if low == high:
         return Reading(why=f"every value is {quote(f'{low:g}')}")
-    if not (present == np.floor(present)).all():
-        return _as_numbers(cells, "real")
     different, counts = np.unique(present, return_counts=True)
-    if len(different) == 2:
+    whole = bool((different == np.floor(different)).all())
+    if whole and len(different) == 2:
         return _as_levels(*cells.values()[:2])
-    if not chosen and len(different) == len(present):
-        if len(present) == len(cells.missing) and _counts_rows(cells):
-            return Reading(why="it counts the rows")
-        if NAMED_AS_ID.fullmatch(name):
-            return Reading(why="every value differs")
-    elif not chosen and re.search(r"(?i)(^|[_ .-])u?u?id$|[a-z]I[dD]$", name):
+    if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
+        ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
+        return Reading(why=why, ways=ways)
+    if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
         i = cells.first(cells.numbers == different[np.argmax(counts)])
         problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
         return Reading(problem=problem, ways=(f"data.types={{{key}:categorical}} reads it as categories",))
+    if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
+        return _as_numbers(cells, "count")
     most = SOME if low > 0 else SOME_FROM_0
-    if low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
+    if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
         return _as_levels(*cells.values()[:2])
-    if low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
+    if len(different) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, len(present) / (TAIL * len(different))):
+        said = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
+        return replace(
+            _as_levels(*cells.values()[:2]), said=f"{said} (data.types={{{key}:real}} reads them as numbers)"
+        )
+    if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     return _as_numbers(cells, "real")
 
 
+def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
+    """Whether values, ascending, with the number of rows that hold each, are counts by their shape."""
+    consecutive = different[0] == 0 and different[-1] == len(different) - 1 > 2
+    return bool(consecutive and TAIL * counts[-1] < counts.sum() and 10 * counts[-1] <= counts.max())
+
+
+def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:
+    """Describe a column of numbers that tells the rows apart and nothing else; None of a column of data.
+
+    Parameters
+    ----------
+    values : numpy.ndarray
+        float ``[N]``, without NaN.
+    name : str
+        Of the column; empty without one.
+    complete : bool
+        Whether no cell is missing.
+    """
+    named = NAMED_AS_ID.fullmatch(name) is not None
+    if len(values) < FEW or name.strip().lower() in COORDINATES:
+        return None
+    first, last = float(values[0]), float(values[-1])
+    if complete and last - first == len(values) - 1 and first.is_integer() and (np.diff(values) == 1).all():
+        if first in (0, 1):
+            return f"it counts the rows from {first:g}"
+        if named or len(values) >= SOME:
+            return f"it counts up by one from {first:g}"
+    if not named or not first.is_integer() or not (values == np.floor(values)).all():
+        return None
+    if len(np.unique(values)) == len(values):
+        return "every value differs"
+    # as R's crabs number the animals of each species and sex
+    restarts = np.diff(values) != 1
+    again = complete and FEW * restarts.sum() < len(values) and (values[1:][restarts] == first).all()
+    return f"it counts the rows from {first:g}, again and again" if again else None
+
+
 def read_as_type(cells: Cells, type: str) -> Reading:
     """Read a column as one of the types that data.types may name."""
+    if type in DATE_TYPES:
+        return _as_days(cells, type)
     if cells.other is not None:
-        return _foreign(cells)
+        return _foreign(cells, column_key(cells.table, cells.j), True)
     if type in ("count", "real"):
+        if cells.numbers is None and cells.matches(DECORATED).any() and type == "real":
+            return as_written(cells, cells.decimal or ".", "(data.types)")
         if cells.numbers is None:
             assert cells.text is not None and cells.is_number is not None
             i = cells.first(~(cells.is_number | cells.missing))
@@ -157,10 +232,39 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     return _as_levels(codes, words, type)
 
 
-def _counts_rows(cells: Cells) -> bool:
-    assert cells.numbers is not None
-    start = cells.numbers[0]
-    return start in (0, 1) and bool((cells.numbers == np.arange(start, start + len(cells.numbers))).all())
+def as_written(cells: Cells, decimal: str | None, of: str = "") -> Reading:
+    """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}, optional
+        What stands before the decimals where the cells leave it open.
+    of : str
+        What asks for numbers, for the message.
+    """
+    assert cells.text is not None
+    found = numbers_written(cells.text, cells.missing, decimal)
+    if found.values is None:
+        return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} {of}".strip())))
+    i = cells.first(cells.matches(DECORATED) & ~(cells.is_number if cells.is_number is not None else cells.missing))
+    shown = quote(str(cells.text[i].as_py()))
+    reading = _as_numbers(replace(cells, numbers=found.values), "real")
+    return replace(reading, said=f"cells such as {shown} are read as numbers, {found.values[i]:.12g}")
+
+
+def _as_days(cells: Cells, type: str) -> Reading:
+    """A column of dates as days since 1970-01-01."""
+    days = days_of_column(cells.table.cells(cells.j)) if cells.other == "date" else None
+    if days is None:
+        if cells.text is None:
+            i = cells.first(~cells.missing)
+            return Reading(problem=str(cells.table.error(i, cells.j, "a date (data.types)")))
+        found = days_written(cells.text, cells.missing, type)
+        if found.values is None:
+            return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} (data.types)")))
+        days = found.values
+    days = np.where(cells.missing, np.nan, days)
+    return replace(_as_numbers(replace(cells, numbers=days), "real"), said="dates are days since 1970-01-01")
 
 
 def _as_levels(codes: NDArray[np.int64], words: list[str], type: str | None = None) -> Reading:
@@ -182,21 +286,21 @@ def _as_numbers(cells: Cells, type: str) -> Reading:
     return Reading(ColumnType(type), values)
 
 
-def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
+def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str], chosen: bool) -> Reading:
     """A column of text that is not of numbers alone."""
     table, j, present = cells.table, cells.j, cells.present
     assert cells.is_number is not None
     as_categories = f"data.types={{{key}:categorical}} reads it as categories"
     if 2 * (dates := cells.matches(DATE)).sum() >= present:
-        return Reading(problem=f"{table.place(cells.first(dates), j)}: no model reads dates")
+        return _dates(cells, key, chosen, cells.first(dates))
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
     decorated = cells.matches(DECORATED) & ~cells.is_number
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
-        i = cells.first(decorated)
-        expected = "numbers alone, without percent signs, currencies or commas between thousands"
-        return Reading(problem=str(table.error(i, j, expected)), ways=(as_categories,))
+        reading = as_written(cells, cells.decimal)
+        asked = (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
+        return replace(reading, ways=(*asked, as_categories)) if reading.problem else reading
     if (unit := cells.unit()) is not None:
         i = cells.first(~cells.missing)
         return Reading(
@@ -232,5 +336,18 @@ def _reject(cells: Cells, what: str, *ways: str) -> Reading:
     return Reading(problem=f"{cells.table.place(cells.first(~cells.missing), cells.j)}: {what}", ways=ways)
 
 
-def _foreign(cells: Cells) -> Reading:
-    return _reject(cells, "no model reads dates" if cells.other == "date" else f"the column holds {cells.other}")
+def _foreign(cells: Cells, key: str, chosen: bool) -> Reading:
+    if cells.other == "date":
+        return _dates(cells, key, chosen, cells.first(~cells.missing))
+    return _reject(cells, f"the column holds {cells.other}")
+
+
+def _dates(cells: Cells, key: str, chosen: bool, i: int) -> Reading:
+    """A column of dates or times of day, row `i` one of them: left out, rejected where it is `chosen`."""
+    days = days_of_column(cells.table.cells(cells.j)) is not None or cells.matches(DAY).any()
+    what, ways = "times of day", tuple[str, ...]()
+    if days:
+        what, ways = "dates", (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
+    if chosen:
+        return Reading(problem=f"{cells.table.place(i, cells.j)}: no model reads {what}", ways=ways)
+    return Reading(why=f"it holds {what}, as {cells.table.show_cell(i, cells.j)}", ways=ways)

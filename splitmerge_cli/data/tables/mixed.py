@@ -1,7 +1,7 @@
 """Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
 
-from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,22 +9,20 @@ import numpy as np
 from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.cells import cells_of
+from splitmerge_cli.data.tables.cells import Cells, cells_of
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
-from splitmerge_cli.data.tables.notes import note_classes
+from splitmerge_cli.data.tables.letters import say_names
+from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, READ_AS, note_classes, note_left_out
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.tables.written import DATE_TYPES
 
 SKIP = "skip"
 ALIASES = {"ordinal": "categorical"}
 """Types that are read as others: the order of the levels is not used."""
 SHOWN = 6
 """Levels of a column that a note lists."""
-
-
-READ_AS = "columns are read as "
-"""Beginning of the note that lists the types of the columns."""
 
 
 class NoMixedTable(DataError):
@@ -49,7 +47,7 @@ class RejectedColumns(DataError):
 
 def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
     """Read the option data.types, by the positions of the columns."""
-    known = (*COLUMN_TYPES, *ALIASES, SKIP)
+    known = (*COLUMN_TYPES, *ALIASES, *DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
@@ -79,7 +77,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     kept = [j for j in kept if types.get(j) != SKIP]
     Limit.current().check(table.path, 8 * table.rows * len(kept), " as numbers")
     readings: dict[int, Reading] = {}
-    names = table.names_of_items()
+    names, spelt = table.names_of_items(), list[str]()
     for j in kept:
         cells = cells_of(table, j, wanted.missing)
         key = column_key(table, j)
@@ -87,9 +85,19 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
-            readings[j] = Reading(why="every value differs: they are the names of the items", names=True)
+            readings[j] = Reading(why=NAMES_OF_ITEMS, names=True)
+        if cells.text is not None and cells.numbers is None and (said := _say_names(cells, readings[j])):
+            if readings[j].problem:
+                readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
+            else:
+                spelt.append(f"{table.path}: {table.column(j)}: {said}")
     _raise_problems(table, wanted, readings)
-    _note_left_out(table, readings)
+    without = {j: one for j, one in readings.items() if one.type is None}
+    reads = {j: one.ways[0] for j, one in without.items() if one.ways}
+    categories = "data.types={{{}:categorical}} would read it"
+    note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
+    table.notes += [f"{table.path}: {table.column(j)}: {one.said}" for j, one in readings.items() if one.said]
+    table.notes += spelt
     read = [j for j in kept if readings[j].type is not None]
     if not read:
         said = "; ".join(note.partition(": ")[2] for note in table.notes)
@@ -111,9 +119,19 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         columns=[table.names[j] for j in read] if table.names else None,
         types=tuple(type for type in found if type is not None),
         names=names,
-        meta={"path": str(table.path), "rows": rows, "typed": [column_key(table, j) for j in read]}
+        meta={
+            "path": str(table.path),
+            "rows": rows,
+            "typed": [column_key(table, j) for j in read],
+            "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
+        }
         | notes_entry(table.notes),
     )
+
+
+def _say_names(cells: Cells, reading: Reading) -> str:
+    left_out = reading.type is None and not reading.problem
+    return say_names(cells.table, cells.j, cells.values()[1], cells.present, left_out)
 
 
 def _is_text(table: Table, j: int) -> bool:
@@ -138,24 +156,6 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
     drop = [] if wanted.columns is not None else [*wanted.drop, *(column_key(table, j) for j in bad)]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
-
-
-def _note_left_out(table: Table, readings: Mapping[int, Reading]) -> None:
-    """Note which columns are left out, a line for each reason."""
-    reasons: dict[str, list[int]] = defaultdict(list)
-    for j, reading in readings.items():
-        if reading.type is None and not reading.problem:
-            reasons[reading.why].append(j)
-    for why, columns in reasons.items():
-        several = len(columns) > 1
-        shown = list_names([table.column(j) for j in columns])
-        reads = "" if "no value" in why or "is '" in why else _would_read(table, columns)
-        table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{reads}")
-
-
-def _would_read(table: Table, columns: Sequence[int]) -> str:
-    what = "the first" if len(columns) > 1 else "it"
-    return f" (data.types={{{column_key(table, columns[0])}:categorical}} would read {what})"
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:

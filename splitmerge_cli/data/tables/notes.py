@@ -1,37 +1,52 @@
 """Notes on how a table came about, by its cells: rows of names, columns that tell the items apart."""
 
-from collections.abc import Sequence
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.tables.inference import NAMED_AS_CLASS, NAMED_AS_ID
-from splitmerge_cli.data.tables.table import Table, column_key, is_text, list_names, quote
+from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
+from splitmerge_cli.data.tables.inference import (
+    COORDINATES,
+    NAMED_AS_CLASS,
+    NAMED_AS_ID,
+    SOME,
+    as_written,
+    infer,
+    tells_apart,
+)
+from splitmerge_cli.data.tables.table import Table, column_key, is_text, list_names, quote, row_names
+from splitmerge_cli.kinds import Kind
 
-FEW = 3
-"""Rows below which no note says that a column counts them: that may well be chance."""
-SOME = 10
-"""As `FEW`, for a column that counts from a number other than 0 and 1, or whose values all differ."""
+READ_AS = "columns are read as "
+"""Beginning of the note that lists the types of the columns."""
+ROUTINE = (READ_AS, "missing cells: ")
+"""Parts of the notes that every table has."""
+NAMES_OF_ITEMS = "every value differs: they are the names of the items"
+MOST_CLASSES = 50
+"""Most values of a column that may hold the classes of the rows."""
+LOOKED_AT = 100
+"""Rows of a column that are looked at first."""
 
 
 def check_names(table: Table) -> None:
-    """Note names that several columns have.
+    """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out.
 
     Raises
     ------
     DataError
         A row holds the names of the columns again, as files do that were put together of several.
     """
-    names = [name.strip() for name in table.names or []]
-    twice = sorted({name for name in names if name and names.count(name) > 1}) if len(set(names)) < len(names) else []
-    for name in twice[:1]:
-        others = f", as others that share names: {list_names(twice[1:])}" if len(twice) > 1 else ""
-        columns = ", ".join(str(j + 1) for j, other in enumerate(names) if other == name)
-        table.notes.append(f"{table.path}: columns {columns} are all called '{name}'; numbers choose them{others}")
+    table.tell_names_apart()
+    leave_out_copies(table, lambda j, k: _are_same(table.columns[j], table.columns[k]))
+    names = [name.strip() for name in table.written or []]
     held = [(column, name) for column, name in zip(table.columns, names, strict=bool(names)) if len(column)]
     if len(held) < 2 or not all(is_text(c) for c, _ in held):
         return
@@ -48,27 +63,134 @@ def check_names(table: Table) -> None:
         )
 
 
-def note_identifiers(table: Table, columns: Sequence[int], x: NDArray[Any] | csr_array) -> None:
-    """Note which columns of points tell the rows apart, and are read as data though nobody named them.
+def leave_out_copies(table: Table, are_same: Callable[[int, int], bool]) -> None:
+    """Leave out, with a note, columns that have name and cells of another, whose position is the first argument."""
+    first: dict[str, int] = {}
+    names = [name.strip() for name in table.written or []]
+    for j, name in enumerate(names) if len(set(names)) < len(names) else ():
+        if (k := first.setdefault(name, j)) != j and name and are_same(k, j):
+            table.left_out.add(j)
+            table.notes.append(f"{table.path}: {table.column(j)} holds the cells of {table.column(k)}: it is left out")
+
+
+def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
+    """Whether two columns, of any type, hold the same cells, one at least."""
+    return len(one) > 0 and one.type == other.type and bool(one.equals(other))
+
+
+def set_aside(table: Table, j: int) -> bool:
+    """Whether a column is no data to a model of numbers, which is then noted: it holds another word in each row, so
+    that it names the items, or dates."""
+    column = table.cells(j)
+    if len(column) < SOME:
+        return False
+    if not is_text(column):
+        dated = pa.types.is_temporal(column.type)
+    elif (names := row_names(column)) is not None:
+        if table.item_names is None:
+            table.item_names = names
+        table.left_out.add(j)
+        note_left_out(table, {j: NAMES_OF_ITEMS})
+        return True
+    else:
+        dated = re.search(DATE, str(column[0].as_py()).strip()) is not None
+    if dated and not (reading := infer(cells_of(table, j), column_key(table, j))).problem and reading.ways:
+        table.left_out.add(j)
+        note_left_out(table, {j: reading.why}, {j: f"model=mixed {reading.ways[0]}"})
+        return True
+    return False
+
+
+def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+    """A column of text with currencies and the like as numbers, null where a cell is missing, with a note; None of any
+    other column.
+
+    Raises
+    ------
+    DataError
+        Its cells do not agree on how numbers are written.
+    """
+    cells = cells_of(table, j, also)
+    if cells.text is None or cells.is_number is None:
+        return None
+    decorated = cells.matches(DECORATED) & ~cells.is_number
+    # what may be a decimal comma and nothing else is for data.decimal to say
+    commas = cells.matches(r"^[-+]?\d*,\d+$") & ~cells.matches(r"^[-+]?\d{1,3},\d{3}$")
+    if not decorated.any() or 2 * (decorated | cells.is_number).sum() < cells.present or (commas >= decorated).all():
+        return None
+    reading = as_written(cells, cells.decimal)
+    if reading.values is None:
+        raise DataError(reading.problem)
+    table.notes.append(f"{table.path}: {table.column(j)}: {reading.said}")
+    return pa.chunked_array([pa.array(reading.values, from_pandas=True)])
+
+
+def without_data(x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind: Kind) -> dict[int, str]:
+    """The columns that are no data, and why: those that tell the rows apart, and those without two values.
+
+    A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`.
 
     Parameters
     ----------
-    columns : sequence of int
-        Positions of the columns that are read.
     x : numpy.ndarray or csr_array
-        Their numbers ``[rows, columns]``.
+        ``[rows, columns]`` of numbers, NaN where a cell is missing. Of sparse points, which have many columns, the
+        first alone is looked at.
+    names : sequence of str, optional
+        Names of the columns.
+    kind : Kind
+        Of the data: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is
+        data though all of its cells are the same.
     """
-    if len(columns) < 2 or x.shape[0] < FEW:
-        return
-    # of sparse points, which have many columns, the first alone
-    for d, j in enumerate(columns[:1] if isinstance(x, csr_array) else columns):
-        name = table.names[j] if table.names else ""
+    N, width = x.shape
+    if width < 2 or N < SOME:
+        return {}
+    found = {}
+    sparse = isinstance(x, csr_array)
+    for d in range(1 if sparse else width):
+        if names and names[d].strip().lower() in COORDINATES:
+            continue
         values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
-        if (why := _describe_identifier(values, name)) is not None:
-            table.notes.append(
-                f"{table.path}: {table.column(j)} {why} and is read as data (data.drop=[{column_key(table, j)}] leaves "
-                "it out)"
-            )
+        why = tells_apart(values, names[d] if names else "") if kind.of_numbers else None
+        why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why
+        if why is not None:
+            found[d] = why
+    return found
+
+
+def _without_values(values: NDArray[Any]) -> str | None:
+    """Describe a column of one value, or none; None of any other."""
+    top = values[:LOOKED_AT]
+    gaps = values.dtype.kind == "f" and bool(np.isnan(top).any())
+    if not gaps and top.min() < top.max():
+        return None
+    present = values[~np.isnan(values)] if values.dtype.kind == "f" else values
+    if not len(present):
+        return "it holds no value"
+    return f"every value is {quote(f'{present[0]:g}')}" if present.min() == present.max() else None
+
+
+def note_left_out(
+    table: Table, reasons: Mapping[int, str], reads: Mapping[int, str] | None = None, otherwise: str = ""
+) -> None:
+    """Note which columns are left out, a line for each reason.
+
+    Parameters
+    ----------
+    reasons : mapping
+        By the positions of the columns.
+    reads : mapping, optional
+        What would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as it is typed.
+    """
+    by_reason: dict[str, list[int]] = defaultdict(list)
+    for j, why in reasons.items():
+        by_reason[why].append(j)
+    for why, columns in by_reason.items():
+        several = len(columns) > 1
+        shown = list_names([table.column(j) for j in columns])
+        way = (reads or {}).get(columns[0]) or otherwise.format(column_key(table, columns[0]))
+        way = way.replace(" it", " the first", 1) if several else way
+        ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
+        table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{ways}")
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
@@ -87,11 +209,13 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         if NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
-        if len(values) >= SOME and (values == np.floor(values)).all() and 2 * len(np.unique(values)) <= len(values):
+        different = len(np.unique(values))
+        few = len(values) >= SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
+        if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
             table.notes.append(
-                f"{table.path}: {table.column(j)} is read as data; if it holds known classes, data.truth={key} leaves "
-                f"it out and compares the clusters with it (data.drop=[{key}] leaves it out alone)"
+                f"{table.path}: {table.column(j)} has {different} values and is read as data: data.truth={key}? It is "
+                f"then left out, and the clusters are compared with it (data.drop=[{key}] leaves it out alone)"
             )
 
 
@@ -115,15 +239,3 @@ def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -
             f"{table.path}: {table.column(j)} holds another token in each row, as identifiers do: model=emm compares "
             "whole tokens"
         )
-
-
-def _describe_identifier(values: NDArray[Any], name: str) -> str | None:
-    """Describe a column of numbers that seems to tell the rows apart; None if it seems to be data."""
-    first, last, named = float(values[0]), float(values[-1]), NAMED_AS_ID.fullmatch(name) is not None
-    if last - first == len(values) - 1 and (np.diff(values) == 1).all():
-        if first in (0, 1):
-            return f"counts the rows from {first:g}"
-        return f"counts up by one from {first:g}" if named or len(values) >= SOME else None
-    if named and len(values) >= SOME and first.is_integer() and (values == np.floor(values)).all():
-        return "holds another whole number in each row" if len(np.unique(values)) == len(values) else None
-    return None

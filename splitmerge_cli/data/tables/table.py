@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import takewhile
+from itertools import count, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ MOST_COLUMNS = 10_000
 """Most columns of a list, of which few are read (edges, nodes, tokens of documents)."""
 LISTED = 20
 """Names of columns that a message lists at most."""
+NUMBERED = 10
+"""Rows from which on whole numbers in a column without a name are names of rows, as R writes those of a part."""
 NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
@@ -56,6 +58,10 @@ class Table:
         Advice in the error for a missing cell in one of the columns `hinted`.
     item_names : list of str or None
         Names of all rows of the file, where a column without a name holds them.
+    left_out : set of int
+        Columns that are no data, whatever the kind: copies of others, names of the items.
+    written : list of str or None
+        Names as the file has them, where those that several columns share have got a number.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -65,6 +71,8 @@ class Table:
         self.categories: set[int] = set()
         self.hint, self.hinted = "", frozenset[int]()
         self.item_names: list[str] | None = None
+        self.left_out: set[int] = set()
+        self.written: list[str] | None = None
 
     @property
     def title(self) -> str:
@@ -117,6 +125,14 @@ class Table:
         leading = takewhile(lambda j: NAMELESS.fullmatch(names[j]) or j in index, range(len(names) - 1))
         return sorted({*leading, *index})
 
+    def tell_names_apart(self) -> None:
+        """Rename columns that share a name, once, and note that."""
+        if self.names is None or self.written is not None:
+            return
+        self.written = self.names
+        self.names, said = names_apart(self.names)
+        self.notes += [f"{self.path}: {one}" for one in said]
+
     def blank(self) -> list[int]:
         """Columns without a name that seem to hold no cell, as a separator at the end of every row makes them."""
         return []
@@ -146,8 +162,11 @@ class Table:
                 why = "is the index of pandas"
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
-            elif items and self.item_names is None and (names := _row_names(self.cells(j))):
+            elif items and self.item_names is None and (names := row_names(self.cells(j))):
                 self.item_names, why = names, "has no name and another word in every row, the names of the items"
+            elif items and (names := _row_numbers(self.cells(j))):
+                self.item_names = self.item_names or names
+                why = "has no name and another whole number in every row, the names of the items"
             else:
                 place = self.place(_first_uncounted(self.cells(j)), j)
                 unnamed_data = "the column has no name and does not count the rows"
@@ -200,6 +219,31 @@ class Table:
         return DataError(f"{self.place(i, j, found)}; expected {expected}{hint}")
 
 
+def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names of columns, those that several have with a number behind them, and a note for each such name.
+
+    Examples
+    --------
+    >>> names_apart(["a", "a", "b"])
+    (['a.1', 'a.2', 'b'], ["columns 1, 2 are all called 'a': they are read as 'a.1', 'a.2'"])
+    """
+    plain = [name.strip() for name in names]
+    if len(set(plain)) == len(plain):
+        return list(names), []
+    found, said, taken = list(names), [], set(plain)
+    for name in dict.fromkeys(plain):
+        at = [j for j, other in enumerate(plain) if other == name]
+        if len(at) < 2 or NAMELESS.fullmatch(name):
+            continue
+        free = (f"{name}.{n}" for n in count(1) if f"{name}.{n}" not in taken)
+        for j in at:
+            found[j] = next(free)
+        taken.update(found[j] for j in at)
+        shown = list_names([repr(found[j]) for j in at])
+        said.append(f"columns {list_names([str(j + 1) for j in at])} are all called {name!r}: they are read as {shown}")
+    return found, said
+
+
 def list_names(names: Sequence[str]) -> str:
     """List names of columns as in messages."""
     return ", ".join([*names[:LISTED], *(["..."] if len(names) > LISTED else [])])
@@ -230,11 +274,17 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     return start if pc.all(same, skip_nulls=False).as_py() else None
 
 
-def _row_names(column: pa.ChunkedArray) -> list[str] | None:
+def row_names(column: pa.ChunkedArray) -> list[str] | None:
     """The cells of a column if they are words, another one in each row; None if they are not."""
     cells = [str(cell).strip() for cell in column.to_pylist()]
     words = all(cell[:1].isalpha() and not is_missing(cell) for cell in cells)
     return cells if words and len(set(cells)) == len(cells) > 1 else None
+
+
+def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:
+    """The cells of a column if they are whole numbers, `NUMBERED` at least, another one in each row; None if not."""
+    cells = [str(cell).strip() for cell in column.to_pylist()]
+    return cells if len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells)) else None
 
 
 def _first_uncounted(column: pa.ChunkedArray) -> int:

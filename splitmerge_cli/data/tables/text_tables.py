@@ -22,6 +22,7 @@ from splitmerge_cli.data.tables.columns import is_number, position
 from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.missing import in_text
+from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS, WORDS, Layout, layout
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
@@ -112,6 +113,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
     if _has_header(table, wanted) if header == "auto" else header:
         table.take_header()
+        table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
     t, kept = wanted.resolve(table)
@@ -132,7 +134,10 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     if wanted.kind.of_numbers and table.block(kept) is None:
         for j in kept:
             if table.columns[j].type == pa.string():
-                if (found := _as_numbers(table, j, wanted)) is None:
+                found = _as_numbers(table, j, wanted)
+                if found is None and wanted.columns is None and set_aside(table, j):
+                    continue
+                if found is None and (found := written_column(table, j, wanted.missing)) is None:
                     raise table.diagnosis(kept, expected)
                 table.columns[j] = found
     return table

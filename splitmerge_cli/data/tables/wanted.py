@@ -57,7 +57,7 @@ class Wanted:
                     raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
-            left_out = {*dropped, labels, *table.unnamed_columns(), *table.blank()}
+            left_out = {*dropped, labels, *table.unnamed_columns(), *table.blank(), *table.left_out}
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")

@@ -1,0 +1,161 @@
+"""Columns that are no data, and directions and weights of edges: left out with the same words of files and objects."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+
+import splitmerge_cli as sm
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.letters import near_pair
+from splitmerge_cli.kinds import get_kind
+
+N = 12
+X = np.random.default_rng(0).normal(size=(N, 2))
+
+
+def table(**more: Any) -> pd.DataFrame:
+    columns = {"id": np.arange(N)[::-1] * 7, "row": np.arange(1, N + 1), "u": X[:, 0], "one": 1.0, "v": X[:, 1]}
+    return pd.DataFrame(columns | more)
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_a_file_and_a_frame_leave_out_the_same(tmp_path: Path, kind: str) -> None:
+    frame = table(who=[f"w{i}" for i in range(N)], when=pd.date_range("2020-01-31", periods=N).astype(str))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    read, passed = csv(tmp_path / "t.csv", kind), from_object(frame, kind)
+    assert read.columns == passed.columns == ["u", "v"] and read.names == passed.names == frame["who"].to_list()
+    np.testing.assert_array_equal(read.values, passed.values)
+    told = [[note.partition(": ")[2] for note in data.notes if "left out" in note] for data in (read, passed)]
+    assert told[0] == told[1] and len(told[0]) == 5
+    for why in (
+        "column 1 ('id') is left out: every value differs",
+        "column 2 ('row') is left out: it counts the rows from 1",
+        "column 4 ('one') is left out: every value is '1'",
+        "column 6 ('who') is left out: every value differs: they are the names of the items",
+        "column 7 ('when') is left out: it holds dates, as '2020-01-31'",
+    ):
+        assert any(note.startswith(why) for note in told[0]), why
+
+
+def test_an_array_of_new_items_has_the_columns_of_the_first() -> None:
+    array = table().to_numpy()
+    kind, data = get_kind("points"), from_object(array, "points")
+    assert data.values.tolist() == array[:, [0, 2, 4]].tolist()  # nothing says that the first is an id
+    for new in (array[:3], array[:3, [0, 2, 4]]):
+        assert kind.new_items(data, new).values.tolist() == array[:3, [0, 2, 4]].tolist()
+    # of which none is left out, however they look
+    assert kind.new_items(data, np.ones((N, 5))).values.shape == (N, 3)
+    framed = from_object(table(), "points")
+    assert kind.new_items(framed, table().head(2)).values.tolist() == X[:2].tolist()
+
+
+@pytest.mark.parametrize(
+    ("values", "kind", "kept"),
+    [
+        (np.column_stack([np.arange(9), np.ones(9), X[:9, 0]]), "points", 3),  # too few rows to tell
+        (np.arange(N)[:, None], "points", 1),  # one column is data whatever it is
+        (np.column_stack([np.ones(N), np.arange(N) % 2, np.arange(N) % 3 == 0]), "binary", 2),
+        (np.column_stack([np.full(N, 3), np.arange(N) % 4]), "counts", 2),  # a part of a whole
+        (pd.DataFrame({"x": np.arange(N), "y": 3.0}), "points", 2),  # points along a line
+        (scipy.sparse.csr_array(np.column_stack([np.arange(N), X])), "points", 2),
+    ],
+)
+def test_what_is_kept(values: Any, kind: str, kept: int) -> None:
+    assert from_object(values, kind).values.shape[1] == kept
+
+
+def test_nothing_is_left() -> None:
+    with pytest.raises(
+        DataError, match=r"data: no column is left for the data \(column 1, column 2 are left out: it cou"
+    ):
+        from_object(np.column_stack([np.arange(N), np.arange(N)]), "points")
+    chosen = from_object(np.column_stack([np.arange(N), np.arange(N)]), "points", columns=[2])
+    assert chosen.values.shape == (N, 1) and chosen.notes == []
+
+
+def test_texts_of_numbers_are_numbers() -> None:
+    data = from_object(table(price=[f"${1000 + i:,}.50" for i in range(N)]), "points")
+    assert data.columns == ["u", "v", "price"] and data.values[0, 2] == 1000.5
+    assert get_kind("points").new_items(data, table(price=["$7"] * N)).values[0, 2] == 7
+
+
+NAMES = ["Jon Smith", "John Smith", "Mary Jones", "Marie Jones", "Ada King", "Alan Poe", "Al Poe"] + [
+    f"{first} {last}" for first in ("Tom", "Ann") for last in ("Stone", "Brook", "Hill", "Field")
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "told"),
+    [
+        (NAMES, "c", True),
+        ([word.lower() for word in NAMES], "customer_name", True),
+        ([f"{i} {word.split()[1]} Street" for i, word in enumerate(NAMES)], "c", True),
+        ([f"{word.split()[0].lower()}@mail{i}.org" for i, word in enumerate(NAMES)], "c", True),
+        ([word.lower() for word in NAMES], "c", False),
+        ([f"item {i}" for i in range(20)], "c", False),
+    ],
+)
+def test_names_and_addresses_are_told_of(tmp_path: Path, words: list[str], name: str, told: bool) -> None:
+    said = "it looks like names or addresses: no model here compares letters"
+    pd.DataFrame({name: [*words, *words[:3]]}).to_csv(tmp_path / "t.csv", index=False)
+    notes = [csv(tmp_path / "t.csv", "tokens", header=True).notes]
+    frame = pd.DataFrame({name: [*words, *words[:3]], "x": 0.5 + np.arange(len(words) + 3) ** 2})
+    notes.append(from_object(frame, "mixed", types={name: "categorical"}).notes)
+    for found in notes:
+        assert any(said in note for note in found) == told
+    with pytest.raises(DataError, match=said if told else "different words"):
+        from_object(frame, "mixed")
+
+
+def test_two_spellings_of_one_name() -> None:
+    assert near_pair(NAMES[:4]) == ("John Smith", "Jon Smith")
+    assert near_pair(["item 12", "item 13", "abc", "abd", "north", "south"]) is None
+
+
+def test_directions_and_weights_of_graphs_are_told_of(tmp_path: Path) -> None:
+    directed = networkx.DiGraph([("a", "b"), ("b", "c")])
+    weighted = networkx.Graph([("a", "b", {"weight": 2}), ("b", "c", {"weight": 3})])
+    plain, lost = networkx.path_graph(3), "its directions are lost: edges have no direction, and a pair is one edge"
+    for graph, notes in [
+        (directed, [lost]),
+        (networkx.to_numpy_array(directed), [lost]),
+        (weighted, ["its weights are lost: the model reads no weights"]),
+        (networkx.to_scipy_sparse_array(weighted), ["its weights are lost: the model reads no weights"]),
+        (networkx.MultiGraph([(0, 1), (1, 0)]), ["further edges of a pair: 1; a pair is one edge"]),
+        (networkx.Graph([(0, 0), (0, 1)]), ["edges of a node to itself: 1; they are left out"]),
+        (plain, []),
+        (networkx.to_numpy_array(plain), []),
+    ]:
+        assert from_object(graph, "graph").notes == [f"data: {note}" for note in notes]
+    networkx.write_gml(directed, tmp_path / "g.gml")
+    assert edges(tmp_path / "g.gml").notes == [f"{tmp_path / 'g.gml'}: {lost}"]
+
+
+def test_a_program_is_warned_and_may_say_otherwise() -> None:
+    keys: Any = {"chains": 1, "iterations": 5, "progress": "none"}
+    with pytest.warns(sm.DataNote, match=r"column 2 \('row'\) is left out: it counts the rows from 1"):
+        left = sm.sample("gaussian", table(), **keys)
+    assert left.dataset.columns == ["u", "v"]
+    chosen = sm.sample("gaussian", table(), options={"data.columns": ["row", "v"]}, **keys)
+    assert chosen.dataset.columns == ["row", "v"]
+    few = table(year=[2007, 2008] * 6)[["u", "v", "year"]]
+    read = sm.sample("mixed", few, options={"data.types": {"year": "real"}}, **keys)
+    assert [column.type for column in read.dataset.types or ()] == ["real"] * 3
+    assert from_object(few, "mixed").types[-1].levels == ("2007", "2008")  # type: ignore[index]
+    with pytest.raises(DataError, match=r"data.types=.*: expected null: only model=mixed takes it, not points"):
+        sm.sample("gaussian", few, options={"data.types": {"year": "real"}}, **keys)
+
+
+def test_an_estimator_leaves_out_what_a_run_does() -> None:
+    with pytest.warns(sm.DataNote, match=r"column 1 \('id'\) is left out: every value differs"):
+        fitted = sm.SplitMergeClustering("gaussian", iterations=5, chains=1, random_state=0).fit(table())
+    assert fitted.posterior_.dataset.columns == ["u", "v"] and fitted.n_features_in_ == 5
+    assert fitted.predict(table().head(3)).shape == (3,)
