@@ -4,8 +4,7 @@
     V_N(K) = sum_{m >= K} p(m) m! / (m - K)! Gamma(gamma m) / Gamma(gamma m + N)
 
 with m components, each of the weights' Dirichlet parameter gamma (``model.concentration``), of which K have items.
-Source: Miller and Harrison (2018), section 3; the number of components, Frühwirth-Schnatter, Malsiner-Walli and Grün
-(2021), section 2. How the sum is computed and its rest bounded: docs/derivations.md.
+Source: Miller and Harrison (2018), section 3; Frühwirth-Schnatter et al. (2021), section 2. How the sum is computed and its rest bounded: docs/derivations.md.
 """
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan, lgamma, log, log1p
 from libc.stdint cimport int32_t
