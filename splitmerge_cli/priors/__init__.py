@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
-from splitmerge_cli.core.options import Option, PositiveOrGamma, read_options
+from splitmerge_cli.core.options import Option, OutOfRange, PositiveOrGamma, read_options
 from splitmerge_cli.core.prior import Prior
 
 _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
@@ -83,9 +83,9 @@ class PriorOption(Option):
             given[key.strip()] = _number(text.strip())
         cls = priors()[match[1]]
         try:
-            read = read_options(f"model.prior={match[1]}", cls.OPTIONS, given)
-        except TypeError as error:
-            raise ValueError from error
+            read = read_options(match[1], cls.OPTIONS, given)
+        except (TypeError, ValueError) as error:
+            raise OutOfRange(str(error)) from error
         return Specification(match[1], tuple(read.items()))
 
 

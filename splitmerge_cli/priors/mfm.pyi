@@ -1,0 +1,14 @@
+"""Types of the mixture of finite mixtures (see ``mfm.pyx``)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.core.count_priors import CountPrior
+from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.prior import Prior
+
+LAWS: dict[str, int]
+
+class MixtureOfFiniteMixtures(Prior):
+    def __init__(self, N: int, concentration: float | Gamma = ..., components: CountPrior | str = ...) -> None: ...
+    def log_numbers(self) -> NDArray[np.float64]: ...

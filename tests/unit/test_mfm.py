@@ -1,0 +1,129 @@
+"""Mixtures of finite mixtures: the coefficients V_N(K), the law of the number of clusters, and a resampled
+concentration."""
+
+import numpy as np
+import pytest
+from scipy.special import gammaln
+from small_cases import SAMPLERS
+
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.priors import OPTIONS, specification
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+
+LAWS = ("poisson(1)", "poisson(30)", "geometric(0.1)", "geometric(0.9)", "bnb(1,4,3)", "bnb(0.4,0.3,2)", "uniform(30)")
+
+
+def build(law, N, gamma):
+    return specification(f"mfm(components={law})").build(N, gamma)
+
+
+def probability_of(law, most):
+    components = dict(specification(f"mfm(components={law})").options)["components"]
+    return np.exp(components.log_probability(np.arange(1, most + 1)))
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("N", "gamma"), [(1, 1.0), (5, 3.5), (30, 1.0), (82, 0.05), (150, 1e-4)])
+def test_one_item_more(law, N, gamma):
+    """V_N(K) = gamma V_{N+1}(K + 1) + (N + gamma K) V_{N+1}(K), which follows from adding an item and says nothing of
+    how the sums are computed. Source: Miller and Harrison (2018), section 3."""
+    fewer, more = build(law, N, gamma).log_numbers(), build(law, N + 1, gamma).log_numbers()
+    for K in {K for K in (1, 2, N // 2, N - 1, N) if 1 <= K <= N and fewer[K] > -np.inf}:
+        found = np.logaddexp(np.log(gamma) + more[K + 1], np.log(N + gamma * K) + more[K])
+        assert found == pytest.approx(fewer[K], rel=1e-13, abs=2e-13)
+
+
+@pytest.mark.parametrize("law", ["poisson(2)", "geometric(0.3)", "uniform(6)"])
+def test_the_law_of_the_number_of_clusters(law):
+    """By adding one component after the other, with as many items as it may have: no coefficient and no partition."""
+    N, gamma, most = 12, 0.7, 100
+    n = np.arange(N + 1)
+    share = np.exp(gammaln(n + gamma) - gammaln(gamma) - gammaln(n + 1))
+    p, expected = probability_of(law, most), np.zeros(N + 1)
+    # [K, n]: weight of m components, K of which have n items in all
+    weight = np.zeros((N + 1, N + 1))
+    weight[0, 0] = 1.0
+    for m in range(1, most + 1):
+        added = np.zeros_like(weight)
+        for K in range(N + 1):
+            for size in range(N + 1):
+                added[min(K + (size > 0), N), size:] += weight[K, : N + 1 - size] * share[size]
+        weight = added
+        expected += p[m - 1] * weight[:, N] / np.exp(gammaln(N + gamma * m) - gammaln(gamma * m) - gammaln(N + 1))
+    log_v = build(law, N, gamma).log_numbers()
+    # weights of partitions into K blocks, by the block of the first item
+    blocks = np.full((N + 1, N + 1), -np.inf)
+    blocks[0, 0] = 0.0
+    for K in range(1, N + 1):
+        for items in range(1, N + 1):
+            others = np.arange(items)
+            ways = gammaln(items) - gammaln(others + 1) - gammaln(items - others)
+            size = gammaln(items - others + gamma) - gammaln(gamma)
+            blocks[K, items] = np.logaddexp.reduce(ways + size + blocks[K - 1, others])
+    found = np.exp(log_v + blocks[:, N])
+    np.testing.assert_allclose(found[1:], expected[1:], rtol=1e-11, atol=1e-16)
+    assert found[1:].sum() == pytest.approx(1.0, abs=1e-12)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_draws_of_each_law(law):
+    made, generator = build(law, 3, 0.8), np.random.default_rng(5)
+    counts = np.bincount([made.draw(generator)[1] for _ in range(3_000)], minlength=4)[1:] / 3_000
+    g = [0.8, 0.8 * 1.8, 0.8 * 1.8 * 2.8]
+    expected = np.exp(made.log_numbers()[1:]) * [g[2], 3 * g[1] * g[0], g[0] ** 3]
+    np.testing.assert_allclose(counts, expected, atol=0.035)
+
+
+def test_far_fewer_items_than_components():
+    """With ever more components it is the Chinese restaurant of concentration gamma m."""
+    found = build("uniform(10000)", 4, 1e-3).log_numbers()[1:]
+    m = np.arange(1, 10_001)
+    for K in range(1, 5):
+        terms = gammaln(m + 1.0) - gammaln(np.maximum(m - K, -0.5) + 1.0) + np.where(m < K, -np.inf, 0.0)
+        terms -= sum(np.log(1e-3 * m + t) for t in range(4))
+        assert found[K - 1] == pytest.approx(np.log(np.exp(terms - terms.max()).mean()) + terms.max(), rel=1e-9)
+
+
+def test_a_concentration_that_is_resampled():
+    """Frequencies of partitions against their probabilities with the concentration integrated out."""
+    case = small_case(Bernoulli, 4, 0, {"prior": "mfm(components=poisson(2))", "concentration": "gamma(2,3)"})
+    assert case.model.hyperparameters == ("concentration",) and not case.model.prior.draws_weights
+    rng = Rng(2)
+    samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 4_000)
+    assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise
+    fixed = small_case(Bernoulli, 4, 0, {"prior": "mfm(components=poisson(2))", "concentration": 0.05})
+    assert 0.5 * np.abs(fixed.partitions[1] - case.partitions[1]).sum() > 0.05
+
+
+def test_values_that_are_set():
+    model = Bernoulli(np.eye(5, dtype=np.uint8), prior="mfm", concentration="gamma(2,1)")
+    fixed = Bernoulli(np.eye(5, dtype=np.uint8), prior="mfm", concentration=0.3)
+    model.set_prior_values({"concentration": 0.3})
+    for labels in ([0, 0, 0, 0, 0], [0, 1, 2, 1, 0], [0, 1, 2, 3, 4]):
+        model.set_labels(np.array(labels))
+        fixed.set_labels(np.array(labels))
+        # gamma(2,1) at 0.3
+        assert model.log_joint() == pytest.approx(fixed.log_joint() + np.log(0.3) - 0.3, abs=1e-12)
+    with pytest.raises(ValueError, match="positive"):
+        model.set_prior_values({"concentration": -1.0})
+    with pytest.raises(ValueError, match="resamples no"):
+        fixed.prior.set_value("concentration", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("mfm(components=poisson(0))", "rate of poisson: expected a number from 0.001 to 1000, got 0"),
+        ("mfm(components=uniform(2.5))", "most of uniform: expected a whole number"),
+        ("mfm(components=bnb(1,2))", r"one of poisson\(rate\), geometric\(share\), bnb\(alpha,a,b\), uniform\(most\)"),
+        ("mfm(components=normal(1))", "mfm.components=normal"),
+        ("mfm(components=3)", "mfm.components=3: expected one of poisson"),
+    ],
+)
+def test_what_is_no_prior_of_a_number(text, message):
+    with pytest.raises(ValueError, match=message):
+        read_options("model", OPTIONS, {"prior": text})
