@@ -17,6 +17,14 @@ cluster: log p = level + degree log q, with q a product over dimensions (diag), 
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 
+A column recorded to a resolution r has the log density that a point has on average over its interval, from x - r / 2 to
+x + r / 2: at most the log of the interval's probability over its length (Jensen's inequality; docs/derivations.md, "A
+resolution of real columns"). With grain r^2 / 12 of each column every point adds it to the squares:
+
+    b_n = b0 + C / 2 + n grain / 2 + ...
+
+so that a predictive has b_n + grain / 2 where b_n stood, and the factor (b_n / (b_n + grain / 2))^(a_n + 1/2) in level.
+
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 """
 cimport cython
@@ -39,11 +47,11 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
-from splitmerge_cli.models.normal import prior_of, unit_of
+from splitmerge_cli.models.normal import prior_of, resolutions_of, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 # options that say how the data are prepared
-_OF_DATA = ("covariance", "kappa0", "m0", "b0")
+_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution")
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 
@@ -264,7 +272,7 @@ def _units(widest, Py_ssize_t N, str covariance):
     return units
 
 
-def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
+def _prepare(given, str covariance, kappa0, m0, b0, steps, known=None, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
@@ -302,6 +310,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
         N = known
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     unit = unit_of(covariance, b0, variance)
+    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
     # the least multiple of the variance that a resampled scale may become
     least = LEAST_SCALE
     if covariance == "full" and D > 1:
@@ -325,6 +334,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
     narrowest = least * unit if resampled else scale
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     return {"x": x, "middle": centre, "units": units, "m0": location / units, "b0": scale / units ** 2,
+            "grain": (found / units) ** 2 / 12.0, "coarse": bool(found.any()),
             "log_units": float(np.log(units).sum()), "log_b0": float(np.log(scale / units ** 2).sum()),
             "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
             "unit": unit / units ** 2, "log_unit": float(np.log(unit[:1 if covariance == "iso" else D]).sum()),
@@ -368,6 +378,9 @@ cdef class Gaussian(Normal):
     cdef const double *units           # [D]
     cdef const double *m0               # [D] in units, from the middle
     cdef const double *b0               # [D] in units^2; iso: one
+    cdef const double *grain            # [D] what a point adds to the squares, in units^2: a twelfth of r^2
+    cdef double grains                  # their sum
+    cdef bint coarse                    # whether any is not 0
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
@@ -381,6 +394,10 @@ cdef class Gaussian(Normal):
     cdef double *power                  # [cap] log predictive of the point at hand
     cdef double *left                   # [cap] q of the point at hand
     cdef int8_t *stale                  # [cap] whether all these are behind the sums
+    # -- what scores a point that its cluster counts, where columns have a resolution
+    cdef double *own_scatter            # [cap, max(n_squares, D)] b_n or factor of Psi_n, less one grain
+    cdef double *own_level              # [cap]
+    cdef int8_t *stale_own              # [cap]
     cdef double *work                   # [8 D] solution of a triangular system
     cdef double *mean                   # [D] of the cluster that is settled
     cdef double *scatter                # [max(n_squares, D)]
@@ -453,6 +470,7 @@ cdef class Gaussian(Normal):
         cdef Py_ssize_t d, D = self.D
         self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
+        self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
         self.work = doubles(8 * D)
         self.mean = doubles(D)
@@ -493,6 +511,9 @@ cdef class Gaussian(Normal):
         free(self.power)
         free(self.left)
         free(self.stale)
+        free(self.own_scatter)
+        free(self.own_level)
+        free(self.stale_own)
         free(self.work)
         free(self.mean)
         free(self.scatter)
@@ -513,6 +534,11 @@ cdef class Gaussian(Normal):
         self.power = <double *> larger(self.power, 8 * old, 8 * cap)
         self.left = <double *> larger(self.left, 8 * old, 8 * cap)
         self.stale = <int8_t *> larger(self.stale, old, cap)
+        self.stale_own = <int8_t *> larger(self.stale_own, old, cap)
+        if self.coarse:
+            row = 8 * max(self.D, self.n_squares)
+            self.own_scatter = <double *> larger(self.own_scatter, old * row, cap * row)
+            self.own_level = <double *> larger(self.own_level, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
         return 0
@@ -537,6 +563,7 @@ cdef class Gaussian(Normal):
         memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.n_squares)
         self.stale[dst] = self.stale[src]
+        self.stale_own[dst] = True
         if self.stale[src]:
             return
         for r in range(self.rows):
@@ -562,6 +589,11 @@ cdef class Gaussian(Normal):
                           double *scatter) noexcept nogil:
         """mean[:D]: m_n; scatter: b_n (full: the Cholesky factor of Psi_n), in units. Returns the sum over dimensions
         of log b_n (full: log det Psi_n)."""
+        return self.posterior_with(sum, square, n, n, mean, scatter)
+
+    cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
+                               double *scatter) noexcept nogil:
+        """``posterior`` with so many times the grain, of which n points have n."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
         gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], mean, scatter)
@@ -570,18 +602,18 @@ cdef class Gaussian(Normal):
         for d in range(D):
             mean[d] -= self.m0[d]
             if self.shape_of == DIAG:
-                scatter[d] = self.b0[d] + 0.5 * (scatter[d] + pull * mean[d] * mean[d])
+                scatter[d] = self.b0[d] + 0.5 * (scatter[d] + times * self.grain[d] + pull * mean[d] * mean[d])
             elif self.shape_of == ISO:
                 total += pull * mean[d] * mean[d]
             else:
                 for c in range(d + 1):
                     scatter[at + c] += pull * mean[d] * mean[c]
-                scatter[at + d] += 2.0 * self.b0[d]
+                scatter[at + d] += 2.0 * self.b0[d] + times * self.grain[d]
                 at += d + 1
         for d in range(D):
             mean[d] = self.m0[d] + n * mean[d] / kappa
         if self.shape_of == ISO:
-            scatter[0] = self.b0[0] + 0.5 * total
+            scatter[0] = self.b0[0] + 0.5 * (total + times * self.grains)
             return D * log(scatter[0])
         if self.shape_of == FULL:
             return factorise(scatter, D)
@@ -597,9 +629,13 @@ cdef class Gaussian(Normal):
         """Bring what scores a point against cluster k up to date."""
         cdef Py_ssize_t d, n = self.size[k], D = self.D
         cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
-        cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0)
+        cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0), log_next = 0.0
         self.stale[k] = False
+        self.stale_own[k] = True
         self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
+        if self.coarse:
+            # what scores another point has its grain, too
+            log_next = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n + 1.0, self.mean, self.scatter)
         if self.shape_of == DIAG:
             for d in range(D):
                 block[16 * d] = self.mean[d]
@@ -614,6 +650,48 @@ cdef class Gaussian(Normal):
                 block[8 * d] = self.scatter[d]
         self.level[k] = self.log_c[n] - 0.5 * self.log_det[k]
         self.degree[k] = -self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5)
+        if self.coarse:
+            self.level[k] += self.degree[k] * (log_next - self.log_det[k]) / (D if self.shape_of == ISO else 1)
+
+    cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores a point that cluster k counts up to date: the others have one grain less."""
+        cdef Py_ssize_t n = self.size[k], per = self.D if self.shape_of == ISO else 1
+        cdef double *scatter = self.own_scatter + k * max(self.D, self.n_squares)
+        cdef double log_det = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n - 1.0, self.mean, scatter)
+        self.stale_own[k] = False
+        self.own_level[k] = self.log_c[n - 1] + (self.a_n(n - 1) * log_det - self.a_n(n) * self.log_det[k]) / per
+
+    cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log predictive of point i in cluster k, which counts it, given the others; left[k]."""
+        cdef Py_ssize_t d, c, n = self.size[k], step = 16 if self.shape_of == DIAG else 8, at = 0
+        cdef const double *x = self.x + i * self.D
+        cdef const double *mean = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        cdef const double *scatter = self.own_scatter + k * max(self.D, self.n_squares)
+        cdef double turn = (self.kappa0 + n) / (self.kappa0 + n - 1.0), e, total = 0.0, log_q = 0.0, q = 1.0
+        if self.stale_own[k]:
+            self.settle_own(k)
+        for d in range(self.D):
+            e = x[d] - mean[step * d]
+            if self.shape_of == DIAG:
+                q *= 1.0 - 0.5 * turn * e * e / scatter[d]
+                if q < 1e-150:
+                    log_q += log(q)
+                    q = 1.0
+                continue
+            if self.shape_of == FULL:
+                for c in range(d):
+                    e -= scatter[at + c] * self.work[c]
+                e *= scatter[at + d]
+                self.work[d] = e
+                at += d + 1
+            total += e * e
+        if self.shape_of == ISO:
+            q = 1.0 - 0.5 * turn * total / scatter[0]
+        elif self.shape_of == FULL:
+            q = 1.0 - turn * total
+        log_q += log(q)
+        self.left[k] = exp(log_q)
+        return self.own_level[k] + self.a_n(n - 1) * log_q
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
@@ -699,7 +777,7 @@ cdef class Gaussian(Normal):
         cdef double *at = self.at + block * self.rows
         cdef Py_ssize_t lane, n
         cdef double kappa
-        if own >= 0:
+        if own >= 0 and not self.coarse:
             lane = own - block
             n = self.size[own] - 1
             kappa = self.kappa0 + n
@@ -719,6 +797,8 @@ cdef class Gaussian(Normal):
         else:
             score_full(at, x, self.D, self.gain + block, turn, self.work, log_q, self.left + block)
         score_power(level, degree, log_q, self.power + block)
+        if own >= 0 and self.coarse:
+            self.power[own] = self.score_counted(i, own)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:
@@ -812,7 +892,7 @@ cdef class Gaussian(Normal):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
         away that it leaves no digits of the others."""
         cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
-        cdef double kappa, shrink, log_det
+        cdef double kappa, shrink, log_det, log_next
         cdef double[:] given_middle = <double[:D]> <double *> self.middle
         cdef double[:] given_units = <double[:D]> <double *> self.units
         cdef double[:] posterior_mean = <double[:D]> self.mean
@@ -832,6 +912,8 @@ cdef class Gaussian(Normal):
                 kappa = self.kappa0 + n
                 shrink = kappa / (kappa + 1.0)
                 log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
+                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0, self.mean,
+                                               self.scatter) if self.coarse else log_det
                 off = points - mean
                 if self.shape_of == FULL:
                     from scipy.linalg import solve_triangular
@@ -847,6 +929,7 @@ cdef class Gaussian(Normal):
                     log_q = np.log1p(0.5 * shrink / scatter * off ** 2).sum(axis=1)
                 degree = self.a_n(n) + (0.5 * D if self.shape_of == ISO else 0.5)
                 density[rows, k] = self.log_c[n] - 0.5 * log_det - degree * log_q - self.log_units
+                density[rows, k] -= degree * (log_next - log_det) / (D if self.shape_of == ISO else 1)
         return density
 
     def statistics(self):
@@ -888,7 +971,7 @@ cdef class GaussianParameters(DrawnParameters):
         for d in range(self.model.D):
             if d == 0 or self.model.shape_of == DIAG:
                 precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
-            theta[0] += 0.5 * log(precision)
+            theta[0] += 0.5 * (log(precision) - self.model.grain[d] * precision)
             theta[1 + 2 * d] = mean[d]
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
@@ -935,6 +1018,9 @@ cdef class GaussianParameters(DrawnParameters):
                     for c in range(s + 1):
                         into[c] += weight * inverse[s * (s + 1) // 2 + c]
             theta[0] += log(into[r])
+            if self.model.coarse:
+                for c in range(r + 1):
+                    theta[0] -= 0.5 * self.model.grain[c] * into[c] * into[c]
         if rng is not None:
             for r in range(D):
                 row = F + r * (r + 1) // 2
@@ -1053,13 +1139,18 @@ cdef class GaussianPlugIn(PlugIn):
         cdef Py_ssize_t d, n = self.model.size[k], step = 16 if self.model.shape_of == DIAG else 8
         cdef double *block = self.model.at + (k >> 3) * 8 * self.model.rows + (k & 7)
         cdef double a = self.model.a_n(n), kappa = self.model.kappa0 + n, shrink = kappa / (kappa + 1.0)
-        cdef double total = 0.0, e, gain
+        cdef double total = 0.0, e, gain, grain
         if self.model.stale[k]:
             self.model.settle(k)
         for d in range(self.model.D):
             e = self.model.x[i * self.model.D + d] - block[step * d]
             # 1 / (2 b_n) times shrink
             gain = block[step * d + 8] if self.model.shape_of == DIAG else self.model.gain[k]
+            if self.model.coarse:
+                # there b_n has one grain more; the point has its own, too
+                grain = self.model.grain[d] if self.model.shape_of == DIAG else self.model.grains
+                gain = 0.5 * shrink / (0.5 * shrink / gain - 0.5 * grain)
+                total += gain * self.model.grain[d]
             total += gain * e * e
         return (0.5 * self.model.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.model.log_det[k] - a / shrink * total
                 - self.model.log_units)

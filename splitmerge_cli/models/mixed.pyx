@@ -39,7 +39,9 @@ from splitmerge_cli.core.options import (
 )
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
-from splitmerge_cli.models.normal import HIERARCHICAL, with_unit, prior_of, unit_of, variance_of
+from splitmerge_cli.models.normal import (
+    HIERARCHICAL, RESOLUTION, prior_of, resolutions_of, unit_of, variance_of, with_unit,
+)
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "count", "real")
@@ -262,7 +264,7 @@ def _by_kind(kinds, with_missing):
     return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
 
 
-def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
+def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, columns=None):
     """The cells by type, reals in units from their column's middle, and the prior with them; a ValueError for a cell
     that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a
     part."""
@@ -322,6 +324,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
             cells -= centre[d]
             mean[d], variance[d], span[d], widest[d] = cells.mean(), cells.var(), np.ptp(cells), np.abs(cells).max()
     units = np.ones(R)
+    steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
     location, scale, unit = np.zeros(R), np.ones(R), np.ones(R)
     if R:
         units = resolution(widest, total)
@@ -353,6 +356,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
         "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
         "rate": _flat(rates, np.float64), "largest": largest,
         "m0": _flat((location / units)[order], np.float64), "b0": _flat((scale / units ** 2)[order], np.float64),
+        "grain": _flat(((steps / units) ** 2 / 12.0)[order], np.float64), "coarse": bool(steps.any()),
         "log_b0": _flat(np.log(scale / units ** 2)[order], np.float64), "real": _flat(order, np.int32),
         "start": scale / units ** 2, "unit": unit / units ** 2, "square": units ** 2,
         "log_unit": float(np.log(unit).sum()),
@@ -470,6 +474,7 @@ cdef class Mixed(Scaled):
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"
                        " a tenth of the data's variance; gamma(shape,rate), in units of that variance: resampled",
                        optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
+        RESOLUTION,
     )
 
     cdef readonly Py_ssize_t D
@@ -502,6 +507,8 @@ cdef class Mixed(Scaled):
     cdef const double *m0               # [R] in units, from the middle
     cdef const double *b0               # [R] in units^2
     cdef const double *log_b0           # [R]
+    cdef const double *grain            # [R] what a cell adds to the squares, in units^2 (``gaussian.pyx``)
+    cdef bint coarse                    # whether any is not 0
     cdef const int32_t *real            # [R] number of a column of `x` among the real columns of the table
     # -- tables; shared
     cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
@@ -537,7 +544,7 @@ cdef class Mixed(Scaled):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = _types_of(values, types, columns)
-        prepared = values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"]
+        prepared = values, kinds, levels, *(given[key] for key in ("shape", "rate", "m0", "b0", "resolution"))
         data = share(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.D, self.types = values.shape[1], kinds
@@ -599,6 +606,7 @@ cdef class Mixed(Scaled):
         self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
         self.log_b0, self.real = doubles_of(data.log_b0), ints_of(data.real)
+        self.grain, self.coarse = doubles_of(data.grain), data.coarse
         return 0
 
     @classmethod
@@ -622,9 +630,10 @@ cdef class Mixed(Scaled):
             mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
             numbers = [_per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
             m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
-            resampled = isinstance(given["b0"], Gamma)
-            found |= {"m0": m0.tolist(), "b0": with_unit(given["b0"], variance_of("diag", variance)) if resampled
-                      else b0.tolist()}
+            steps = resolutions_of(given["resolution"], len(reals), reals, "real columns")
+            found |= {"resolution": steps.tolist(), "m0": m0.tolist(), "b0": b0.tolist()}
+            if isinstance(given["b0"], Gamma):
+                found["b0"] = with_unit(given["b0"], variance_of("diag", variance))
         return found
 
     def __dealloc__(self):
@@ -719,7 +728,7 @@ cdef class Mixed(Scaled):
         cdef const int64_t *sum = self.sum + k * self.sums
         cdef const whole *square = self.squares_of(k)
         cdef const double *log_all
-        cdef double rate, scale, product = 1.0, level = 0.0
+        cdef double rate, scale, product = 1.0, level = 0.0, rise = 0.0, next
         cdef double *common
         self.stale[k] = False
         self.stale_own[k] = True
@@ -742,10 +751,12 @@ cdef class Mixed(Scaled):
             common = row
             row += 16
             for c in range(self.complete):
-                scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c],
-                                 row)
-                row[8] = 0.5 * self.shrink(n) / scale
+                scale = self.scale(sum, square, c, 0, n, row)
+                next = scale + 0.5 * self.grain[c]
+                row[8] = 0.5 * self.shrink(n) / next
                 row += 16
+                if self.coarse:
+                    rise += log(next / scale)
                 level += self.log_b0[c]
                 product *= scale / self.b0[c]
                 if not product < 1e150:
@@ -753,13 +764,24 @@ cdef class Mixed(Scaled):
                     product = 1.0
             common[0] = self.complete * self.log_c[n] - 0.5 * (level + log(product))
             common[8] = -(self.a0 + 0.5 * n + 0.5)
+            # what scores another cell has its grain, too
+            common[0] += common[8] * rise
         for c in range(self.complete, self.R):
             n = self.cells(k, self.slot_real[c])
-            scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c], row)
-            row[8] = 0.5 * self.shrink(n) / scale
+            scale = self.scale(sum, square, c, 0, n, row)
+            next = scale + 0.5 * self.grain[c]
+            row[8] = 0.5 * self.shrink(n) / next
             row[16] = self.log_c[n] - 0.5 * log(scale)
             row[24] = -(self.a0 + 0.5 * n + 0.5)
+            if self.coarse:
+                row[16] += row[24] * log(next / scale)
             row += 32
+
+    cdef inline double scale(self, const int64_t *sum, const whole *square, Py_ssize_t c, int64_t v, Py_ssize_t n,
+                             double *mean) noexcept nogil:
+        """b_n of real column c from its sums less the value v (0: nothing), n cells in all; the posterior mean."""
+        return scale_of(sum, square, c, v, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
+                        self.b0[c] + 0.5 * n * self.grain[c], mean)
 
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
         """kappa_n / (kappa_n + 1)"""
@@ -794,8 +816,7 @@ cdef class Mixed(Scaled):
         cdef double precision, mean, off
         for c in range(self.R):
             n = self.cells(k, self.slot_real[c])
-            precision = scale_of(sum, self.squares_of(k), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
-                                 self.b0[c], &mean)
+            precision = self.scale(sum, self.squares_of(k), c, 0, n, &mean)
             precision = rng.draw_gamma(self.a0 + 0.5 * n) / precision
             self.scale_prior.count_precision(self.real[c], precision)
             if self.scale_prior.of_kappa0:
@@ -824,7 +845,7 @@ cdef class Mixed(Scaled):
         cdef const whole *square = self.squares_of(k)
         cdef const double *x = self.x + i * self.R
         cdef int64_t v, s
-        cdef double rate, scale, mean, total = 0.0
+        cdef double rate, scale, next, mean, total = 0.0
         for c in range(self.C):
             if code[c]:
                 n = self.cells(k, self.slot_discrete[c]) - counted
@@ -841,10 +862,10 @@ cdef class Mixed(Scaled):
         for c in range(self.R):
             if x[c] == x[c]:
                 n = self.cells(k, self.slot_real[c]) - counted
-                scale = scale_of(sum, square, c, <int64_t> x[c] if counted else 0, n, self.inverse, self.shrunk,
-                                 self.kappa0, self.m0[c], self.b0[c], &mean)
+                scale = self.scale(sum, square, c, <int64_t> x[c] if counted else 0, n, &mean)
+                next = scale + 0.5 * self.grain[c]
                 total += (self.log_c[n] - 0.5 * log(scale) - (self.a0 + 0.5 * n + 0.5)
-                          * log(1.0 + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
+                          * log(next / scale + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
         return total
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
@@ -871,6 +892,9 @@ cdef class Mixed(Scaled):
         cdef const double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
         cdef int64_t v, s
         cdef double kappa, turn, left, product = 1.0, log_q = 0.0, total = 0.0
+        if self.coarse:
+            # the rows have one grain more than the others
+            return self.direct(i, k, True)
         if self.stale_own[k]:
             self.settle_own(k)
         for c in range(self.C):
@@ -993,10 +1017,9 @@ cdef class Mixed(Scaled):
             if both:
                 n += self.cells(e, self.slot_real[c])
                 scale = scale_of_both(sum, self.squares_of(a), sum2, self.squares_of(e), c, n, self.inverse,
-                                      self.shrunk, self.kappa0, self.m0[c], self.b0[c])
+                                      self.shrunk, self.kappa0, self.m0[c], self.b0[c] + 0.5 * n * self.grain[c])
             else:
-                scale = scale_of(sum, self.squares_of(a), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
-                                 self.b0[c], &mean)
+                scale = self.scale(sum, self.squares_of(a), c, 0, n, &mean)
             total += self.log_n[n] - 0.5 * n * self.log_b0[c]
             if c >= self.complete:
                 total -= (self.a0 + 0.5 * n) * log(scale / self.b0[c])
@@ -1064,13 +1087,13 @@ cdef class MixedParameters(DrawnParameters):
             theta += 2
         for c in range(self.model.R):
             n = self.model.cells(k, self.model.slot_real[c])
-            precision = scale_of(sum + self.model.P, self.model.squares_of(k), c, 0, n, self.model.inverse,
-                                 self.model.shrunk, self.model.kappa0, self.model.m0[c], self.model.b0[c], &mean)
+            precision = self.model.scale(sum + self.model.P, self.model.squares_of(k), c, 0, n, &mean)
             shape = self.model.a0 + 0.5 * n
             precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
             if rng is not None:
                 mean += rng.draw_normal() * sqrt(self.model.shrunk[n] / precision)
-            theta[0], theta[1], theta[2] = mean, sqrt(precision), 0.5 * log(precision)
+            theta[0], theta[1] = mean, sqrt(precision)
+            theta[2] = 0.5 * (log(precision) - self.model.grain[c] * precision)
             theta += 3
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
