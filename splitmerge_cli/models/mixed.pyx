@@ -31,7 +31,7 @@ from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.gaussian cimport Gaussian, whole
+from splitmerge_cli.models.gaussian cimport Gaussian
 from splitmerge_cli.models.scale_prior cimport ScalePrior, Scaled
 
 from splitmerge_cli import priors
@@ -59,6 +59,10 @@ cdef extern from "simd_math.h":
 
 cdef extern from "tiles.h":
     pass
+
+cdef extern from "fixed_point.h":
+    ctypedef struct whole:
+        pass
 
 cdef extern from "log_rise.h":
     pass
@@ -479,8 +483,9 @@ cdef class Mixed(Scaled):
                 "the data", optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
                         least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
-        Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc run and "
-               "sample take auto, the one that predicts held-out rows best", choices=("diag", "full"), later=True),
+        Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc run "
+               "and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
+               later=True),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"
                        " a tenth of the data's variance; gamma(shape,rate), in units of that variance: resampled",

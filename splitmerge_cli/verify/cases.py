@@ -366,7 +366,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
-    "Mixed": [{}, {"complete": True}, {"concentration": "gamma(2,1)"}, {"resolution": [0.5, 2.0]}],
+    "Mixed": [
+        {},
+        {"complete": True},
+        {"concentration": "gamma(2,1)"},
+        {"resolution": [0.5, 2.0]},
+        {"covariance": "full", "complete": True},
+    ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }

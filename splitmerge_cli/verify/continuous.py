@@ -175,7 +175,7 @@ def mixed_log_weight(
     concentration : float or (shape, rate)
     **options
         prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or
-        one per real column), kappa0, a0: as the model's.
+        one per real column), kappa0, a0, covariance: as the model's; with full no real cell is missing.
 
     Returns
     -------
@@ -183,7 +183,8 @@ def mixed_log_weight(
         Source: the observed cells of a column and cluster one after the other: codes by counting, counts as negative
         binomial; real cells as one multivariate t.
     """
-    values, options = np.asarray(x, dtype=float), {"resolution": 0.0} | options
+    values = np.asarray(x, dtype=float)
+    options = {"resolution": 0.0, "covariance": "diag", **options}
     per_type = {
         key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
         for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"), ("resolution", "real"))
@@ -209,10 +210,18 @@ def mixed_log_weight(
         b = b0 + len(cells) * resolution**2 / 24
         return _log_student(cells - m0, scale, options["a0"], b) + float(options["a0"] * np.log(b0 / b))
 
+    together = [j for j, type in enumerate(types) if type == "real"] if options["covariance"] == "full" else []
+    of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution")]
+    x_together, prior = values[:, together], options["prior"]
+    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals) if together else None
+
     def log_lik(z: NDArray[np.int64]) -> float:
-        total = 0.0
+        # of the uniform prior of partitions the weight is the likelihood
+        total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
         number = dict.fromkeys(("count", "real"), 0)
         for j, type in enumerate(types):
+            if j in together:
+                continue
             at = number.get(type, 0)
             number[type] = at + 1
             for k in range(z.max() + 1):
@@ -228,7 +237,7 @@ def mixed_log_weight(
                     total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
         return total
 
-    return mixture_log_weight(log_lik, concentration, options["prior"])
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def _scales_log_lik(

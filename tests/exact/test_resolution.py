@@ -84,19 +84,21 @@ def test_no_cluster_gains_by_standing_on_a_grid():
 
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [3.1, -0.2], [1.2, 4.0], [1.2, 4.0], [-0.3, 1.1]])
 LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 0], dtype=np.int32)
-MODELS = [*((Gaussian, {"covariance": covariance}) for covariance in ("diag", "iso", "full")), (Mixed, {})]
+MODELS = [*((Gaussian, {"covariance": covariance}) for covariance in ("diag", "iso", "full"))]
+MODELS += [(Mixed, {}), (Mixed, {"covariance": "full"})]
 
 
 def made(model, points=POINTS, **options):
     return model(points, **options) if model is Gaussian else model(points, ["real"] * points.shape[1], **options)
 
 
-@pytest.mark.parametrize("points", [POINTS, np.where(POINTS == 0.9, np.nan, POINTS)], ids=["complete", "missing"])
-@pytest.mark.parametrize(("model", "options"), MODELS)
+GAPS = np.where(POINTS == 0.9, np.nan, POINTS)
+READ = [(*one, POINTS) for one in MODELS] + [(*one, GAPS) for one in MODELS[2:]]
+
+
+@pytest.mark.parametrize(("model", "options", "points"), READ)
 @pytest.mark.parametrize("scales", [{}, {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}])
 def test_items_are_scored_as_the_likelihood_says(model, options, points, scales):
-    if np.isnan(points).any() and model is Gaussian:
-        pytest.skip("Mixed reads missing cells")
     model = made(model, points, resolution=[0.3, 1.1], **options, **scales)
     model.set_labels(LABELS)
     if scales:
