@@ -101,11 +101,15 @@ class RunSpecification(Schema):
     def identity(self) -> dict[str, Any]:
         """The part of the configuration that determines what is computed.
 
-        How held-out documents are evaluated is no part of it where that is never done.
+        How held-out documents are evaluated is no part of it where that is never done, nor is an option of the model
+        that runs were stored without (`Option.later`), at its default.
         """
         left_out: Sequence[str] = RUNTIME_KEYS if self.perplexity.every else (*RUNTIME_KEYS, "perplexity")
-        return {
+        found = {
             key: unshared_options(key, value) if key in SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
+        later = {option.name: option.default for option in self.model.target.OPTIONS if option.later}
+        model = found["model"].items()
+        return found | {"model": {key: value for key, value in model if key not in later or value != later[key]}}

@@ -8,7 +8,7 @@ the same list.
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 _GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
@@ -52,12 +52,15 @@ class Option:
         One line: what it means.
     optional : bool
         Whether ``null`` (None) is a value, too.
+    later : bool
+        Whether runs were stored before there was the option: at its default it is no part of a run's identity.
     """
 
     name: str
     default: Any
     help: str
     optional: bool = False
+    later: bool = field(default=False, kw_only=True)
 
     type: ClassVar[str] = "value"
     """The type, in a word."""
@@ -271,6 +274,27 @@ class NumbersOrGamma(Numbers):
 
     def convert(self, value: Any) -> Any:
         return _gamma(value, self.hierarchical) if isinstance(value, str | Gamma) else super().convert(value)
+
+
+@dataclass(frozen=True)
+class Resolution(Numbers):
+    """Steps to which columns are recorded, 0 of a column that is not; or ``auto``, found in the data, or ``none``."""
+
+    least: float = 0.0
+    most: float = 1e30
+
+    type: ClassVar[str] = "auto, none, number or list of numbers"
+
+    @property
+    def expected(self) -> str:
+        return f"auto, none, or {super().expected}"
+
+    def convert(self, value: Any) -> Any:
+        if isinstance(value, str):
+            if value not in ("auto", "none"):
+                raise ValueError
+            return value
+        return super().convert(value)
 
 
 def _gamma(value: str | Gamma, hierarchical: Gamma | None) -> Gamma:

@@ -13,6 +13,8 @@ LEAST_SCALE: float
 
 @final
 class Gaussian(Normal):
+    @property
+    def imputed(self) -> int: ...
     def __init__(self, x: ArrayLike, **options: Any) -> None: ...
     # a SparseGaussian of sparse points, a Mixed of points with missing cells
     @classmethod

@@ -17,10 +17,18 @@ cluster: log p = level + degree log q, with q a product over dimensions (diag), 
 
 (Murphy 2007, "Conjugate Bayesian analysis of the Gaussian distribution", for the marginal likelihoods.)
 
+A column recorded to a resolution r has the log density that a point has on average over its interval, from x - r / 2 to
+x + r / 2: at most the log of the interval's probability over its length (Jensen's inequality; docs/derivations.md, "A
+resolution of real columns"). With grain r^2 / 12 of each column every point adds it to the squares:
+
+    b_n = b0 + C / 2 + n grain / 2 + ...
+
+so that a predictive has b_n + grain / 2 where b_n stood, and the factor (b_n / (b_n + grain / 2))^(a_n + 1/2) in level.
+
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 """
 cimport cython
-from libc.math cimport INFINITY, M_PI, exp, log, sqrt
+from libc.math cimport INFINITY, M_PI, exp, fabs, lgamma, log, rint, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -29,23 +37,26 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
-from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
+from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport DIAG, FULL, ISO, Normal
-from splitmerge_cli.models.scale_prior cimport ScalePrior
+from splitmerge_cli.models.scale_prior cimport Scaled, ScalePrior
 
+from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
-from splitmerge_cli.models.normal import prior_of, unit_of
+from splitmerge_cli.models.normal import prior_of, resolutions_of, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 # options that say how the data are prepared
-_OF_DATA = ("covariance", "kappa0", "m0", "b0")
+_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution")
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
+REACH = 8.0
+"""A missing cell is within so many times the half range of its column of the middle: sums have room for that."""
 
 cdef extern from "simd_math.h":
     pass
@@ -57,10 +68,6 @@ cdef extern from "tiles.h":
                    double *out) noexcept nogil
     Py_ssize_t tile_factor_size(Py_ssize_t D) noexcept nogil
     void tile_pack_factor(const double *factor, const double *mean, Py_ssize_t D, double *packed) noexcept nogil
-
-cdef extern from "fixed_point.h":
-    ctypedef struct whole:
-        pass
 
 cdef extern from *:
     """
@@ -264,19 +271,21 @@ def _units(widest, Py_ssize_t N, str covariance):
     return units
 
 
-def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
+def _prepare(given, str covariance, kappa0, m0, b0, steps, known=None, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
     these are a part, they are written over."""
-    resampled = isinstance(b0, Gamma)
+    resampled, absent = isinstance(b0, Gamma), None
     points = np.asarray(given, dtype=None if given.dtype == np.float32 and summary is None else np.float64)
     cdef Py_ssize_t N = points.shape[0] if points.ndim else 0, D, d, first, step
     if summary is None:
         if points.ndim != 2 or not points.size:
             raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
+        absent = np.isnan(points) if covariance == "full" and np.isnan(points.min()) else None
         # a NaN fails both
-        if not (points.min() >= -1e30 and points.max() <= 1e30):
+        seen = points if absent is None else points[~absent]
+        if seen.size and not (seen.min() >= -1e30 and seen.max() <= 1e30):
             raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
     elif not N:
         # no pointer leads into an empty array
@@ -289,6 +298,15 @@ def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
         # a column is a row here: its sum is the same whether it stands alone or not
         part = np.array(points[:known, first:first + step].T, dtype=np.float64, order="C")
         here = slice(first, first + len(part))
+        if absent is not None:
+            # missing cells as the middle, which the others alone determine
+            for d in range(len(part)):
+                cells = part[d][~np.isnan(part[d])]
+                middle = cells.min() / 2 + cells.max() / 2 if cells.size else 0.0
+                cells = cells - middle if cells.size else np.zeros(1)
+                centre[first + d], mean[first + d], variance[first + d] = middle, cells.mean(), cells.var()
+                span[first + d], widest[first + d] = np.ptp(cells), np.abs(cells).max()
+            continue
         # the middle as a number that loses no digit of points near it
         centre[here] = part.min(axis=1) / 2 + part.max(axis=1) / 2
         part -= centre[here, None]
@@ -297,11 +315,16 @@ def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
     if summary is not None:
         N, centre, mean, variance = summary.N, summary.centre, summary.mean, summary.variance
         span, widest = summary.span, summary.widest
+    if absent is not None:
+        # room for what is drawn in place of missing cells
+        gapped = absent[:known].any(axis=0)
+        widest[gapped] = REACH * np.where(widest[gapped] > 0.0, widest[gapped], 1.0)
     units = _units(widest, N, covariance)
     if known is not None:
         N = known
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     unit = unit_of(covariance, b0, variance)
+    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
     # the least multiple of the variance that a resampled scale may become
     least = LEAST_SCALE
     if covariance == "full" and D > 1:
@@ -319,17 +342,33 @@ def _prepare(given, str covariance, kappa0, m0, b0, known=None, summary=None):
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
+    if absent is not None:
+        np.copyto(x, np.rint(mean / units), where=absent)
     if known is not None:
         np.clip(x[known:], -widest / units, widest / units, out=x[known:])
     # the widest factor of a product over dimensions
     narrowest = least * unit if resampled else scale
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     return {"x": x, "middle": centre, "units": units, "m0": location / units, "b0": scale / units ** 2,
+            "grain": (found / units) ** 2 / 12.0, "coarse": bool(found.any()),
             "log_units": float(np.log(units).sum()), "log_b0": float(np.log(scale / units ** 2).sum()),
             "piece": max(1, min(D, int(300.0 / max(np.log10(factor).max(), 0.01)))),
             "unit": unit / units ** 2, "log_unit": float(np.log(unit[:1 if covariance == "iso" else D]).sum()),
             "least": float(least),
-            "points": None if summary is not None or points.dtype == given.dtype else points}
+            "points": None if summary is not None or points.dtype == given.dtype else points,
+            **_gaps(absent if known is None or absent is None else absent[:known], len(x), widest / units)}
+
+
+def _gaps(absent, Py_ssize_t N, reach):
+    """Rows with missing cells among those that are data, and these cells."""
+    if absent is None or not absent.any():
+        return {"gaps": 0}
+    rows, columns = np.nonzero(absent)
+    items, begin = np.unique(rows, return_index=True)
+    gap_of = np.full(N, -1, dtype=np.int32)
+    gap_of[items] = np.arange(len(items))
+    return {"gaps": len(items), "gap_of": gap_of, "gap_item": items.astype(np.int32), "reach": reach,
+            "gap_begin": np.append(begin, len(rows)).astype(np.int32), "gap_column": columns.astype(np.int32)}
 
 
 @cython.final
@@ -363,36 +402,6 @@ cdef class Gaussian(Normal):
     READS_MISSING = True
     CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
 
-    cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
-    cdef const double *middle           # [D] of the columns, in the data's units
-    cdef const double *units           # [D]
-    cdef const double *m0               # [D] in units, from the middle
-    cdef const double *b0               # [D] in units^2; iso: one
-    cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
-    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
-    cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
-    cdef int64_t *sum                   # [cap, D]
-    cdef whole *square                  # [cap, n_squares]
-    cdef double *at                     # [cap / 8, rows, 8] what scores a point
-    cdef double *gain                   # [cap] iso, full: factor of the distance
-    cdef double *level                  # [cap]
-    cdef double *degree                 # [cap]
-    cdef double *log_det                # [cap] sum over dimensions of log b_n; full: log det Psi_n
-    cdef double *power                  # [cap] log predictive of the point at hand
-    cdef double *left                   # [cap] q of the point at hand
-    cdef int8_t *stale                  # [cap] whether all these are behind the sums
-    cdef double *work                   # [8 D] solution of a triangular system
-    cdef double *mean                   # [D] of the cluster that is settled
-    cdef double *scatter                # [max(n_squares, D)]
-    cdef int64_t *both_sum              # [D] of a union
-    cdef whole *both_square             # [n_squares]
-    cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
-    # -- b0 or kappa0 resampled: tables of this model alone
-    cdef double *free_c                 # [N + 2] log_c and log_n without what depends on b0 and kappa0
-    cdef double *free_n
-    cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
-    cdef double *own_n
-
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, options)
         if scipy.sparse.issparse(x):
@@ -413,7 +422,8 @@ cdef class Gaussian(Normal):
                                           data.least)
             kappa0 = self.scale_prior.kappa0
         self._options(N, D, given["covariance"], kappa0, given["a0"])
-        self.vectors = None if isinstance(x, Rows) else points
+        self.given = None if isinstance(x, Rows) else points
+        self.vectors = None if data.gaps else self.given
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
         self.rows = 2 * D if self.shape_of == DIAG else D if self.shape_of == ISO else D + self.n_squares
         self._hold(data)
@@ -434,9 +444,11 @@ cdef class Gaussian(Normal):
             return SparseGaussian(data.values, **params)
         if data.missing:
             covariance = read_options("model", cls.OPTIONS, params)["covariance"]
+            if covariance == "full":
+                return super().from_data(data, **params)
             if covariance != "diag":
                 raise ValueError(f"model.covariance={covariance}: {data.first_missing}; expected a table without "
-                                 "missing cells, or model.covariance=diag, or model=mixed, which read such tables")
+                                 "missing cells, or model.covariance=diag or full, which read such tables")
             # alone: most tables miss nothing
             from splitmerge_cli.models.mixed import of_one_type
             return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
@@ -444,7 +456,8 @@ cdef class Gaussian(Normal):
 
     @classmethod
     def with_new(cls, data, whole, **params):
-        if scipy.sparse.issparse(whole.values) or whole.missing:
+        full = params.get("covariance") == "full"
+        if scipy.sparse.issparse(whole.values) or whole.missing and not full:
             return super().with_new(data, whole, **params)
         return super().from_data(whole, known=data.N, **params)
 
@@ -453,6 +466,7 @@ cdef class Gaussian(Normal):
         cdef Py_ssize_t d, D = self.D
         self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
+        self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
         self.work = doubles(8 * D)
         self.mean = doubles(D)
@@ -462,6 +476,17 @@ cdef class Gaussian(Normal):
         self.lane = doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
+        self.gaps = data.gaps
+        if self.gaps:
+            self.gap_of, self.gap_item, self.gap_begin = (ints_of(data.gap_of), ints_of(data.gap_item),
+                                                          ints_of(data.gap_begin))
+            self.gap_column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
+            self.imputed = self.gap_begin[self.gaps]
+            self.filled = doubles(self.gaps * D)
+            self.gap_next = <int32_t *> doubles(self.gaps)
+            self.draws = doubles(7 * D * D + 9 * D)
+            for d in range(self.gaps):
+                memcpy(self.filled + d * D, self.x + self.gap_item[d] * D, 8 * D)
         return 0
 
     cdef int _own_tables(self) except -1:
@@ -493,12 +518,19 @@ cdef class Gaussian(Normal):
         free(self.power)
         free(self.left)
         free(self.stale)
+        free(self.own_scatter)
+        free(self.own_level)
+        free(self.stale_own)
         free(self.work)
         free(self.mean)
         free(self.scatter)
         free(self.both_sum)
         free(self.both_square)
         free(self.lane)
+        free(self.filled)
+        free(self.gap_first)
+        free(self.gap_next)
+        free(self.draws)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -513,6 +545,13 @@ cdef class Gaussian(Normal):
         self.power = <double *> larger(self.power, 8 * old, 8 * cap)
         self.left = <double *> larger(self.left, 8 * old, 8 * cap)
         self.stale = <int8_t *> larger(self.stale, old, cap)
+        self.stale_own = <int8_t *> larger(self.stale_own, old, cap)
+        if self.gaps:
+            self.gap_first = <int32_t *> larger(self.gap_first, 4 * old, 4 * cap)
+        if self.coarse:
+            row = 8 * max(self.D, self.n_squares)
+            self.own_scatter = <double *> larger(self.own_scatter, old * row, cap * row)
+            self.own_level = <double *> larger(self.own_level, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
         return 0
@@ -523,11 +562,11 @@ cdef class Gaussian(Normal):
         self.stale[k] = True
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        gauss_count(self.sums_of(k), self.squares_of(k), self.x + i * self.D, self.D, self.shape_of, 1)
+        gauss_count(self.sums_of(k), self.squares_of(k), self.point(i), self.D, self.shape_of, 1)
         self.stale[k] = True
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        gauss_count(self.sums_of(k), self.squares_of(k), self.x + i * self.D, self.D, self.shape_of, -1)
+        gauss_count(self.sums_of(k), self.squares_of(k), self.point(i), self.D, self.shape_of, -1)
         self.stale[k] = True
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
@@ -537,6 +576,7 @@ cdef class Gaussian(Normal):
         memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.n_squares)
         self.stale[dst] = self.stale[src]
+        self.stale_own[dst] = True
         if self.stale[src]:
             return
         for r in range(self.rows):
@@ -562,6 +602,11 @@ cdef class Gaussian(Normal):
                           double *scatter) noexcept nogil:
         """mean[:D]: m_n; scatter: b_n (full: the Cholesky factor of Psi_n), in units. Returns the sum over dimensions
         of log b_n (full: log det Psi_n)."""
+        return self.posterior_with(sum, square, n, n, mean, scatter)
+
+    cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
+                               double *scatter) noexcept nogil:
+        """``posterior`` with so many times the grain, of which n points have n."""
         cdef Py_ssize_t d, c, at = 0, D = self.D
         cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off
         gauss_moments(sum, square, D, self.shape_of, n, self.inverse[n], mean, scatter)
@@ -570,18 +615,18 @@ cdef class Gaussian(Normal):
         for d in range(D):
             mean[d] -= self.m0[d]
             if self.shape_of == DIAG:
-                scatter[d] = self.b0[d] + 0.5 * (scatter[d] + pull * mean[d] * mean[d])
+                scatter[d] = self.b0[d] + 0.5 * (scatter[d] + times * self.grain[d] + pull * mean[d] * mean[d])
             elif self.shape_of == ISO:
                 total += pull * mean[d] * mean[d]
             else:
                 for c in range(d + 1):
                     scatter[at + c] += pull * mean[d] * mean[c]
-                scatter[at + d] += 2.0 * self.b0[d]
+                scatter[at + d] += 2.0 * self.b0[d] + times * self.grain[d]
                 at += d + 1
         for d in range(D):
             mean[d] = self.m0[d] + n * mean[d] / kappa
         if self.shape_of == ISO:
-            scatter[0] = self.b0[0] + 0.5 * total
+            scatter[0] = self.b0[0] + 0.5 * (total + times * self.grains)
             return D * log(scatter[0])
         if self.shape_of == FULL:
             return factorise(scatter, D)
@@ -597,9 +642,13 @@ cdef class Gaussian(Normal):
         """Bring what scores a point against cluster k up to date."""
         cdef Py_ssize_t d, n = self.size[k], D = self.D
         cdef double *block = self.at + (k >> 3) * 8 * self.rows + (k & 7)
-        cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0)
+        cdef double kappa = self.kappa0 + n, shrink = kappa / (kappa + 1.0), log_next = 0.0
         self.stale[k] = False
+        self.stale_own[k] = True
         self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
+        if self.coarse:
+            # what scores another point has its grain, too
+            log_next = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n + 1.0, self.mean, self.scatter)
         if self.shape_of == DIAG:
             for d in range(D):
                 block[16 * d] = self.mean[d]
@@ -614,6 +663,48 @@ cdef class Gaussian(Normal):
                 block[8 * d] = self.scatter[d]
         self.level[k] = self.log_c[n] - 0.5 * self.log_det[k]
         self.degree[k] = -self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5)
+        if self.coarse:
+            self.level[k] += self.degree[k] * (log_next - self.log_det[k]) / (D if self.shape_of == ISO else 1)
+
+    cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
+        """Bring what scores a point that cluster k counts up to date: the others have one grain less."""
+        cdef Py_ssize_t n = self.size[k], per = self.D if self.shape_of == ISO else 1
+        cdef double *scatter = self.own_scatter + k * max(self.D, self.n_squares)
+        cdef double log_det = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n - 1.0, self.mean, scatter)
+        self.stale_own[k] = False
+        self.own_level[k] = self.log_c[n - 1] + (self.a_n(n - 1) * log_det - self.a_n(n) * self.log_det[k]) / per
+
+    cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log predictive of point i in cluster k, which counts it, given the others; left[k]."""
+        cdef Py_ssize_t d, c, n = self.size[k], step = 16 if self.shape_of == DIAG else 8, at = 0
+        cdef const double *x = self.point(i)
+        cdef const double *mean = self.at + (k >> 3) * 8 * self.rows + (k & 7)
+        cdef const double *scatter = self.own_scatter + k * max(self.D, self.n_squares)
+        cdef double turn = (self.kappa0 + n) / (self.kappa0 + n - 1.0), e, total = 0.0, log_q = 0.0, q = 1.0
+        if self.stale_own[k]:
+            self.settle_own(k)
+        for d in range(self.D):
+            e = x[d] - mean[step * d]
+            if self.shape_of == DIAG:
+                q *= 1.0 - 0.5 * turn * e * e / scatter[d]
+                if q < 1e-150:
+                    log_q += log(q)
+                    q = 1.0
+                continue
+            if self.shape_of == FULL:
+                for c in range(d):
+                    e -= scatter[at + c] * self.work[c]
+                e *= scatter[at + d]
+                self.work[d] = e
+                at += d + 1
+            total += e * e
+        if self.shape_of == ISO:
+            q = 1.0 - 0.5 * turn * total / scatter[0]
+        elif self.shape_of == FULL:
+            q = 1.0 - turn * total
+        log_q += log(q)
+        self.left[k] = exp(log_q)
+        return self.own_level[k] + self.a_n(n - 1) * log_q
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
@@ -695,11 +786,11 @@ cdef class Gaussian(Normal):
         cdef double *level = self.level + block
         cdef double *degree = self.degree + block
         cdef double *log_q = self.lane + 32
-        cdef const double *x = self.x + i * self.D
+        cdef const double *x = self.point(i)
         cdef double *at = self.at + block * self.rows
         cdef Py_ssize_t lane, n
         cdef double kappa
-        if own >= 0:
+        if own >= 0 and not self.coarse:
             lane = own - block
             n = self.size[own] - 1
             kappa = self.kappa0 + n
@@ -719,6 +810,8 @@ cdef class Gaussian(Normal):
         else:
             score_full(at, x, self.D, self.gain + block, turn, self.work, log_q, self.left + block)
         score_power(level, degree, log_q, self.power + block)
+        if own >= 0 and self.coarse:
+            self.power[own] = self.score_counted(i, own)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:
@@ -810,9 +903,9 @@ cdef class Gaussian(Normal):
 
     def log_densities(self, Py_ssize_t first):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
-        away that it leaves no digits of the others."""
+        away that it leaves no digits of the others. Of a row with missing cells (full), that of the others."""
         cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
-        cdef double kappa, shrink, log_det
+        cdef double kappa, shrink, log_det, log_next
         cdef double[:] given_middle = <double[:D]> <double *> self.middle
         cdef double[:] given_units = <double[:D]> <double *> self.units
         cdef double[:] posterior_mean = <double[:D]> self.mean
@@ -824,7 +917,7 @@ cdef class Gaussian(Normal):
         self.begin_scan()
         for start in range(first, self.N, step):
             rows = slice(start - first, start - first + step)
-            points = (np.asarray(self.vectors[start:start + step], dtype=np.float64) - middle) / units
+            points = (np.asarray(self.given[start:start + step], dtype=np.float64) - middle) / units
             for k in range(m + 1):
                 # the last of the clusters are the new items; behind it stands an empty column
                 column = k if k < m else m + 1
@@ -832,6 +925,8 @@ cdef class Gaussian(Normal):
                 kappa = self.kappa0 + n
                 shrink = kappa / (kappa + 1.0)
                 log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
+                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0, self.mean,
+                                               self.scatter) if self.coarse else log_det
                 off = points - mean
                 if self.shape_of == FULL:
                     from scipy.linalg import solve_triangular
@@ -839,6 +934,10 @@ cdef class Gaussian(Normal):
                     factor[np.tril_indices(D)] = scatter
                     # posterior leaves the reciprocals of the diagonal there
                     factor[np.diag_indices(D)] = 1.0 / factor[np.diag_indices(D)]
+                    absent = np.isnan(points)
+                    if absent.any():
+                        density[rows, k] = self.log_marginals(points, absent, mean, factor @ factor.T, n)
+                        continue
                     off = solve_triangular(factor, off.T, lower=True).T
                     log_q = np.log1p(shrink * (off ** 2).sum(axis=1))
                 elif self.shape_of == ISO:
@@ -847,7 +946,228 @@ cdef class Gaussian(Normal):
                     log_q = np.log1p(0.5 * shrink / scatter * off ** 2).sum(axis=1)
                 degree = self.a_n(n) + (0.5 * D if self.shape_of == ISO else 0.5)
                 density[rows, k] = self.log_c[n] - 0.5 * log_det - degree * log_q - self.log_units
+                density[rows, k] -= degree * (log_next - log_det) / (D if self.shape_of == ISO else 1)
         return density
+
+    def log_marginals(self, points, absent, mean, psi, Py_ssize_t n):
+        """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
+        of freedom less those of the other columns. `psi`: Psi_n with the grain of one more point."""
+        cdef Py_ssize_t d
+        cdef double kappa = self.kappa0 + n
+        units = np.array([self.units[d] for d in range(self.D)])
+        grain = np.array([self.grain[d] for d in range(self.D)])
+        found = np.zeros(len(points))
+        for pattern in np.unique(absent, axis=0):
+            here, there = (absent == pattern).all(axis=1), ~pattern
+            d = int(there.sum())
+            if not d:
+                continue
+            a, off = self.a_n(n) - 0.5 * (self.D - d), (points[here] - mean)[:, there]
+            block = psi[np.ix_(there, there)]
+            before, after = np.linalg.slogdet(block - np.diag(grain[there]))[1], np.linalg.slogdet(block)[1]
+            distance = (off * np.linalg.solve(block, off.T).T).sum(axis=1)
+            found[here] = (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI)
+                           + 0.5 * d * log(kappa / (kappa + 1.0)) + a * before - (a + 0.5) * after
+                           - (a + 0.5) * np.log1p(kappa / (kappa + 1.0) * distance) - np.log(units[there]).sum())
+        return found
+
+    cdef double draw_factor(self, Rng rng, Py_ssize_t n, double *work) noexcept nogil:
+        """A lower triangular F with F'F the inverse of a covariance matrix, and a mean: work[:D] in place of m_n, F
+        behind it, L and L^-1, of n_squares numbers each. Returns the sum of the logs of the diagonal of F.
+
+        F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
+        of nu_n - D + 1, ..., nu_n degrees of freedom, above it standard normals (Bartlett 1933, from the last
+        coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa_n). Without a generator what to expect.
+        """
+        cdef Py_ssize_t r, c, s, D = self.D
+        cdef double *mean = work
+        cdef double *L = work + D
+        cdef double *inverse = L + self.n_squares
+        cdef double *F = inverse + self.n_squares
+        cdef double *v = F + self.n_squares
+        cdef double *row
+        cdef double *into
+        cdef double a = self.a_n(n), weight, total = 0.0
+        for r in range(D):
+            into = inverse + r * (r + 1) // 2
+            row = L + r * (r + 1) // 2
+            for c in range(r):
+                into[c] = 0.0
+            for s in range(r):
+                for c in range(s + 1):
+                    into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
+            for c in range(r):
+                into[c] *= row[r]
+            into[r] = row[r]
+        for r in range(D):
+            into = F + r * (r + 1) // 2
+            weight = a - 0.5 * (D - 1 - r)
+            weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
+            for c in range(r + 1):
+                into[c] = weight * inverse[r * (r + 1) // 2 + c]
+            if rng is not None:
+                for s in range(r):
+                    weight = rng.draw_normal()
+                    for c in range(s + 1):
+                        into[c] += weight * inverse[s * (s + 1) // 2 + c]
+            total += log(into[r])
+        if rng is not None:
+            for r in range(D):
+                row = F + r * (r + 1) // 2
+                v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
+            for r in range(D):
+                mean[r] += v[r] / sqrt(self.kappa0 + n)
+        return total
+
+    # -- missing cells (full): a Gibbs step on them, given the partition
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.scale_prior is not None:
+            Scaled.refresh_parameters(self, rng)
+        if self.gaps:
+            self.impute(rng, self.z, self.K)
+            for k in range(self.K):
+                self.is_valid[k] = False
+        return self.K
+
+    cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
+        """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given
+        them, row by row, and forget the former."""
+        cdef Py_ssize_t k, g, r, c, s, D = self.D
+        cdef double *work = self.draws
+        cdef double *precision = work + 3 * self.n_squares + 5 * D
+        cdef double *F
+        for k in range(K):
+            self.gap_first[k] = -1
+        for g in range(self.gaps - 1, -1, -1):
+            k = z[self.gap_item[g]]
+            self.gap_next[g] = self.gap_first[k]
+            self.gap_first[k] = <int32_t> g
+        for k in range(K):
+            g = self.gap_first[k]
+            if g < 0:
+                continue
+            self.posterior(self.sums_of(k), self.squares_of(k), self.size[k], work, work + D)
+            self.draw_factor(rng, self.size[k], work)
+            F = work + D + 2 * self.n_squares
+            for r in range(D):
+                for c in range(r + 1):
+                    precision[r * D + c] = 0.0
+                    for s in range(r, D):
+                        precision[r * D + c] += F[s * (s + 1) // 2 + r] * F[s * (s + 1) // 2 + c]
+                    precision[c * D + r] = precision[r * D + c]
+            while g >= 0:
+                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
+                self.impute_row(rng, g, work, precision, precision + D * D)
+                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, 1)
+                g = self.gap_next[g]
+            self.stale[k] = True
+
+    cdef void impute_row(self, Rng rng, Py_ssize_t row, const double *mean, const double *precision,
+                         double *work) noexcept nogil:
+        """Draw the missing cells of a row given the others: normal, of precision the block of these cells, P, and
+        of mean that of the cluster less P^-1 times the other block times how far the others are from theirs. A draw
+        beyond the reach is a rejected proposal."""
+        cdef Py_ssize_t r, c, s, D = self.D, m = self.gap_begin[row + 1] - self.gap_begin[row]
+        cdef const int32_t *column = self.gap_column + self.gap_begin[row]
+        cdef double *x = self.filled + row * D
+        cdef double *block = work
+        cdef double *u = work + self.n_squares
+        cdef double v
+        for r in range(m):
+            for c in range(r + 1):
+                block[r * (r + 1) // 2 + c] = precision[column[r] * D + column[c]]
+            v = 0.0
+            s = 0
+            for c in range(D):
+                if s < m and column[s] == c:
+                    s += 1
+                else:
+                    v -= precision[column[r] * D + c] * (x[c] - mean[c])
+            u[r] = v
+        factorise(block, m)
+        for r in range(m):
+            v = u[r]
+            for c in range(r):
+                v -= block[r * (r + 1) // 2 + c] * u[c]
+            u[r] = v * block[r * (r + 1) // 2 + r]
+        for r in range(m):
+            u[r] += rng.draw_normal()
+        for r in range(m - 1, -1, -1):
+            v = u[r]
+            for s in range(r + 1, m):
+                v -= block[s * (s + 1) // 2 + r] * u[s]
+            u[r] = v * block[r * (r + 1) // 2 + r]
+        for r in range(m):
+            u[r] = rint(mean[column[r]] + u[r])
+            if not fabs(u[r]) <= self.reach[column[r]]:
+                return
+        for r in range(m):
+            x[column[r]] = u[r]
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(self.gaps * self.D):
+            if self.filled[t] != (<Gaussian> other).filled[t]:
+                return False
+        return Scaled.same_parameters(self, other, twin)
+
+    @property
+    def refreshes(self):
+        """bool: whether the state holds more than the partition."""
+        return self.imputed > 0 or bool(self.hyperparameters)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): those of the scales that are resampled, then the missing cells, row by row,
+        from the middle of their column; None without any. Units are powers of two, so no bit is lost."""
+        cdef Py_ssize_t g, t
+        scales = [] if self.scale_prior is None else self.scale_prior.values
+        cells = [self.filled[g * self.D + self.gap_column[t]] * self.units[self.gap_column[t]]
+                 for g in range(self.gaps) for t in range(self.gap_begin[g], self.gap_begin[g + 1])]
+        found = np.array([*scales, *cells])
+        return found[:, None] if found.size else None
+
+    def set_parameters(self, values):
+        """Set what ``parameters`` gives.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, a scale that is not finite and positive, or a cell out of reach.
+        """
+        cdef Py_ssize_t k
+        if not self.imputed:
+            Scaled.set_parameters(self, values)
+            return
+        self.take_parameters(values, self.z)
+        for k in range(self.K):
+            self.is_valid[k] = False
+
+    cdef int take_parameters(self, values, const int32_t *z) except -1:
+        """``set_parameters`` where the points are in these clusters."""
+        cdef Py_ssize_t g, t, k, c
+        given = as_numbers("parameters", values).reshape(-1)
+        scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
+        if given.shape != (scales + self.imputed,):
+            raise ValueError(f"parameters: expected {scales + self.imputed} numbers, got {given.size}")
+        cdef double[::1] cells = np.ascontiguousarray(given[scales:])
+        for t in range(self.imputed):
+            c = self.gap_column[t]
+            # NaN fails, too
+            if not fabs(cells[t] / self.units[c]) <= self.reach[c]:
+                raise ValueError(f"parameters: a missing cell of {cells[t]:g}, out of reach")
+        if scales:
+            self.scale_prior.set_values(given[:scales])
+            self.scales_changed()
+        for g in range(self.gaps):
+            k = z[self.gap_item[g]]
+            self.remove(self.gap_item[g], k)
+            for t in range(self.gap_begin[g], self.gap_begin[g + 1]):
+                c = self.gap_column[t]
+                self.filled[g * self.D + c] = rint(cells[t] / self.units[c])
+            self.add(self.gap_item[g], k)
+        return 0
 
     def statistics(self):
         """dict of ndarray: size, mean (from the columns' middles, in units) and scatter of every cluster, shape
@@ -874,74 +1194,32 @@ cdef class GaussianParameters(DrawnParameters):
         self.tile_rows, self.work_size = model.D, 3 * model.n_squares + 5 * model.D
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: as
-        ``draw_factor`` says."""
-        cdef Py_ssize_t d, n = self.model.size[k]
+        """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: mean and factor as
+        ``tile_full`` does."""
+        cdef Py_ssize_t d, c, n = self.model.size[k]
         cdef double *mean = work
         cdef double *scatter = work + self.model.D
+        cdef double *F
         cdef double a = self.model.a_n(n), precision = 0.0
         self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, mean, scatter)
         if self.model.shape_of == FULL:
-            self.draw_factor(rng, n, theta, work)
+            theta[0] = self.model.draw_factor(rng, n, work)
+            F = scatter + 2 * self.model.n_squares
+            if self.model.coarse:
+                for d in range(self.model.D):
+                    for c in range(d + 1):
+                        theta[0] -= 0.5 * self.model.grain[c] * F[d * (d + 1) // 2 + c] ** 2
+            tile_pack_factor(F, mean, self.model.D, theta + 1)
             return
         theta[0] = 0.0
         for d in range(self.model.D):
             if d == 0 or self.model.shape_of == DIAG:
                 precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
-            theta[0] += 0.5 * log(precision)
+            theta[0] += 0.5 * (log(precision) - self.model.grain[d] * precision)
             theta[1 + 2 * d] = mean[d]
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
                 theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.model.kappa0 + n) * precision)
-
-    cdef void draw_factor(self, Rng rng, Py_ssize_t n, double *theta, double *work) noexcept nogil:
-        """A lower triangular F with F'F the inverse of a covariance matrix, and a mean, packed as ``tile_full`` reads
-        them.
-
-        F = A' L^-1, L the Cholesky factor of Psi_n in `work`, A upper triangular: on the diagonal roots of chi-squares
-        of nu_n - D + 1, ..., nu_n degrees of freedom, above it standard normals (Bartlett 1933, from the last
-        coordinate to the first). The mean is m_n + F^-1 z / sqrt(kappa_n).
-        """
-        cdef Py_ssize_t r, c, s, D = self.model.D
-        cdef double *mean = work
-        cdef double *L = work + D
-        cdef double *inverse = L + self.model.n_squares
-        cdef double *F = inverse + self.model.n_squares
-        cdef double *v = F + self.model.n_squares
-        cdef double *row
-        cdef double *into
-        cdef double a = self.model.a_n(n), weight
-        for r in range(D):
-            into = inverse + r * (r + 1) // 2
-            row = L + r * (r + 1) // 2
-            for c in range(r):
-                into[c] = 0.0
-            for s in range(r):
-                for c in range(s + 1):
-                    into[c] -= row[s] * inverse[s * (s + 1) // 2 + c]
-            for c in range(r):
-                into[c] *= row[r]
-            into[r] = row[r]
-        theta[0] = 0.0
-        for r in range(D):
-            into = F + r * (r + 1) // 2
-            weight = a - 0.5 * (D - 1 - r)
-            weight = sqrt(2.0 * (weight if rng is None else rng.draw_gamma(weight)))
-            for c in range(r + 1):
-                into[c] = weight * inverse[r * (r + 1) // 2 + c]
-            if rng is not None:
-                for s in range(r):
-                    weight = rng.draw_normal()
-                    for c in range(s + 1):
-                        into[c] += weight * inverse[s * (s + 1) // 2 + c]
-            theta[0] += log(into[r])
-        if rng is not None:
-            for r in range(D):
-                row = F + r * (r + 1) // 2
-                v[r] = (rng.draw_normal() - inner(row, v, r)) / row[r]
-            for r in range(D):
-                mean[r] += v[r] / sqrt(self.model.kappa0 + n)
-        tile_pack_factor(F, mean, D, theta + 1)
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, d, D = self.model.D
@@ -951,7 +1229,7 @@ cdef class GaussianParameters(DrawnParameters):
         for t in range(TILE_ITEMS):
             if t + AHEAD < n:
                 self.fetch(items[t + AHEAD])
-            x = self.model.x + items[min(t, n - 1)] * D
+            x = self.model.point(items[min(t, n - 1)])
             for d in range(D):
                 tile[TILE_ITEMS * d + t] = x[d]
 
@@ -1053,13 +1331,18 @@ cdef class GaussianPlugIn(PlugIn):
         cdef Py_ssize_t d, n = self.model.size[k], step = 16 if self.model.shape_of == DIAG else 8
         cdef double *block = self.model.at + (k >> 3) * 8 * self.model.rows + (k & 7)
         cdef double a = self.model.a_n(n), kappa = self.model.kappa0 + n, shrink = kappa / (kappa + 1.0)
-        cdef double total = 0.0, e, gain
+        cdef double total = 0.0, e, gain, grain
         if self.model.stale[k]:
             self.model.settle(k)
         for d in range(self.model.D):
             e = self.model.x[i * self.model.D + d] - block[step * d]
             # 1 / (2 b_n) times shrink
             gain = block[step * d + 8] if self.model.shape_of == DIAG else self.model.gain[k]
+            if self.model.coarse:
+                # there b_n has one grain more; the point has its own, too
+                grain = self.model.grain[d] if self.model.shape_of == DIAG else self.model.grains
+                gain = 0.5 * shrink / (0.5 * shrink / gain - 0.5 * grain)
+                total += gain * self.model.grain[d]
             total += gain * e * e
         return (0.5 * self.model.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.model.log_det[k] - a / shrink * total
                 - self.model.log_units)

@@ -29,21 +29,27 @@ import numpy as np
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
 from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.gaussian cimport Gaussian
 from splitmerge_cli.models.scale_prior cimport ScalePrior, Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import (
-    Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
+    Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive, PositiveOrGamma, read_options,
 )
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
-from splitmerge_cli.models.normal import HIERARCHICAL, with_unit, prior_of, unit_of, variance_of
+from splitmerge_cli.models.normal import (
+    HIERARCHICAL, RESOLUTION, prior_of, resolutions_of, unit_of, variance_of, with_unit,
+)
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "count", "real")
 MOST_COUNT = 2**31 - 1
+JOINT = "joint"
+"""What a real column is to the others where the real columns are jointly normal."""
 LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials of `shape`: larger sums of counts are worth two logarithms, and a longer
 table would hold numbers with fewer digits after the point."""
@@ -215,6 +221,11 @@ cdef extern from *:
                          Py_ssize_t d, int64_t n, const double *inverse, const double *shrunk, double kappa0,
                          double m0, double b0) noexcept nogil
 
+# what a tile of real columns is scored above: anything
+cdef double[TILE_ITEMS] NO_FLOOR
+for _t in range(TILE_ITEMS):
+    NO_FLOOR[_t] = -INFINITY
+
 # A real cell's own share is taken out in closed form while that keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
 
@@ -262,7 +273,7 @@ def _by_kind(kinds, with_missing):
     return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
 
 
-def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
+def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, columns=None):
     """The cells by type, reals in units from their column's middle, and the prior with them; a ValueError for a cell
     that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a
     part."""
@@ -271,7 +282,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
     for j in range(D):
         # a copy of one column, at a time
         cells = values[there[:, j], j]
-        if kinds[j] == "real":
+        if kinds[j] in ("real", JOINT):
             good = np.abs(cells) <= 1e30
         else:
             good = (cells >= 0) & (cells <= (MOST_COUNT if kinds[j] == "count" else levels[j] - 1))
@@ -322,6 +333,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
             cells -= centre[d]
             mean[d], variance[d], span[d], widest[d] = cells.mean(), cells.var(), np.ptp(cells), np.abs(cells).max()
     units = np.ones(R)
+    steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
     location, scale, unit = np.zeros(R), np.ones(R), np.ones(R)
     if R:
         units = resolution(widest, total)
@@ -353,11 +365,16 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, columns=None):
         "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
         "rate": _flat(rates, np.float64), "largest": largest,
         "m0": _flat((location / units)[order], np.float64), "b0": _flat((scale / units ** 2)[order], np.float64),
+        "grain": _flat(((steps / units) ** 2 / 12.0)[order], np.float64), "coarse": bool(steps.any()),
         "log_b0": _flat(np.log(scale / units ** 2)[order], np.float64), "real": _flat(order, np.int32),
         "start": scale / units ** 2, "unit": unit / units ** 2, "square": units ** 2,
         "log_unit": float(np.log(unit).sum()),
         "piece": max(1, min(max(R, 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01)))),
     }
+
+
+def _real_columns(values, kinds):
+    return {"values": np.ascontiguousarray(values[:, [j for j, kind in enumerate(kinds) if kind == "real"]])}
 
 
 def _drop_missing(column):
@@ -466,14 +483,22 @@ cdef class Mixed(Scaled):
                 "the data", optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
                         least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
+        Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc run "
+               "and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
+               later=True),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"
                        " a tenth of the data's variance; gamma(shape,rate), in units of that variance: resampled",
                        optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
+        RESOLUTION,
     )
 
     cdef readonly Py_ssize_t D
     cdef readonly tuple types           # [D] words of TYPES
+    cdef readonly str covariance        # of the real columns
+    cdef Gaussian joint                 # statistics and scores of the real columns where it is full, its sizes those
+    # of the clusters here, its labels of no meaning; None: they are among the columns below
+    cdef bint apart                     # the likelihood is asked for without them
     cdef readonly double beta1, beta0, alpha, shape
     cdef Py_ssize_t C, P, R             # discrete, count and real columns
     cdef Py_ssize_t complete            # real columns without missing cells: the first ones
@@ -502,6 +527,8 @@ cdef class Mixed(Scaled):
     cdef const double *m0               # [R] in units, from the middle
     cdef const double *b0               # [R] in units^2
     cdef const double *log_b0           # [R]
+    cdef const double *grain            # [R] what a cell adds to the squares, in units^2 (``gaussian.pyx``)
+    cdef bint coarse                    # whether any is not 0
     cdef const int32_t *real            # [R] number of a column of `x` among the real columns of the table
     # -- tables; shared
     cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
@@ -529,7 +556,7 @@ cdef class Mixed(Scaled):
     cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
     cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
 
-    def __init__(self, x, types, **options):
+    def __init__(self, x, types, known=None, **options):
         given = read_options("model", self.OPTIONS, options)
         values, columns = (x.values, x.summary) if isinstance(x, Rows) else (as_array(x), None)
         if values.ndim != 2 or not values.size and columns is None:
@@ -537,10 +564,21 @@ cdef class Mixed(Scaled):
         if values.dtype != np.float64:
             values = values.astype(np.float64)
         kinds, levels = _types_of(values, types, columns)
-        prepared = values, kinds, levels, given["shape"], given["rate"], given["m0"], given["b0"]
+        self.covariance = given["covariance"]
+        of_reals = [given[key] for key in ("m0", "b0", "resolution")]
+        # of one column both are one model, which needs no missing cells drawn
+        if self.covariance == "full" and kinds.count("real") > 1:
+            if columns is not None:
+                raise ValueError("model.covariance=full: expected diag of rows in shards")
+            reals = share(_real_columns, values, kinds)
+            self._hold(reals)
+            self.joint = Gaussian(reals.values, known, **{
+                key: given[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution")})
+            kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
+        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals
         data = share(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
-        self.D, self.types = values.shape[1], kinds
+        self.D, self.types = values.shape[1], tuple("real" if kind == JOINT else kind for kind in kinds)
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
         self.shape, self.a0 = given["shape"], given["a0"]
         self._hold(data)
@@ -559,14 +597,17 @@ cdef class Mixed(Scaled):
         by_sum = share(_rising, self.shape, self.length)
         self._hold(by_sum)
         self.rise = doubles_of(by_sum.rise)
-        if self.scale_prior is not None:
+        if self.scale_prior is not None and self.joint is None:
             self._own_tables()
         self._start()
 
     cdef int _scales(self, data, b0, kappa0) except -1:
         """Take b0 and kappa0, or the priors of those that are resampled."""
         self.shape0, self.n_means = self.a0, self.R
-        if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
+        if self.joint is not None:
+            self.scale_prior, kappa0 = self.joint.scale_prior, self.joint.kappa0
+            self.shape0, self.n_means = self.joint.shape0, self.joint.n_means
+        elif isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             if not self.R:
                 key, value = ("b0", b0) if isinstance(b0, Gamma) else ("kappa0", kappa0)
                 raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
@@ -599,6 +640,7 @@ cdef class Mixed(Scaled):
         self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         self.rate, self.m0, self.b0 = doubles_of(data.rate), doubles_of(data.m0), doubles_of(data.b0)
         self.log_b0, self.real = doubles_of(data.log_b0), ints_of(data.real)
+        self.grain, self.coarse = doubles_of(data.grain), data.coarse
         return 0
 
     @classmethod
@@ -607,6 +649,12 @@ cdef class Mixed(Scaled):
         cls._require(data)
         freeze(data.values)
         return cls(data.values, data.types, **params)
+
+    @classmethod
+    def with_new(cls, data, whole, **params):
+        cls._require(whole)
+        freeze(whole.values)
+        return cls(whole.values, whole.types, data.N, **cls.with_defaults_of(data, **params))
 
     @classmethod
     def with_defaults_of(cls, data, **params):
@@ -622,9 +670,10 @@ cdef class Mixed(Scaled):
             mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
             numbers = [_per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
             m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
-            resampled = isinstance(given["b0"], Gamma)
-            found |= {"m0": m0.tolist(), "b0": with_unit(given["b0"], variance_of("diag", variance)) if resampled
-                      else b0.tolist()}
+            steps = resolutions_of(given["resolution"], len(reals), reals, "real columns")
+            found |= {"resolution": steps.tolist(), "m0": m0.tolist(), "b0": b0.tolist()}
+            if isinstance(given["b0"], Gamma):
+                found["b0"] = with_unit(given["b0"], variance_of("diag", variance))
         return found
 
     def __dealloc__(self):
@@ -651,6 +700,8 @@ cdef class Mixed(Scaled):
         self.power = <double *> larger(self.power, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
+        if self.joint is not None:
+            self.joint._reserve(cap - 3)
         return 0
 
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
@@ -665,6 +716,8 @@ cdef class Mixed(Scaled):
         memset(self.seen + k * self.S, 0, 4 * self.S)
         memset(self.sum + k * self.sums, 0, 8 * self.sums)
         memset(self.squares_of(k), 0, 16 * self.R)
+        if self.joint is not None:
+            self.joint.scratch(k)
         self.stale[k] = True
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -691,6 +744,11 @@ cdef class Mixed(Scaled):
                 sum[c] += sign * <int64_t> tally[c]
         count_reals(sum + self.P, self.squares_of(k), self.x + i * self.R, self.R, sign)
         sum[self.sums - 1] += sign * self.constant[i]
+        if self.joint is not None:
+            if sign > 0:
+                self.joint.join(i, k)
+            else:
+                self.joint.leave(i, k)
         self.stale[k] = True
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
@@ -698,6 +756,9 @@ cdef class Mixed(Scaled):
         memcpy(self.seen + dst * self.S, self.seen + src * self.S, 4 * self.S)
         memcpy(self.sum + dst * self.sums, self.sum + src * self.sums, 8 * self.sums)
         memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.R)
+        if self.joint is not None:
+            self.joint.copy(src, dst)
+            self.joint.size[dst] = self.joint.size[src]
         self.stale[dst] = True
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
@@ -709,6 +770,9 @@ cdef class Mixed(Scaled):
         for c in range(self.sums):
             self.sum[dst * self.sums + c] += self.sum[src * self.sums + c]
         absorb_squares(self.squares_of(dst), self.squares_of(src), self.R)
+        if self.joint is not None:
+            self.joint.absorb(dst, src)
+            self.joint.size[dst] = self.joint.size[dst] + self.joint.size[src]
         self.stale[dst] = True
 
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
@@ -719,10 +783,12 @@ cdef class Mixed(Scaled):
         cdef const int64_t *sum = self.sum + k * self.sums
         cdef const whole *square = self.squares_of(k)
         cdef const double *log_all
-        cdef double rate, scale, product = 1.0, level = 0.0
+        cdef double rate, scale, product = 1.0, level = 0.0, rise = 0.0, next
         cdef double *common
         self.stale[k] = False
         self.stale_own[k] = True
+        if self.joint is not None and self.joint.stale[k]:
+            self.joint.settle(k)
         for c in range(self.C):
             log_all = self.log_all + self.total_of[c] * M + self.cells(k, self.slot_discrete[c])
             for r in range(self.first[c], self.first[c + 1]):
@@ -742,10 +808,12 @@ cdef class Mixed(Scaled):
             common = row
             row += 16
             for c in range(self.complete):
-                scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c],
-                                 row)
-                row[8] = 0.5 * self.shrink(n) / scale
+                scale = self.scale(sum, square, c, 0, n, row)
+                next = scale + 0.5 * self.grain[c]
+                row[8] = 0.5 * self.shrink(n) / next
                 row += 16
+                if self.coarse:
+                    rise += log(next / scale)
                 level += self.log_b0[c]
                 product *= scale / self.b0[c]
                 if not product < 1e150:
@@ -753,13 +821,24 @@ cdef class Mixed(Scaled):
                     product = 1.0
             common[0] = self.complete * self.log_c[n] - 0.5 * (level + log(product))
             common[8] = -(self.a0 + 0.5 * n + 0.5)
+            # what scores another cell has its grain, too
+            common[0] += common[8] * rise
         for c in range(self.complete, self.R):
             n = self.cells(k, self.slot_real[c])
-            scale = scale_of(sum, square, c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c], self.b0[c], row)
-            row[8] = 0.5 * self.shrink(n) / scale
+            scale = self.scale(sum, square, c, 0, n, row)
+            next = scale + 0.5 * self.grain[c]
+            row[8] = 0.5 * self.shrink(n) / next
             row[16] = self.log_c[n] - 0.5 * log(scale)
             row[24] = -(self.a0 + 0.5 * n + 0.5)
+            if self.coarse:
+                row[16] += row[24] * log(next / scale)
             row += 32
+
+    cdef inline double scale(self, const int64_t *sum, const whole *square, Py_ssize_t c, int64_t v, Py_ssize_t n,
+                             double *mean) noexcept nogil:
+        """b_n of real column c from its sums less the value v (0: nothing), n cells in all; the posterior mean."""
+        return scale_of(sum, square, c, v, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
+                        self.b0[c] + 0.5 * n * self.grain[c], mean)
 
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
         """kappa_n / (kappa_n + 1)"""
@@ -773,6 +852,10 @@ cdef class Mixed(Scaled):
         cdef double *log_n = log_c + M
         cdef double start, kappa
         self.kappa0 = self.scale_prior.kappa0
+        if self.joint is not None:
+            self.joint.scales_changed()
+            self.real_columns_changed()
+            return
         for c in range(self.R):
             self.own[c] = self.scale_prior.b0[self.real[c]]
             self.own[self.R + c] = log(self.own[c])
@@ -786,16 +869,62 @@ cdef class Mixed(Scaled):
             self.stale[n] = True
             self.is_valid[n] = False
 
+    cdef void real_columns_changed(self) noexcept nogil:
+        """What the jointly normal columns hold of the clusters has changed."""
+        cdef Py_ssize_t k
+        for k in range(self.cap):
+            self.stale[k] = True
+            self.is_valid[k] = False
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """The scales, then the missing cells of jointly normal columns."""
+        if self.scale_prior is not None:
+            Scaled.refresh_parameters(self, rng)
+        if self.joint is not None and self.joint.imputed:
+            self.joint.impute(rng, self.z, self.K)
+            self.real_columns_changed()
+        return self.K
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        if self.joint is not None:
+            return self.joint.same_parameters((<Mixed> other).joint, twin)
+        return Scaled.same_parameters(self, other, twin)
+
+    @property
+    def imputed(self):
+        """int: missing cells that are a part of the state."""
+        return 0 if self.joint is None else self.joint.imputed
+
+    @property
+    def refreshes(self):
+        """bool: whether the state holds more than the partition."""
+        return self.imputed > 0 or bool(self.hyperparameters)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): as of a ``Gaussian`` of the real columns."""
+        return Scaled.parameters.__get__(self) if self.joint is None else self.joint.parameters
+
+    def set_parameters(self, values):
+        """Set what ``parameters`` gives; errors as there."""
+        if not self.imputed:
+            Scaled.set_parameters(self, values)
+            return
+        self.joint.take_parameters(values, self.z)
+        self.kappa0 = self.joint.kappa0
+        self.real_columns_changed()
+
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """For each real column its precision, then, where kappa0 is resampled, its mean: given the cells that are
         there; from their prior where there is none."""
         cdef Py_ssize_t c, n
         cdef const int64_t *sum = self.sum + k * self.sums + self.P
         cdef double precision, mean, off
+        if self.joint is not None:
+            self.joint.draw_cluster(rng, k)
         for c in range(self.R):
             n = self.cells(k, self.slot_real[c])
-            precision = scale_of(sum, self.squares_of(k), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
-                                 self.b0[c], &mean)
+            precision = self.scale(sum, self.squares_of(k), c, 0, n, &mean)
             precision = rng.draw_gamma(self.a0 + 0.5 * n) / precision
             self.scale_prior.count_precision(self.real[c], precision)
             if self.scale_prior.of_kappa0:
@@ -811,9 +940,33 @@ cdef class Mixed(Scaled):
     # -- probabilities
     cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
         """power[k] of item i for the eight clusters from `block` on."""
+        cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
                     self.P, self.rise, self.length, self.shape, self.x + i * self.R, self.complete, self.R, self.piece,
                     self.power + block)
+        if self.joint is not None:
+            self.joint.score(i, block, -1)
+            for lane in range(8):
+                self.power[block + lane] += self.joint.power[block + lane]
+
+    cdef double joint_score(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
+        """Log predictive of the jointly normal columns of item i in cluster k, which counts it or not, in units."""
+        cdef double found
+        if self.joint.stale[k]:
+            self.joint.settle(k)
+        if counted and self.joint.size[k] > 1:
+            self.joint.score(i, k & ~7, k)
+            if self.joint.left[k] >= LEAST_LEFT:
+                return self.joint.power[k]
+        if counted:
+            self.joint.leave(i, k)
+            self.joint.settle(k)
+        self.joint.score(i, k & ~7, -1)
+        found = self.joint.power[k]
+        if counted:
+            self.joint.join(i, k)
+            self.joint.settle(k)
+        return found
 
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """Log predictive of item i in cluster k, which counts it or not, but for `constant`: from the statistics."""
@@ -824,7 +977,7 @@ cdef class Mixed(Scaled):
         cdef const whole *square = self.squares_of(k)
         cdef const double *x = self.x + i * self.R
         cdef int64_t v, s
-        cdef double rate, scale, mean, total = 0.0
+        cdef double rate, scale, next, mean, total = 0.0
         for c in range(self.C):
             if code[c]:
                 n = self.cells(k, self.slot_discrete[c]) - counted
@@ -841,10 +994,12 @@ cdef class Mixed(Scaled):
         for c in range(self.R):
             if x[c] == x[c]:
                 n = self.cells(k, self.slot_real[c]) - counted
-                scale = scale_of(sum, square, c, <int64_t> x[c] if counted else 0, n, self.inverse, self.shrunk,
-                                 self.kappa0, self.m0[c], self.b0[c], &mean)
+                scale = self.scale(sum, square, c, <int64_t> x[c] if counted else 0, n, &mean)
+                next = scale + 0.5 * self.grain[c]
                 total += (self.log_c[n] - 0.5 * log(scale) - (self.a0 + 0.5 * n + 0.5)
-                          * log(1.0 + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
+                          * log(next / scale + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
+        if self.joint is not None:
+            total += self.joint_score(i, k, counted)
         return total
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
@@ -871,6 +1026,9 @@ cdef class Mixed(Scaled):
         cdef const double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
         cdef int64_t v, s
         cdef double kappa, turn, left, product = 1.0, log_q = 0.0, total = 0.0
+        if self.coarse:
+            # the rows have one grain more than the others
+            return self.direct(i, k, True)
         if self.stale_own[k]:
             self.settle_own(k)
         for c in range(self.C):
@@ -907,10 +1065,13 @@ cdef class Mixed(Scaled):
                     return self.direct(i, k, True)
                 total += row[16] - self.log_c[n] + self.log_c[n - 1] + (self.a0 + 0.5 * n - 0.5) * log(left)
             row += 32
+        if self.joint is not None:
+            total += self.joint_score(i, k, True)
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        return self.direct(i, k, False) + self.constant[i] * self.constant_unit
+        cdef double units = 0.0 if self.joint is None else self.joint.log_units
+        return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t block = a & ~7
@@ -993,10 +1154,9 @@ cdef class Mixed(Scaled):
             if both:
                 n += self.cells(e, self.slot_real[c])
                 scale = scale_of_both(sum, self.squares_of(a), sum2, self.squares_of(e), c, n, self.inverse,
-                                      self.shrunk, self.kappa0, self.m0[c], self.b0[c])
+                                      self.shrunk, self.kappa0, self.m0[c], self.b0[c] + 0.5 * n * self.grain[c])
             else:
-                scale = scale_of(sum, self.squares_of(a), c, 0, n, self.inverse, self.shrunk, self.kappa0, self.m0[c],
-                                 self.b0[c], &mean)
+                scale = self.scale(sum, self.squares_of(a), c, 0, n, &mean)
             total += self.log_n[n] - 0.5 * n * self.log_b0[c]
             if c >= self.complete:
                 total -= (self.a0 + 0.5 * n) * log(scale / self.b0[c])
@@ -1008,15 +1168,32 @@ cdef class Mixed(Scaled):
         if self.complete:
             n = self.size[a] + (self.size[e] if both else 0)
             total -= (self.a0 + 0.5 * n) * (log_ratio + log(ratio))
+        if self.joint is not None and not self.apart:
+            total += self.joint.log_union(a, e) if both else self.joint.cluster_log_lik(a)
         return total
+
+    def log_densities(self, Py_ssize_t first):
+        """Of jointly normal columns in closed form, from the points as they were given."""
+        self.apart = True
+        try:
+            found = super().log_densities(first)
+        finally:
+            self.apart = False
+        if self.joint is None:
+            return found
+        self.joint.K = self.K
+        return found + self.joint.log_densities(first)
 
     def statistics(self):
         """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
         another; seen (K, D), observed cells; sums (K, P + R + 1), of counts, of real cells in units, those of columns
         without missing cells first, and of the logs that an item has in every cluster; squares (K, R, 2), of real
-        cells in units^2, low and high 64 bits."""
+        cells in units^2, low and high 64 bits; joint, of jointly normal columns, as a ``Gaussian`` gives
+        them."""
         cdef Py_ssize_t k, c, K = self.K
-        return {
+        if self.joint is not None:
+            self.joint.K = K
+        return ({} if self.joint is None else {"joint": self.joint.statistics()["counts"]}) | {
             "counts": np.array([[self.count[k * self.levels + c] for c in range(1, self.levels)] for k in range(K)]),
             "seen": np.array([[self.cells(k, self.slot[c]) for c in range(self.D)] for k in range(K)]),
             "sums": np.array([[self.sum[k * self.sums + c] for c in range(self.sums)] for k in range(K)]),
@@ -1030,11 +1207,17 @@ cdef class MixedParameters(DrawnParameters):
     """Parameters of a cluster that are drawn given its items, and forgotten."""
 
     cdef Mixed model
+    cdef DrawnParameters joint          # of the jointly normal columns, or None
 
     def __init__(self, Mixed model not None):
         self.model = model
         self.size = model.levels + 2 * model.P + 3 * model.R
         self.tile_rows = model.C + model.P + model.R
+        if model.joint is not None:
+            self.joint = model.joint.capability(DrawnParameters)
+            self.size += self.joint.size
+            self.tile_rows += self.joint.tile_rows
+            self.work_size = self.joint.work_size
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """theta: what ``tile_mixed`` reads, Dirichlet probabilities, gamma rates, normal means and precisions."""
@@ -1064,14 +1247,16 @@ cdef class MixedParameters(DrawnParameters):
             theta += 2
         for c in range(self.model.R):
             n = self.model.cells(k, self.model.slot_real[c])
-            precision = scale_of(sum + self.model.P, self.model.squares_of(k), c, 0, n, self.model.inverse,
-                                 self.model.shrunk, self.model.kappa0, self.model.m0[c], self.model.b0[c], &mean)
+            precision = self.model.scale(sum + self.model.P, self.model.squares_of(k), c, 0, n, &mean)
             shape = self.model.a0 + 0.5 * n
             precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
             if rng is not None:
                 mean += rng.draw_normal() * sqrt(self.model.shrunk[n] / precision)
-            theta[0], theta[1], theta[2] = mean, sqrt(precision), 0.5 * log(precision)
+            theta[0], theta[1] = mean, sqrt(precision)
+            theta[2] = 0.5 * (log(precision) - self.model.grain[c] * precision)
             theta += 3
+        if self.joint is not None:
+            self.joint.draw_posterior(rng, k, theta, work)
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, c, i, C = self.model.C, P = self.model.P, R = self.model.R
@@ -1083,10 +1268,20 @@ cdef class MixedParameters(DrawnParameters):
                 tile[TILE_ITEMS * (C + c) + t] = self.model.tally[i * P + c]
             for c in range(R):
                 tile[TILE_ITEMS * (C + P + c) + t] = self.model.x[i * R + c]
+        if self.joint is not None:
+            self.joint.load_tile(items, n, tile + TILE_ITEMS * (C + P))
 
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil:
+        cdef Py_ssize_t t
+        cdef double[TILE_ITEMS] more
         tile_mixed(theta, self.model.C, self.model.levels, self.model.P, self.model.R, tile, log_weight, out)
+        if self.joint is not None:
+            # R is 0
+            self.joint.score_tile(tile + TILE_ITEMS * (self.model.C + self.model.P),
+                                  theta + self.model.levels + 2 * self.model.P, 0.0, NO_FLOOR, more)
+            for t in range(TILE_ITEMS):
+                out[t] += more[t]
 
     cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
         cdef Py_ssize_t t
@@ -1099,6 +1294,11 @@ cdef class MixedShards(Shards):
     """Rows in shards."""
 
     cdef Mixed model
+
+    @classmethod
+    def suits(cls, model):
+        """Whether the real columns are independent: bool."""
+        return model.covariance == "diag"
 
     def __init__(self, Mixed model not None):
         self.model = model

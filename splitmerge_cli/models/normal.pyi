@@ -1,14 +1,17 @@
 """Types that the normal mixtures share (see ``normal.pyx``)."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.options import Gamma, Resolution
 from splitmerge_cli.models.scale_prior import Scaled
 
 COVARIANCES: tuple[str, ...]
 HIERARCHICAL: Gamma
 LEAST_SCALE: float
+RESOLUTION: Resolution
 MOST_SCALE: float
 
 def prior_of(
@@ -20,6 +23,10 @@ def prior_of(
     span: NDArray[np.float64],
     centre: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def find_resolution(column: ArrayLike) -> float: ...
+def resolutions_of(
+    given: ArrayLike | str, D: int, columns: Iterable[ArrayLike] | None, what: str = "columns"
+) -> NDArray[np.float64]: ...
 def variance_of(covariance: str, variance: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def unit_of(covariance: str, b0: ArrayLike | Gamma | None, variance: NDArray[np.float64]) -> NDArray[np.float64]: ...
 def with_unit(b0: Gamma, unit: ArrayLike) -> Gamma: ...

@@ -13,7 +13,7 @@ from splitmerge_cli.models.scale_prior cimport Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import (
-    Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, read_options,
+    Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, start_value
@@ -21,6 +21,69 @@ from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, start_val
 COVARIANCES = ("diag", "iso", "full")
 HIERARCHICAL = Gamma(0.5, 0.5)
 """Priors that the word stands for, b0 in units of the data's variance; chosen by held-out density (decision 17)."""
+
+
+RESOLUTION = Resolution("resolution", "auto", "the step to which real columns are recorded, a number or one per column,"
+                        " 0: none; auto: found in each column, none where no value occurs twice", later=True)
+SAME = 1e-9
+"""Values that differ by less of the range of their column are one value with rounding errors."""
+
+
+def find_resolution(column):
+    """The step to which the values of a column are recorded: the least difference between values that occur at least
+    twice; of one such value, to its nearest neighbour.
+
+    Parameters
+    ----------
+    column : array_like of float, shape (N,)
+        NaN where a cell is missing.
+
+    Returns
+    -------
+    float
+        0 where no value occurs twice, or all are the same: a density has no ties.
+
+    Examples
+    --------
+    >>> round(find_resolution([5.1, 4.9, 4.7, 5.1, 4.9, 6.05]), 9)
+    0.2
+    >>> find_resolution([0.31, 0.12, 0.73])
+    0.0
+    """
+    cells = np.asarray(column, dtype=np.float64)
+    cells = np.sort(cells[~np.isnan(cells)])
+    span = np.ptp(cells) if len(cells) > 2 else 0.0
+    if span == 0.0:
+        return 0.0
+    begins = np.flatnonzero(np.append(True, np.diff(cells) > SAME * span))
+    values, tied = cells[begins], np.diff(np.append(begins, len(cells))) > 1
+    if tied.sum() > 1:
+        values = values[tied]
+    elif tied.any():
+        at = int(tied.argmax())
+        values = values[max(at - 1, 0):at + 2]
+    else:
+        return 0.0
+    return float(np.diff(values).min())
+
+
+def resolutions_of(given, Py_ssize_t D, columns, str what="columns"):
+    """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each,
+    None where they are not at hand and ``auto`` finds none.
+
+    Raises
+    ------
+    ValueError
+        For another number of values.
+    """
+    if isinstance(given, str):
+        if given == "none" or columns is None:
+            return np.zeros(D)
+        return np.array([find_resolution(cells) for cells in columns])
+    found = np.array(given, dtype=np.float64)
+    if found.shape not in ((), (D,)):
+        raise ValueError(f"model.resolution: expected a number, or one for each of {D} {what}, got {given}")
+    return np.broadcast_to(found, (D,)).astype(np.float64)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
@@ -57,6 +120,7 @@ cdef class Normal(Scaled):
         NumbersOrGamma("b0", None, "scale of the variances' prior, a number or one per column; null: a tenth of the "
                        "data's variance; gamma(shape,rate), in units of that variance: resampled", optional=True,
                        least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
+        RESOLUTION,
     )
 
     @classmethod
@@ -74,6 +138,8 @@ cdef class Normal(Scaled):
         span, centre = np.zeros_like(mean), np.zeros_like(mean)
         m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)
         found = params | {"m0": m0.tolist()}
+        if not scipy.sparse.issparse(x):
+            found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
         if isinstance(given["b0"], Gamma):
             return found | {"b0": with_unit(given["b0"], variance_of(given["covariance"], variance))}
         return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}

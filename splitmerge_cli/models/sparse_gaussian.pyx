@@ -300,6 +300,8 @@ cdef class SparseGaussian(Normal):
             if isinstance(given[key], Gamma):
                 raise ValueError(f"model.{key}: expected numbers of sparse points, got {given[key]}: only dense points "
                                  "have it resampled")
+        if not isinstance(given["resolution"], str):
+            raise ValueError("model.resolution: expected auto or none of sparse points, which are read as they are")
         self._options(N, D, given["covariance"], given["kappa0"], given["a0"])
         self.vectors = points
         data = share(_prepare, points, self.covariance, given["m0"], given["b0"])

@@ -20,7 +20,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.normal import Normal, resolutions_of
 from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
@@ -162,7 +162,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     """`size` points in the plane. Not options of the model: `sparse`, given as a sparse matrix; ``missing``, as
     `_with_missing` says."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
-    options |= {"a0": 1.5, "b0": 0.8} | dict(params)
+    options |= {"a0": 1.5, "b0": 0.8, "resolution": "none"} | dict(params)
     sparse, missing = options.pop("sparse", False), options.pop("missing", False)
     rng = np.random.default_rng(seed)
     points: NDArray[Any] = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
@@ -195,7 +195,8 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
         b0, kappa0 = held if hold else integrable
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
-        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0)
+        steps = resolutions_of(options["resolution"], points.shape[1], points.T)
+        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, steps)
 
     title = ("sparse " if sparse else "") + _format_points(points)
     integrated = partial(weight, hold=False) if resampled else None
@@ -206,7 +207,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     """`size` rows of a binary, a categorical, a count and two real columns. In each but the first real column a cell is
     missing; with ``complete``, not an option of the model, none is."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
-    options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8} | dict(params)
+    options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "resolution": "none"}
+    options |= dict(params)
     complete = options.pop("complete", False)
     rng = np.random.default_rng(seed)
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
@@ -225,6 +227,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         if options[key] is None:
             options[key] = [_default_of(key, x[~np.isnan(x[:, j]), j]) for j in (3, 4)]
     fixed = {k: v for k, v in options.items() if k != "concentration"}
+    fixed["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         return mixed_log_weight(x, types, (2, 3, 0, 0, 0), concentration, **fixed)
@@ -359,10 +362,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "diag", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)", "concentration": "gamma(2,1)"},
         {"covariance": "iso", "b0": "gamma(1.5,3)"},
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
+        {"covariance": "full", "resolution": [0.5, 2.0]},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
-    "Mixed": [{}, {"complete": True}, {"concentration": "gamma(2,1)"}],
+    "Mixed": [
+        {},
+        {"complete": True},
+        {"concentration": "gamma(2,1)"},
+        {"resolution": [0.5, 2.0]},
+        {"covariance": "full", "complete": True},
+    ],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }

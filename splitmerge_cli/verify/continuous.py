@@ -95,6 +95,7 @@ def gaussian_log_weight(
     kappa0: Hyper,
     a0: float,
     b0: Scales,
+    resolution: ArrayLike = 0.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture, means and covariances integrated out.
 
@@ -112,26 +113,31 @@ def gaussian_log_weight(
     kappa0 : float or (shape, rate)
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
+    resolution : float or array of float, shape (D,)
+        r: a point has its mean log density over x - r / 2 to x + r / 2.
 
     Returns
     -------
     callable
         Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
-        the Gaussian distribution (2007), equation 266.
+        the Gaussian distribution (2007), equation 266. A resolution: the factor exp(-r^2 / (24 v)) of every point is
+        taken into the prior of the variance v, which is that of another b0.
     """
+    grain = np.broadcast_to(np.asarray(resolution, dtype=float) ** 2 / 12, np.shape(x)[1])
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
         about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
-        return mixture_log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0), concentration, prior)
+        return mixture_log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0, grain), concentration, prior)
     points = np.asarray(x, dtype=float)
     D = points.shape[1]
     centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
 
     def log_lik_full(y: NDArray[np.float64]) -> float:
-        n, nu0, psi0 = len(y), 2 * a0 + D - 1, 2 * np.diag(scale0)
+        n, nu0 = len(y), 2 * a0 + D - 1
+        psi0 = 2 * np.diag(scale0) + n * np.diag(grain)
         mean = y.mean(axis=0)
         psi = psi0 + (y - mean).T @ (y - mean) + kappa0 * n / (kappa0 + n) * np.outer(mean, mean)
         total = multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) - n * D / 2 * np.log(np.pi)
-        total += nu0 / 2 * np.linalg.slogdet(psi0)[1] - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
+        total += nu0 / 2 * np.log(2 * scale0).sum() - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
         return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
 
     def log_lik(z: NDArray[np.int64]) -> float:
@@ -142,11 +148,13 @@ def gaussian_log_weight(
             if covariance == "full":
                 total += log_lik_full(y)
             elif covariance == "iso":
-                total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, scale0[0])
+                b = scale0[0] + 0.5 * len(y) * grain.sum()
+                total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, b) + a0 * np.log(scale0[0] / b)
             else:
                 for d in range(D):
                     cells = y[~np.isnan(y[:, d]), d]
-                    total += _log_student(cells, np.eye(len(cells)) + 1 / kappa0, a0, scale0[d])
+                    b = scale0[d] + 0.5 * len(cells) * grain[d]
+                    total += _log_student(cells, np.eye(len(cells)) + 1 / kappa0, a0, b) + a0 * np.log(scale0[d] / b)
         return total
 
     return mixture_log_weight(log_lik, concentration, prior)
@@ -166,8 +174,8 @@ def mixed_log_weight(
         Of each column, where it is categorical.
     concentration : float or (shape, rate)
     **options
-        prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0 and b0 (a number or one per real
-        column), kappa0, a0: as the model's.
+        prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or
+        one per real column), kappa0, a0, covariance: as the model's; with full no real cell is missing.
 
     Returns
     -------
@@ -176,9 +184,10 @@ def mixed_log_weight(
         binomial; real cells as one multivariate t.
     """
     values = np.asarray(x, dtype=float)
+    options = {"resolution": 0.0, "covariance": "diag", **options}
     per_type = {
         key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
-        for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"))
+        for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"), ("resolution", "real"))
     }
 
     def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
@@ -195,21 +204,31 @@ def mixed_log_weight(
             shape, rate = shape + cell, rate + 1
         return total
 
-    def log_reals(cells: NDArray[np.float64], m0: float, b0: float) -> float:
+    def log_reals(cells: NDArray[np.float64], m0: float, b0: float, resolution: float) -> float:
         scale = np.eye(len(cells)) + 1 / options["kappa0"]
-        return _log_student(cells - m0, scale, options["a0"], b0)
+        # as in `gaussian_log_weight`
+        b = b0 + len(cells) * resolution**2 / 24
+        return _log_student(cells - m0, scale, options["a0"], b) + float(options["a0"] * np.log(b0 / b))
+
+    together = [j for j, type in enumerate(types) if type == "real"] if options["covariance"] == "full" else []
+    of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution")]
+    x_together, prior = values[:, together], options["prior"]
+    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals) if together else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
-        total = 0.0
+        # of the uniform prior of partitions the weight is the likelihood
+        total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
         number = dict.fromkeys(("count", "real"), 0)
         for j, type in enumerate(types):
+            if j in together:
+                continue
             at = number.get(type, 0)
             number[type] = at + 1
             for k in range(z.max() + 1):
                 cells = values[z == k, j]
                 cells = cells[~np.isnan(cells)]
                 if type == "real":
-                    total += log_reals(cells, per_type["m0"][at], per_type["b0"][at])
+                    total += log_reals(cells, *(per_type[key][at] for key in ("m0", "b0", "resolution")))
                 elif type == "count":
                     total += log_counts(cells.astype(int), options["shape"], per_type["rate"][at])
                 elif type == "binary":
@@ -218,11 +237,11 @@ def mixed_log_weight(
                     total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
         return total
 
-    return mixture_log_weight(log_lik, concentration, options["prior"])
+    return mixture_log_weight(log_lik, concentration, prior)
 
 
 def _scales_log_lik(
-    y: NDArray[np.float64], covariance: str, kappa0: Hyper, a0: float, b0: Scales
+    y: NDArray[np.float64], covariance: str, kappa0: Hyper, a0: float, b0: Scales, grain: NDArray[np.float64]
 ) -> Callable[[NDArray[np.int64]], float]:
     """Log likelihood of labels for points about m0, integrated over gamma densities of b0 or kappa0.
 
@@ -249,7 +268,7 @@ def _scales_log_lik(
         deviations = np.where(there, cells - mean, 0.0)
         rows = []
         for kappa in at_kappa[:, 0]:
-            scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean)
+            scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean) + n * np.diag(grain)
             shrink = 0.5 * np.log(kappa / (kappa + n)) - 0.5 * n * np.log(np.pi)
             if covariance == "full":
                 nu = 2 * a0 + D - 1

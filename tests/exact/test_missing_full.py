@@ -1,0 +1,195 @@
+"""Full covariances with missing cells, which are a part of the state: the Gibbs step on them given the partition, and
+the chain of partition and cells, against the posterior with the cells integrated out by quadrature.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import multigammaln
+
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.enumerate import mixture_states
+
+PRIOR = {"m0": [0.3, -0.2], "kappa0": 0.4, "a0": 2.0, "b0": [0.5, 0.8]}
+POINTS = np.array([[0.1, 0.4], [0.9, np.nan], [3.0, 2.6], [np.nan, -0.5]])
+WORDS = np.array([0, 0, 1, 1])
+# x = sinh t, in which the tails of a t distribution end
+T = np.linspace(-6.0, 6.0, 121)
+GRID = np.sinh(T)
+LOG_STEP = np.log(np.cosh(T) * (T[1] - T[0]))
+
+
+def log_lik(x, resolution=0.0):
+    """Log marginal likelihood of clusters of points, shape (grid..., n, 2), by the formula of Murphy (2007)."""
+    n, D, nu = x.shape[-2], 2, 2 * PRIOR["a0"] + 1
+    psi0 = 2 * np.diag(PRIOR["b0"])
+    y = x - np.array(PRIOR["m0"])
+    mean = y.mean(axis=-2, keepdims=True)
+    kappa0 = PRIOR["kappa0"]
+    psi = psi0 + np.swapaxes(y - mean, -1, -2) @ (y - mean) + n * resolution**2 / 12 * np.eye(2)
+    psi = psi + kappa0 * n / (kappa0 + n) * np.swapaxes(mean, -1, -2) @ mean
+    total = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) - n * D / 2 * np.log(np.pi)
+    total += nu / 2 * np.log(np.linalg.det(psi0)) + D / 2 * np.log(kappa0 / (kappa0 + n))
+    return total - (nu + n) / 2 * np.log(np.linalg.det(psi))
+
+
+def on_grid():
+    """The points with every pair of values of their two missing cells: shape (grid, grid, 4, 2)."""
+    x = np.broadcast_to(POINTS, (len(T), len(T), 4, 2)).copy()
+    x[..., 1, 1], x[..., 3, 0] = np.meshgrid(GRID, GRID, indexing="ij")
+    return x
+
+
+def log_joint(labels, resolution=0.0, words=False):
+    """On the grid, with the uniform prior of partitions."""
+    x, z = on_grid(), np.array(labels)
+    total = sum(log_lik(x[..., z == k, :], resolution) for k in range(z.max() + 1))
+    if words:
+        for k in range(z.max() + 1):
+            n = np.bincount(WORDS[z == k], minlength=2)
+            rise = [np.sum(np.log(0.5 + np.arange(m))) for m in n]
+            total = total + sum(rise) - np.sum(np.log(1.0 + np.arange(n.sum())))
+    return total + LOG_STEP[:, None] + LOG_STEP
+
+
+def posterior(**options):
+    states = [state[0] for state in mixture_states(4)]
+    log_p = np.array([np.logaddexp.reduce(log_joint(labels, **options), axis=None) for labels in states])
+    return states, np.exp(log_p - np.logaddexp.reduce(log_p))
+
+
+def made(words, resolution="none"):
+    options = PRIOR | {"covariance": "full", "prior": "uniform", "resolution": resolution}
+    if not words:
+        return Gaussian.from_data(Dataset("made", "points", POINTS.copy()), **options)
+    types = ColumnType("real"), ColumnType("categorical", ("a", "b")), ColumnType("real")
+    table = np.column_stack([POINTS[:, 0], WORDS, POINTS[:, 1]])
+    return Mixed.from_data(Dataset("made", "mixed", table, types=types), **options)
+
+
+def cell_of(model):
+    """Present values of the two missing cells."""
+    observed = [POINTS[~np.isnan(column), d] for d, column in enumerate(POINTS.T)]
+    middle = [(cells.min() + cells.max()) / 2 for cells in observed]
+    return model.parameters[:, 0] + [middle[1], middle[0]]
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 0, 0, 0)])
+def test_cells_given_the_partition_have_their_conditional(labels, words):
+    """By Kolmogorov and Smirnov; that of another partition is seen."""
+    model = made(words)
+    model.set_labels(np.array(labels))
+    rng = Rng(7)
+    refresh, found = Refresh(model, rng), []
+    for _ in range(2500):
+        for _ in range(6):
+            refresh.step()
+        found.append(cell_of(model))
+    assert model.labels.tolist() == list(labels)
+
+    def cumulative(labels, axis):
+        density = np.exp(log_joint(labels) - log_joint(labels).max()).sum(axis=axis)
+        total = np.cumsum(density) - 0.5 * density
+        return lambda value: np.interp(np.arcsinh(value), T, total / density.sum())
+
+    found, other = np.array(found), (0, 1, 1, 1)
+    for cell, axis in enumerate((1, 0)):
+        assert stats.kstest(found[:, cell], cumulative(labels, axis)).pvalue > 1e-3
+        assert stats.kstest(found[:, cell], cumulative(other, axis)).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("resolution", [0.0, 1.3])
+@pytest.mark.parametrize("sampler", ["gibbs", "sams"])
+def test_chain_has_the_posterior_of_partitions(sampler, resolution, words):
+    """Cells integrated out; the posterior with the cells held at their means is far."""
+    states, expected = posterior(resolution=resolution, words=words)
+    model = made(words, resolution or "none")
+    rng = Rng(3)
+    mover = Gibbs(model, rng) if sampler == "gibbs" else Dyadic(model, rng, allocation="sams")
+    chain = Chain(model, rng, [mover, Refresh(model, rng)], partitions=1)
+    batches = np.zeros((20, len(states)))
+    index = {state: t for t, state in enumerate(states)}
+    for batch in batches:
+        for labels in chain.advance(3000)["partition_labels"]:
+            batch[index[tuple(labels.tolist())]] += 1
+    frequency = batches / batches.sum(axis=1, keepdims=True)
+    noise = 0.5 * np.sqrt(2 / np.pi) * (frequency.std(axis=0, ddof=1) / np.sqrt(20)).sum()
+    assert 0.5 * np.abs(frequency.mean(axis=0) - expected).sum() < 3.5 * noise
+    _, other = posterior(resolution=0.0 if resolution else 1.3, words=words)
+    assert 0.5 * np.abs(other - expected).sum() > 5 * noise
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(words):
+    """By quadrature over the missing cell of a new row, given the present values of the others."""
+    model = made(words)
+    data = Dataset("made", model.kind, *_table(POINTS, words))
+    new = np.array([[0.6, np.nan], [np.nan, np.nan], [1.0, 0.2]])
+    whole = Dataset("made", model.kind, *_table(np.vstack([POINTS, new]), words))
+    both = type(model).with_new(data, whole, covariance="full", resolution="none", **PRIOR)
+    both.set_labels(np.array([0, 0, 1, 1, 2, 2, 2]))
+    both.set_parameters(model.parameters)
+    found, _ = both.log_predictive(4)
+    filled = POINTS.copy()
+    filled[1, 1], filled[3, 0] = cell_of(model)
+    for k, rows in enumerate(([0, 1], [2, 3], [])):
+        members = filled[rows]
+        before = log_lik(members) if rows else 0.0
+
+        def density(cells, members=members, before=before):
+            x = np.concatenate([np.broadcast_to(members, (len(cells), *members.shape)), cells[:, None]], axis=1)
+            return log_lik(x) - before
+
+        expected = [
+            np.logaddexp.reduce(density(np.column_stack([np.full(len(T), 0.6), GRID])) + LOG_STEP),
+            0.0,
+            density(np.array([[1.0, 0.2]]))[0],
+        ]
+        word = np.log([(2 + 0.5) / 3 if k == 0 else 0.5 / 3 if k == 1 else 0.5] * 3) if words else 0.0
+        np.testing.assert_allclose(found[:, k], np.add(expected, word), atol=1e-4)
+
+
+def _table(points, words):
+    if not words:
+        return (points.copy(),)
+    # a new row has the word a
+    codes = np.append(WORDS, np.zeros(len(points) - 4))
+    return np.column_stack([points[:, 0], codes, points[:, 1]]), None, None, None, _types()
+
+
+def _types():
+    return ColumnType("real"), ColumnType("categorical", ("a", "b")), ColumnType("real")
+
+
+@pytest.mark.parametrize("words", [False, True])
+def test_a_state_goes_on_to_the_bit(words):
+    def chain():
+        rng = Rng(6)
+        model = made(words, 0.5)
+        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+
+    first = chain()
+    first.advance(50)
+    state = first.state
+    expected = first.advance(100)
+    second = chain()
+    second.state = state
+    got = second.advance(100)
+    for key in ("log_joint", "log_lik", "K"):
+        np.testing.assert_array_equal(got[key], expected[key])
+
+
+def test_what_is_no_state_is_rejected():
+    model = made(False)
+    for values, message in (([1.0], "expected 2 numbers, got 1"), ([np.nan, 0.0], "out of reach")):
+        with pytest.raises(ValueError, match=message):
+            model.set_parameters(np.array(values))

@@ -1,0 +1,201 @@
+"""Real columns that are recorded to a resolution: the likelihood from its definition by quadrature, beside that of the
+intervals; every way in which an item is scored; what a resolution is. Every sampler alone: `test_transition_matrix`,
+the cases with `resolution`.
+"""
+
+import numpy as np
+import pytest
+from compiled import pieces
+from scipy import stats
+
+from splitmerge_cli.config import specify
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.normal import find_resolution
+from splitmerge_cli.runs.identity import run_id
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.transitions import total_variation
+
+PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}
+STEP = 0.5
+# means and logs of variances
+MU = np.linspace(-25.0, 25.0, 4001)
+LOG_V = np.linspace(-10.0, 10.0, 101)
+
+
+def integrate(cells, log_density):
+    """Log marginal likelihood of cells, by a grid over mean and variance; `log_density` of (cell, means, variance)."""
+    total = []
+    for log_v in LOG_V:
+        v = np.exp(log_v)
+        # the grid follows the width of the prior and of the likelihood
+        mu = PRIOR["m0"] + MU * np.sqrt(v)
+        log_p = stats.invgamma.logpdf(v, PRIOR["a0"], scale=PRIOR["b0"]) + log_v
+        log_p = log_p + stats.norm.logpdf(mu, PRIOR["m0"], np.sqrt(v / PRIOR["kappa0"]))
+        log_p = log_p + sum(log_density(cell, mu, v) for cell in cells)
+        total.append(np.logaddexp.reduce(log_p) + np.log(np.sqrt(v) * (MU[1] - MU[0])))
+    return np.logaddexp.reduce(total) + np.log(LOG_V[1] - LOG_V[0])
+
+
+def mean_over_interval(cell, mu, v):
+    """By Gauss and Legendre, exact for a polynomial of degree 2."""
+    nodes = zip(*np.polynomial.legendre.leggauss(3), strict=True)
+    return sum(w / 2 * stats.norm.logpdf(cell + STEP / 2 * t, mu, np.sqrt(v)) for t, w in nodes)
+
+
+def of_interval(cell, mu, v):
+    edges = [stats.norm.cdf((cell + side * STEP / 2 - mu) / np.sqrt(v)) for side in (-1, 1)]
+    return np.log(np.maximum(edges[1] - edges[0], 1e-300) / STEP)
+
+
+def log_lik(cells, resolution):
+    model = Gaussian(np.array(cells)[:, None], resolution=resolution, **PRIOR)
+    return model.log_lik_total()
+
+
+@pytest.mark.parametrize("cells", [[1.0], [1.0, 1.0, 1.5], [1.0] * 4])
+def test_likelihood_is_that_of_its_definition_and_below_that_of_the_intervals(cells):
+    found = log_lik(cells, STEP)
+    assert found == pytest.approx(integrate(cells, mean_over_interval), abs=1e-5)
+    assert found < integrate(cells, of_interval)
+    without = integrate(cells, lambda cell, mu, v: stats.norm.logpdf(cell, mu, np.sqrt(v)))
+    assert log_lik(cells, "none") == pytest.approx(without, abs=1e-5)
+
+
+def test_no_cluster_gains_by_standing_on_a_grid():
+    """A thousand equal cells: their density grows without bound, their mean log density over the interval stays below
+    that of certainty, 1 over its length."""
+    cells = [2.0] * 1000
+    assert log_lik(cells, "none") > 1000 * np.log(1 / STEP) + 500
+    assert log_lik(cells, STEP) < 1000 * np.log(1 / STEP)
+    # spread over so many intervals the cells are not worth less by more than they gain alone
+    spread = np.repeat([1.0, 1.5, 2.0, 2.5], 250)
+    for step, gains in ((STEP, False), ("none", True)):
+        split = sum(log_lik([value] * 250, step) for value in np.unique(spread)) - 1000 * np.log(4)
+        assert (split > log_lik(spread, step)) == gains
+
+
+POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [3.1, -0.2], [1.2, 4.0], [1.2, 4.0], [-0.3, 1.1]])
+LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 0], dtype=np.int32)
+MODELS = [*((Gaussian, {"covariance": covariance}) for covariance in ("diag", "iso", "full"))]
+MODELS += [(Mixed, {}), (Mixed, {"covariance": "full"})]
+
+
+def made(model, points=POINTS, **options):
+    return model(points, **options) if model is Gaussian else model(points, ["real"] * points.shape[1], **options)
+
+
+GAPS = np.where(POINTS == 0.9, np.nan, POINTS)
+READ = [(*one, POINTS) for one in MODELS] + [(*one, GAPS) for one in MODELS[2:]]
+
+
+@pytest.mark.parametrize(("model", "options", "points"), READ)
+@pytest.mark.parametrize("scales", [{}, {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}])
+def test_items_are_scored_as_the_likelihood_says(model, options, points, scales):
+    model = made(model, points, resolution=[0.3, 1.1], **options, **scales)
+    model.set_labels(LABELS)
+    if scales:
+        Refresh(model, Rng(4)).step()
+    for i in range(8):
+        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
+        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
+        own, other = int(LABELS[i]), (int(LABELS[i]) + 1) % 3
+        for sized in (True, False):
+            odds, log_odds = pieces.odds(model, i, own, other, own, sized)
+            assert np.log(odds) == pytest.approx(log_odds, abs=1e-9)
+
+
+@pytest.mark.parametrize(("model", "options"), MODELS)
+def test_predictive_is_the_ratio_of_likelihoods(model, options):
+    """That of `log_predictive`, too; and what subcluster draws has it as its mean."""
+    model = made(model, resolution=[0.3, 1.1], **options)
+    model.set_labels(LABELS)
+    for k in range(3):
+        before = pieces.log_lik(model, k)
+        expected = pieces.log_pred(model, 5, k)
+        pieces.join(model, 5, k)
+        assert pieces.log_lik(model, k) - before == pytest.approx(expected, abs=1e-9)
+        pieces.leave(model, 5, k)
+    # what is drawn is in the units of the columns, without the powers of 2 pi
+    item, widest = np.array([7], dtype=np.int32), np.ptp(POINTS, axis=0) / 2
+    units = resolution(widest.max(), 8, 2) if options.get("covariance") == "iso" else resolution(widest, 8)
+    pieces.leave(model, 7, 0)
+    drawn = np.exp([pieces.draw_scores(model, Rng(t), item, 0)[0] for t in range(4000)])
+    expected = np.exp(pieces.log_pred(model, 7, 0) + np.log(2 * np.pi * units**2 * np.ones(2)).sum() / 2)
+    pieces.join(model, 7, 0)
+    assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(len(drawn))
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+def test_joint_chain_has_the_posterior(covariance):
+    """Enumerated, scales integrated out over a grid; and far from that without the resolution."""
+    params = {"covariance": covariance, "b0": "gamma(0.7,1)", "resolution": 1.6}
+    case = small_case(Gaussian, 4, 2, params)
+    rng = Rng(5)
+    samplers = [Dyadic(case.model, rng, allocation="sams"), Gibbs(case.model, rng), Refresh(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 60_000)
+    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
+    without = small_case(Gaussian, 4, 2, params | {"resolution": "none"})
+    assert total_variation(frequencies, without.partitions[1]) > 6 * noise
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+def test_enumeration_has_the_likelihood_of_the_model(covariance):
+    model = Gaussian(POINTS, covariance=covariance, resolution=[0.3, 1.1], prior="uniform", **PRIOR)
+    model.set_labels(LABELS)
+    options = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
+    expected = gaussian_log_weight(POINTS, 1.0, "uniform", covariance, *options, [0.3, 1.1])((tuple(LABELS), 3))
+    assert model.log_joint() == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(("model", "options"), MODELS)
+def test_columns_without_ties_keep_their_chain(model, options):
+    points = np.random.default_rng(3).normal(size=(30, 2))
+    labels = []
+    for step in ("auto", "none"):
+        chain_model = made(model, points, resolution=step, b0="hierarchical", **options)
+        rng = Rng(3)
+        samplers = [Dyadic(chain_model, rng), Gibbs(chain_model, rng), Refresh(chain_model, rng)]
+        out = Chain(chain_model, rng, samplers, partitions=1).advance(100)
+        labels.append((out["partition_labels"], out["log_joint"]))
+    np.testing.assert_array_equal(labels[0][0], labels[1][0])
+    np.testing.assert_array_equal(labels[0][1], labels[1][1])
+
+
+@pytest.mark.parametrize(
+    ("column", "step"),
+    [
+        ([5.1, 4.9, 4.7, 5.1, 4.9, 6.05], 0.2),
+        ([0.31, 0.12, 0.73, 0.5], 0.0),
+        ([3.0] * 9, 0.0),
+        # one value that occurs often: to the nearest
+        ([0.0, 0.0, 0.0, 0.21, 0.4, np.nan], 0.21),
+        # one cell that was typed with more digits, and rounding errors
+        ([0.1 + 0.2, 0.3, 0.4, 0.4, 0.5, 0.5, 0.50001], 0.1),
+        ([2007, 2008, 2009] * 5, 1.0),
+    ],
+)
+def test_what_a_resolution_is(column, step):
+    assert find_resolution(column) == pytest.approx(step)
+
+
+def test_a_run_has_the_id_that_it_had_without_the_option():
+    given = ["data=gaussian", "N=20", "sampler=sams"]
+    before = run_id(specify(given))
+    assert run_id(specify([*given, "model.resolution=auto"])) == before
+    assert run_id(specify([*given, "model.resolution=none"])) != before
+    assert run_id(specify([*given, "model.resolution=0.5"])) != before
+
+
+def test_messages():
+    with pytest.raises(ValueError, match=r"model.resolution: expected a number, or one for each of 2 columns, got \[1"):
+        Gaussian(POINTS, resolution=[1.0])
+    with pytest.raises(ValueError, match=r"model.resolution=some: expected auto, none, or a number"):
+        Gaussian(POINTS, resolution="some")
