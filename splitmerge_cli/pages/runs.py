@@ -432,9 +432,9 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
 
 def _next(run: Run) -> Iterator[Markup]:
     lines = [line.removeprefix("next: ") for line in closing.verdict(run) if line.startswith("next:")]
-    if lines:
-        yield html.items(map(html.text, lines))
-    else:
+    for line in lines:
+        yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
+    if not lines:
         yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
     path = str(run.path)
     more = [
