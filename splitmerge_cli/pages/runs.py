@@ -392,7 +392,7 @@ def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (
-            "Pairs of columns, those first whose tie within clusters exceeds that of the model most: square root of the "
+            "Pairs of columns, those first whose tie within clusters exceeds the model's most: square root of the "
             "sum of squared correlations of their residuals."
         )
         rows = [_check_row(each) for each in ties[:TIES]]
