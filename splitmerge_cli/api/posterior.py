@@ -87,7 +87,10 @@ class Posterior:
             return [("not finished", missing), ("sampler", how)]
         K = run.summary["point_estimate"]["n_clusters"]
         low, high = interval_of_clusters(run)
-        verdict = "converged (" + self._convergence.description + ")" if self.converged else str(self.caution)
+        judged = self._convergence
+        verdict = f"{'' if judged.converged else 'not '}converged ({judged.description})"
+        if judged.converged is None:
+            verdict = str(self.caution)
         made, iterations = config["chains"], min(run.summary["iterations"])
         return [
             (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,})"),

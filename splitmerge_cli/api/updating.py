@@ -87,7 +87,7 @@ def update(
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
-        kept = overrides_of(run, ["data=given", f"data.sha256={hold(whole)}"])
+        kept = overrides_of(run, [override("data", "given"), override("data.sha256", hold(whole))])
         if kept is None:
             raise ConfigError(f"{run.path}: its settings cannot be repeated; expected sample() of all items")
         held = _write(starts, Path(out) / STARTS)

@@ -53,9 +53,11 @@ pre code { padding: 0; background: none; }
 .scroll { overflow-x: auto; }
 .texts { min-width: 46rem; } .texts td { width: 30%; } .texts td:first-child { width: 12%; }
 @media screen and (max-width: 44rem) {
-  .stack.wide { min-width: 0; } .stack tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
-  .stack th, .stack td { flex: 1 1 0; border: 0; padding: .2rem .3rem; text-align: left; white-space: normal; }
-  .stack th:last-child, .stack td:last-child { flex: 1 0 100%; } tbody th { width: 8rem; }
+  .first, .last { min-width: 0; } tbody th { width: 8rem; }
+  .first tr, .last tr { display: flex; flex-wrap: wrap; border-bottom: 1px solid var(--rule); }
+  .first :is(th, td), .last :is(th, td) { flex: 1 1 0; border: 0; padding: .2rem .3rem; text-align: left;
+                                          white-space: normal; }
+  .first :is(th, td):first-child, .last :is(th, td):last-child { flex: 1 0 100%; }
 }
 @media print {
   :root { color-scheme: light; --ink: #000; --soft: #444; --rule: #bbb; --paper: #fff; --code: #f3f3f3;
@@ -140,7 +142,8 @@ def table(
     numbers : sequence of int
         Columns that hold numbers, from 0: they are set to the right.
     css : str
-        Class of the table.
+        Class of the table: ``wide`` scrolls on a narrow screen; with ``first`` or ``last`` that column has lines of its
+        own there instead.
     """
     right = set(numbers)
 

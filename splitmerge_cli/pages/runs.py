@@ -23,6 +23,8 @@ MOST_CLUSTERS = 40
 """Clusters that are listed."""
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
+MOST_CHECKS = 12
+"""Quantities that are listed; those in which the data are unlike the model are all listed."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 
@@ -226,7 +228,7 @@ def _clusters(run: Run) -> Iterator[Markup]:
     told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
     cells["nodes" if network else "what tells it"] = list(told)
     numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "what tells it", "nodes")]
-    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide stack")
+    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
 
@@ -379,23 +381,29 @@ def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
         if tied:
             parts.append(f"the ties of {len(tied)} of {len(ties)} pairs of columns")
         yield paragraph(f"The data differ from what the model makes in {' and in '.join(parts)}.", "strong no")
-    heads = ["of", "quantity", "data", "model: median", "model: 95 %", "alike"]
+    heads = ["data", "model: median", "model: 95 %", "alike"]
     if alone:
         alone.sort(key=lambda each: each.share)
-        yield table(heads, [_check_row(each) for each in alone], "Each by itself", [2, 3, 4], "wide")
+        shown = alone[: max(len(unlike), MOST_CHECKS)]
+        rows = [_check_row(each) for each in shown]
+        yield table(["quantity", *heads], rows, "Each by itself", [1, 2, 3], "wide first")
+        if len(alone) > len(shown):
+            yield paragraph(f"{len(alone) - len(shown)} more quantities are alike.")
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (
-            "Pairs of columns that are more together within clusters than in what the model makes, the largest "
-            "difference first: square root of the sum of squared correlations of their residuals."
+            "Pairs of columns, those first whose tie within clusters exceeds the model's most: square root of the "
+            "sum of squared correlations of their residuals."
         )
-        yield table(heads, [_check_row(each) for each in ties[:TIES]], caption, [2, 3, 4], "wide")
+        rows = [_check_row(each) for each in ties[:TIES]]
+        yield table(["residual tie of", *heads], rows, caption, [1, 2, 3], "wide first")
 
 
 def _check_row(each: Any) -> list[object]:
     alike = element("span", "no" if each.is_unlike else "yes", "v no" if each.is_unlike else "v yes")
     numbers = [_short(each.observed), _short(each.median), f"{_short(each.low)} to {_short(each.high)}"]
-    return [each.subject, each.quantity, *numbers, alike]
+    tie = each.quantity.startswith("residual tie")
+    return [each.subject if tie else f"{each.subject}: {each.quantity}", *numbers, alike]
 
 
 def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
@@ -403,8 +411,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
     if found:
         rows = [
             [
-                each.aspect,
-                each.difference,
+                f"{each.aspect}: {each.difference}",
                 f"{each.row['n_clusters']:,}",
                 f"{each.row['low']:,}–{each.row['high']:,}",
                 _verdict(each.row["converged"], "unknown"),
@@ -414,12 +421,12 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
             for each in found
         ]
         yield table(
-            ["what differs", "how", "K", "95 %", "converged", "ARI", "VI (nats)"],
+            ["what differs", "K", "95 %", "converged", "ARI", "VI (nats)"],
             rows,
             "Other runs of these items that are at hand: adjusted Rand index and variation of information between "
             "their estimate and this one.",
-            numbers=[2, 3, 5, 6],
-            css="wide",
+            numbers=[1, 2, 4, 5],
+            css="wide first",
         )
     else:
         yield paragraph("No other run of these items is at hand.")
@@ -432,9 +439,9 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
 
 def _next(run: Run) -> Iterator[Markup]:
     lines = [line.removeprefix("next: ") for line in closing.verdict(run) if line.startswith("next:")]
-    if lines:
-        yield html.items(map(html.text, lines))
-    else:
+    for line in lines:
+        yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
+    if not lines:
         yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
     path = str(run.path)
     more = [

@@ -91,7 +91,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     if model.name not in OF_MODEL:
         return f"no replications are drawn from model={model.name}"
     if options.get("power") not in (None, 1, 1.0):
-        return f"with model.power={options['power']} the likelihood is tempered, so it makes no data"
+        return f"the likelihood is tempered, to a power of {options['power']}, so it makes no data"
     if model.name == "gaussian" and not isinstance(dataset.values, np.ndarray):
         return "no replications are drawn of sparse points"
     if model.name == "gaussian" and options.get("covariance") != "diag" and dataset.missing:

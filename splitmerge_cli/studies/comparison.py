@@ -3,6 +3,7 @@
 import hashlib
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -137,6 +138,8 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value):
+        return f"{value[:12]}..."  # a digest
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
 
 

@@ -163,7 +163,9 @@ def advice() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
     for where, text, documents in strings():
         # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
-        if not where.startswith(("plots/", "papers/", "verify/")) and (not documents or where.startswith("cli/")):
+        if not where.startswith(("pages/html", "plots/", "papers/", "verify/")) and (
+            not documents or where.startswith("cli/")
+        ):
             for key, value in SET.findall(re.sub(r"\{[^{}]*\}", "{}", text)):
                 yield where, key, value
     for file in sorted(ROOT.rglob("*.pyx")):
