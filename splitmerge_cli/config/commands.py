@@ -95,27 +95,28 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
     chosen.append(override("data", spec.data.name))
     needed = [name for name, value in choice("data", spec.data.name, places(config_dir)).items() if value == MISSING]
     chosen += [override(f"data.{name}", values["data"][name]) for name in needed]
-    alone = compose(chosen)
-    if spec.experiment or alone.undecided or alone.model.name != spec.model.name:
+    base = compose(chosen)
+    if spec.experiment or base.undecided or base.model.name != spec.model.name:
         chosen.append(override("model", spec.model.name))
+        base = compose(chosen)
     other_sampler = changed.keys() & {"sampler", "schedule"}
-    if other_sampler or compose(chosen).samplers != spec.samplers or compose(chosen).schedule != spec.schedule:
+    if other_sampler or (base.samplers, base.schedule) != (spec.samplers, spec.schedule):
         chosen += _choose_moves(values, changed)
+        base = compose(chosen)
     # of the sampler that another takes the place of, and of its schedule, nothing is left
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
-    base = compose(chosen).values
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }
-    found = {key: value for key, value in plain.items() if base[key] != value}
+    found = {key: value for key, value in plain.items() if base.values[key] != value}
     if found.get("iterations", 0) is None:  # as the budget says, too
         del found["iterations"]
-    # what is interpolated follows from these
-    base = compose([*chosen, *(override(key, value) for key, value in found.items())]).values
+    if found:  # what is interpolated follows from these
+        base = compose([*chosen, *(override(key, value) for key, value in found.items())])
     for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
         if isinstance(values[key], Mapping) and key not in left_out:
             options = {name: value for name, value in values[key].items() if name not in _NOT_TYPED}
-            found |= {f"{key}.{name}": value for name, value in options.items() if base[key].get(name) != value}
+            found |= {f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value}
     return [*chosen, *(override(key, value) for key, value in (found | changed).items())]
 
 
