@@ -278,16 +278,6 @@ def test_diagnosis_of_a_run():
     assert value(d, "nmi/point", 0).value == pytest.approx(0)
 
 
-def test_the_first_look_shows_no_mean_score_of_draws():
-    """Which would stand above the score of the clusters that the run lists, and differ from it."""
-    trace, moves = frames()
-    trace["ari"] = np.linspace(0, 0.4, len(trace))
-    shown = summary.short_table(summary.as_frame(summary.diagnose(trace, moves)))
-    names, means, rhats = (list(column.cells) for column in shown.columns[:3])
-    at = [str(name) for name in names].index("ari of draws")
-    assert means[at] == "" and rhats[at] != "" and means[at - 1] != ""
-
-
 def test_diagnosis_says_why_a_value_is_missing():
     d = summary.as_frame(summary.diagnose(*frames(constant=True)))
     assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note
