@@ -489,14 +489,19 @@ class Posterior:
         """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
 
         See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
-        `splitmerge_cli.diagnostics.topic_summary.summary`.
+        `splitmerge_cli.diagnostics.topic_summary.summary`, and the mean certainty of the tokens where the run recorded
+        partitions.
         """
         self._warn()
         if self._of_documents:
             from splitmerge_cli.api.documents import eta_of
             from splitmerge_cli.diagnostics.topic_summary import summary
 
-            return Table(summary(self.dataset, self._labels, eta_of(self.run.config)))
+            found = Table(summary(self.dataset, self._labels, eta_of(self.run.config)))
+            if len(self._recorded_partitions):
+                sure = self._membership()["certainty"].groupby(self._labels).mean()
+                found.insert(3, "certainty", sure[found["cluster"]].to_numpy())
+            return found
         from splitmerge_cli.diagnostics.cluster_summary import clusters
 
         return Table(clusters(self.dataset, self._labels, self._membership()["certainty"]))

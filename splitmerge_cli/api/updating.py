@@ -75,7 +75,8 @@ def update(
     progress: str,
 ) -> "Posterior":
     """See `Posterior.update`."""
-    from splitmerge_cli.api.sampling import choose_progress, make, override
+    from splitmerge_cli.api.sampling import choose_progress, make
+    from splitmerge_cli.config.commands import override
 
     run = posterior.run
     if (missing := run.missing) is not None:

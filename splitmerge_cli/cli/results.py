@@ -203,7 +203,7 @@ def diagnose(
 def summary(
     words: Annotated[
         list[str],
-        typer.Argument(metavar="RUN... [KEY=VALUE]...", help="Folders of runs, or folders above them; what is shown."),
+        typer.Argument(metavar="RUN|KEY=VALUE...", help="Folders of runs, or folders above them; what is shown."),
     ],
     columns: Annotated[
         bool, typer.Option("--columns", help="Also the columns of every cluster: mean or share, interval, divergence.")

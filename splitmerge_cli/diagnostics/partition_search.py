@@ -144,7 +144,8 @@ class Search:
     def pack(self) -> None:
         """Number the clusters 0, 1, ... again, with a few empty ones behind them: as many columns as are looked at."""
         filled = np.flatnonzero(self.sizes)
-        spare = min(_SPARE, self.loss.most_clusters - len(filled))
+        # some in proportion: a table that grows by a few at a time is copied as often as it has columns
+        spare = min(max(_SPARE, len(filled) // 4), self.loss.most_clusters - len(filled))
         numbers = np.full(len(self.sizes) + 1, _NOWHERE)
         numbers[filled] = np.arange(len(filled))
         self.labels = numbers[self.labels]

@@ -27,7 +27,7 @@ MAX_CELLS = 2**24
 """Cells that the table of intersections has at most."""
 MIN_PARTITIONS = 8
 """Where fewer would fit that table there is no estimate."""
-MAX_WORK = 2**30
+MAX_WORK = 2**29
 """Once the search has looked up so many cells, a second's work or so, it tries no further start; after four times as
 many it moves nothing any more."""
 

@@ -240,9 +240,7 @@ def short_table(diagnosis: "pd.DataFrame", title: str | None = None) -> "Table":
         return "infinite" if quantity in infinite else _format_value(over_all.get(quantity, np.nan))
 
     for name in _of_kind(over_all, "mean"):
-        # the mean over draws is no score of the clusters that the run lists, which stands below the table
-        shown = ("" if name in SCORES and kind == "mean" else cell(f"{kind}/{name}") for kind in kinds.values())
-        out.add_row(Text(f"{name} of draws" if name in SCORES else name), *shown)
+        out.add_row(Text(name), *(cell(f"{kind}/{name}") for kind in kinds.values()))
     return out
 
 

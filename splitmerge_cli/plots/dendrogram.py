@@ -73,7 +73,7 @@ def dendrogram(run: Run) -> Figure:
     footnote(
         figure,
         "Each merge is the one after which the partition is nearest to the posterior; its number is that of the\n"
-        f"clusters left. Leaves: {count_of(len(order), 'cluster')}, numbers as in clusters.csv, with their items.",
+        f"clusters left. Leaves: {count_of(len(order), 'cluster')} with their items; numbers as in clusters.csv.",
     )
     return figure
 

@@ -64,12 +64,13 @@ def clusterings_of(
         "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
     }
     of_chains = {} if pooled is None else pooled.chains
+    listed = "clusters.csv: " * plan.recorder.is_listed
     if pooled is not None and why_not is None:
-        note = f"{pooled.estimate.partitions} partitions of all chains"
+        note = f"{listed}{pooled.estimate.partitions} partitions of all chains"
         return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
     instead = found["best" if plan.recorder.is_listed else "last"]
-    return found | {"point": Clustering(of_chains, instead.over_all, f"{instead.note}; {why_not}")}
+    return found | {"point": Clustering(of_chains, instead.over_all, f"{listed}{instead.note}; {why_not}")}
 
 
 def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:

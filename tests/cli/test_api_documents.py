@@ -163,6 +163,8 @@ def test_scikit_learns_checks_of_tables() -> None:
 
 def test_topics_in_the_corpuss_own_terms(topic_model: sm.SplitMergeTopics) -> None:
     table = topic_model.posterior_.cluster_summary()
+    sure, own = topic_model.posterior_.membership()["certainty"], topic_model.posterior_.labels
+    assert [sure[own == k].mean() for k in table["cluster"]] == pytest.approx(table["certainty"].tolist())
     assert table["size"].tolist() == [36, 36] and table["documents"].tolist() == [12, 12]
     row = table[table["cluster"] == 0].iloc[0]
     assert set(row["top_words"][:2]) == {"cats", "mice"} == set(row["telling"][:2])

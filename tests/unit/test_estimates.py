@@ -1,8 +1,10 @@
 """Unequal costs, given numbers of clusters, levels, representatives and cores: against brute force."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from splitmerge_cli.diagnostics import partition_search
@@ -19,6 +21,8 @@ from splitmerge_cli.diagnostics.point_estimate import (
 from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.runs.summaries import interval_lines
 from splitmerge_cli.verify.enumerate import partitions
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
 def partitions_of(n):
@@ -177,3 +181,15 @@ def test_what_is_averaged_is_what_counts() -> None:
     rows = np.zeros((400, 3), dtype=int)
     rows[:, 2] = np.arange(400) % 2
     assert len(thin_partitions(rows)) == 256 and interval_of_clusters(rows) == (1, 2)
+
+
+def test_the_page_has_the_measured_table_and_the_rule_that_it_chooses() -> None:
+    measured = pd.read_csv(DOCS / "estimates.csv")
+    whole, page = measured[measured["data"] == "all"], (DOCS / "how-many.md").read_text(encoding="utf-8")
+    for row in whole.itertuples():
+        assert f"| {row.loss} | {row.a:g} | " in page and f" | {row.true_K:.3f} | {row.off:.2f} | " in page
+    kept = whole[whole["ari_change"] >= -whole["ari_error"]]
+    best = kept.loc[kept["true_K"].idxmax()]
+    assert (best["loss"], best["a"], best["clusters"]) == ("vi", COST, "interval")
+    sets = measured.groupby("data")["sets"].first()
+    assert sets.pop("all") == sets.sum() and f"runs {sets.sum()} converged" in page
