@@ -101,6 +101,7 @@ class Rows(Kind):
         DataError
             No column is left.
         """
+        from splitmerge_cli.data.base import has_nan
         from splitmerge_cli.data.tables.notes import note_left_out, without_data
 
         read = list(columns)
@@ -113,7 +114,10 @@ class Rows(Kind):
         if not kept:
             said = "; ".join(note.partition(": ")[2] for note in table.notes)
             raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
-        return [read[d] for d in kept], x[:, kept] if not isinstance(x, np.ndarray) else np.take(x, kept, axis=1)
+        x = x[:, kept] if not isinstance(x, np.ndarray) else np.take(x, kept, axis=1)
+        # without its missing cells a table is held as one that has none
+        whole = isinstance(x, np.ndarray) and self.dtype is not np.float64 and not (x.dtype.kind == "f" and has_nan(x))
+        return [read[d] for d in kept], x.astype(self.dtype, copy=False) if whole else x
 
     def hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
         """Numbers as they are held; raises what `fail` returns for the place of the first that is no cell."""

@@ -72,6 +72,12 @@ def test_what_is_kept(values: Any, kind: str, kept: int) -> None:
     assert from_object(values, kind).values.shape[1] == kept
 
 
+def test_cells_are_whole_numbers_once_the_missing_ones_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,c\n" + "0,,1\n1,,0\n" * 6)
+    data = csv(tmp_path / "t.csv", "binary")
+    assert data.values.dtype == np.uint8 and data.columns == ["a", "c"]
+
+
 def test_nothing_is_left() -> None:
     with pytest.raises(
         DataError, match=r"data: no column is left for the data \(column 1, column 2 are left out: it cou"
