@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
+from splitmerge_cli.api.selection import AUTO, OF_REALS, Settled, kind_of_model, model_for_object, options_for, settle
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
@@ -139,9 +138,9 @@ def overrides_of(
     keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
-        if keys["model"] == "gaussian":
-            scales = {} if issparse(getattr(data, "values", data)) else SCALES
-            keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
+        if keys["model"] in OF_REALS:
+            read = data if isinstance(data, Dataset) else from_object(data, kind_of_model(keys["model"]).name)
+            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
     dataset, of_data = _data(data, str(keys["model"]), truth)
     keys |= of_data | dict(options or {})
     overrides = [

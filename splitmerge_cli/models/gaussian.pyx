@@ -1151,7 +1151,7 @@ cdef class Gaussian(Normal):
         scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
         if given.shape != (scales + self.imputed,):
             raise ValueError(f"parameters: expected {scales + self.imputed} numbers, got {given.size}")
-        cdef double[::1] cells = np.ascontiguousarray(given[scales:])
+        cdef const double[::1] cells = np.ascontiguousarray(given[scales:])
         for t in range(self.imputed):
             c = self.gap_column[t]
             # NaN fails, too
