@@ -7,8 +7,9 @@
     kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
-    density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A covariance that the points do
-    not allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+    density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
+    covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
+    nothing is compared.
 """
 
 import time
