@@ -15,8 +15,8 @@ from typing import Any
 
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.sampling import choose_progress, overrides_of
-from splitmerge_cli.config.commands import override
 from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots import certificate as plots

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
-from scipy.sparse import issparse
 
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.selection import AUTO, SCALES, Settled, model_for_object, settle
+from splitmerge_cli.api.selection import AUTO, OF_REALS, Settled, kind_of_model, model_for_object, options_for, settle
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
@@ -161,9 +160,10 @@ def overrides_of(
         of_table = {name: of_run.pop(key) for name in ("columns", "types") if (key := f"data.{name}") in of_run}
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
-        if keys["model"] == "gaussian":
-            scales = {} if issparse(getattr(data, "values", data)) else SCALES
-            keys = {"model.covariance": AUTO} | {f"model.{key}": prior for key, prior in scales.items()} | keys
+        if keys["model"] in OF_REALS:
+            kind = kind_of_model(keys["model"]).name
+            read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
+            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
     dataset, of_data = _data(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
     overrides = [

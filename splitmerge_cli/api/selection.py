@@ -3,12 +3,13 @@
 ``model=auto``
     By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
     `mixed` otherwise. The first two only where no cell is missing and their reader finds the same cells: two words such
-    as female and male, binary though they are, are left to `mixed`. The scales b0 and kappa0 of `gaussian` come from
-    the data (``hierarchical``) where nobody says otherwise.
+    as female and male, binary though they are, are left to `mixed`. Where nobody says otherwise the scales b0 and
+    kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
-    diag, iso or full, whichever gives rows that were held out the highest log predictive density, over `FOLDS` folds.
-    Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A covariance that the points do
-    not allow is named with the reason; of one column, and where one alone is left, nothing is compared.
+    diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
+    density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
+    covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
+    nothing is compared.
 """
 
 import time
@@ -46,6 +47,8 @@ from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 
 AUTO = "auto"
 MIXED = "mixed"
+OF_REALS = ("gaussian", MIXED)
+"""Models with normal distributions of real columns."""
 FOLDS = 5
 MOST_ROWS = 1_000
 ITERATIONS = 500
@@ -67,8 +70,7 @@ class Settled(NamedTuple):
 
 
 def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> pd.DataFrame:
-    """Held-out log predictive density of rows, two at least, of kind ``points`` under each covariance of the Gaussian
-    mixture.
+    """Held-out log predictive density of rows, two at least, under each covariance that the model has.
 
     `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
     is that of the folds.
@@ -88,7 +90,7 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
     # of one column all are one model
-    candidates = COVARIANCES if dataset.values.shape[1] > 1 else COVARIANCES[:1]
+    candidates = _covariances_of(str(options["name"])) if _reals(dataset) > 1 else COVARIANCES[:1]
     problems = {covariance: _problem({**options, "covariance": covariance}, dataset) for covariance in candidates}
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     rng = np.random.default_rng(seed)
@@ -125,6 +127,27 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
             "problem": [problems[covariance] for covariance in order],
         }
     )
+
+
+def _covariances_of(model: str) -> list[str]:
+    """The covariances that a model has."""
+    option = next(option for option in component("model", model).target.OPTIONS if option.name == "covariance")
+    return [covariance for covariance in COVARIANCES if covariance in option.choices]
+
+
+def _reals(dataset: Dataset) -> int:
+    """Real columns of a table."""
+    if dataset.types is not None:
+        return sum(column.type == "real" for column in dataset.types)
+    return int(dataset.values.shape[1])
+
+
+def options_for(model: str, dataset: Dataset) -> dict[str, str]:
+    """Options of a model that ``model=auto`` takes, of a table as it is read."""
+    if model not in OF_REALS or not _reals(dataset):
+        return {}
+    scales = {} if issparse(dataset.values) else SCALES
+    return scales if model == MIXED and _reals(dataset) < 2 else {"covariance": AUTO} | scales
 
 
 def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
@@ -195,10 +218,10 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     settled = list(overrides)
     if f"model={AUTO}" in settled:
         settled.remove(f"model={AUTO}")
-        said = _by_data(settled, config_dir)
+        said, compares = _by_data(settled, config_dir)
         settled += said
         say(f"model=auto: {' '.join(said)}")
-        if said[0] == "model=gaussian" and not _is_given(settled, "covariance"):
+        if compares:
             settled.append(f"model.covariance={AUTO}")
     if f"model.covariance={AUTO}" not in settled:
         return Settled(settled, None)
@@ -208,7 +231,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         raise ConfigError(f"model.covariance=auto: model={spec.model.name} has no covariance to choose")
     by = {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
     with shared_choices():
-        for covariance in COVARIANCES:
+        for covariance in _covariances_of(spec.model.name):
             decided = [*settled, f"model.covariance={covariance}"]
             run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
@@ -270,8 +293,9 @@ def format_covariances(table: pd.DataFrame) -> str:
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 
-def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[str]:
-    """The model, and of a table the columns that are data where ids and the like stand beside them."""
+def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[list[str], bool]:
+    """The model, of a table the columns that are data where ids and the like stand beside them, and its options; and
+    whether its covariance is to be chosen."""
     # a table is read as it is, whatever options the model will have; of other data the kind decides
     of_data = [given for given in overrides if not given.startswith("model.")]
     columns: list[str] | None = []
@@ -284,10 +308,10 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> list[st
         columns = _columns(of_data, model, dataset, config_dir)
         if columns is None:
             model, columns = MIXED, []
-    scales = []
-    if model == "gaussian" and not issparse(dataset.values):
-        scales = [f"model.{key}={prior}" for key, prior in SCALES.items() if not _is_given(overrides, key)]
-    return [f"model={model}", *(columns or []), *scales]
+    options = options_for(model, dataset)
+    compares = options.pop("covariance", None) is not None and not _is_given(overrides, "covariance")
+    scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(overrides, key)]
+    return [f"model={model}", *(columns or []), *scales], compares
 
 
 def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:

@@ -121,6 +121,8 @@ class Mixed(Kind):
 
         from splitmerge_cli.data.base import Dataset
 
+        if isinstance(new, Dataset) and new.types == dataset.types:
+            return new
         frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
         types, columns = dataset.types or (), dataset.columns or []
         if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):

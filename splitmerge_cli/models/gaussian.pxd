@@ -15,12 +15,12 @@ cdef extern from "fixed_point.h":
 cdef class Gaussian(Normal):
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
     # -- rows with missing cells (full): their cells are a part of the state
-    cdef readonly Py_ssize_t imputed    # missing cells
+    cdef readonly Py_ssize_t n_imputed    # missing cells
     cdef Py_ssize_t gaps                # rows that have any
     cdef const int32_t *gap_of          # [N] number of a row among these, or -1
     cdef const int32_t *gap_item        # [gaps]
     cdef const int32_t *gap_begin       # [gaps + 1] of a row's missing cells in gap_column
-    cdef const int32_t *gap_column      # [imputed]
+    cdef const int32_t *gap_column      # [n_imputed]
     cdef const double *reach            # [D] largest magnitude of such a cell, in units
     cdef double *filled                 # [gaps, D] these rows, missing cells as they are at present; of this model
     cdef int32_t *gap_first             # [cap] first such row of a cluster, -1 none

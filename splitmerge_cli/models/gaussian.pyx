@@ -481,7 +481,7 @@ cdef class Gaussian(Normal):
             self.gap_of, self.gap_item, self.gap_begin = (ints_of(data.gap_of), ints_of(data.gap_item),
                                                           ints_of(data.gap_begin))
             self.gap_column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
-            self.imputed = self.gap_begin[self.gaps]
+            self.n_imputed = self.gap_begin[self.gaps]
             self.filled = doubles(self.gaps * D)
             self.gap_next = <int32_t *> doubles(self.gaps)
             self.draws = doubles(7 * D * D + 9 * D)
@@ -1115,7 +1115,7 @@ cdef class Gaussian(Normal):
     @property
     def refreshes(self):
         """bool: whether the state holds more than the partition."""
-        return self.imputed > 0 or bool(self.hyperparameters)
+        return self.n_imputed > 0 or bool(self.hyperparameters)
 
     @property
     def parameters(self):
@@ -1137,7 +1137,7 @@ cdef class Gaussian(Normal):
             For another number of values, a scale that is not finite and positive, or a cell out of reach.
         """
         cdef Py_ssize_t k
-        if not self.imputed:
+        if not self.n_imputed:
             Scaled.set_parameters(self, values)
             return
         self.take_parameters(values, self.z)
@@ -1149,10 +1149,10 @@ cdef class Gaussian(Normal):
         cdef Py_ssize_t g, t, k, c
         given = as_numbers("parameters", values).reshape(-1)
         scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
-        if given.shape != (scales + self.imputed,):
-            raise ValueError(f"parameters: expected {scales + self.imputed} numbers, got {given.size}")
-        cdef double[::1] cells = np.ascontiguousarray(given[scales:])
-        for t in range(self.imputed):
+        if given.shape != (scales + self.n_imputed,):
+            raise ValueError(f"parameters: expected {scales + self.n_imputed} numbers, got {given.size}")
+        cdef const double[::1] cells = np.ascontiguousarray(given[scales:])
+        for t in range(self.n_imputed):
             c = self.gap_column[t]
             # NaN fails, too
             if not fabs(cells[t] / self.units[c]) <= self.reach[c]:

@@ -870,7 +870,7 @@ cdef class Mixed(Scaled):
             self.is_valid[n] = False
 
     cdef void real_columns_changed(self) noexcept nogil:
-        """What the jointly normal columns hold of the clusters has changed."""
+        """Take over that what the jointly normal columns hold of the clusters has changed."""
         cdef Py_ssize_t k
         for k in range(self.cap):
             self.stale[k] = True
@@ -880,7 +880,7 @@ cdef class Mixed(Scaled):
         """The scales, then the missing cells of jointly normal columns."""
         if self.scale_prior is not None:
             Scaled.refresh_parameters(self, rng)
-        if self.joint is not None and self.joint.imputed:
+        if self.joint is not None and self.joint.n_imputed:
             self.joint.impute(rng, self.z, self.K)
             self.real_columns_changed()
         return self.K
@@ -891,23 +891,23 @@ cdef class Mixed(Scaled):
         return Scaled.same_parameters(self, other, twin)
 
     @property
-    def imputed(self):
+    def n_imputed(self):
         """int: missing cells that are a part of the state."""
-        return 0 if self.joint is None else self.joint.imputed
+        return 0 if self.joint is None else self.joint.n_imputed
 
     @property
     def refreshes(self):
         """bool: whether the state holds more than the partition."""
-        return self.imputed > 0 or bool(self.hyperparameters)
+        return self.n_imputed > 0 or bool(self.hyperparameters)
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): as of a ``Gaussian`` of the real columns."""
+        """ndarray of float64, shape (P, 1): the scales, then the missing cells, as a ``Gaussian`` gives them."""
         return Scaled.parameters.__get__(self) if self.joint is None else self.joint.parameters
 
     def set_parameters(self, values):
         """Set what ``parameters`` gives; errors as there."""
-        if not self.imputed:
+        if not self.n_imputed:
             Scaled.set_parameters(self, values)
             return
         self.joint.take_parameters(values, self.z)
@@ -1173,7 +1173,7 @@ cdef class Mixed(Scaled):
         return total
 
     def log_densities(self, Py_ssize_t first):
-        """Of jointly normal columns in closed form, from the points as they were given."""
+        """In closed form where columns are jointly normal, from the points as they were given."""
         self.apart = True
         try:
             found = super().log_densities(first)

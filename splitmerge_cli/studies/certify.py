@@ -101,7 +101,7 @@ def check_coupling(spec: RunSpecification) -> Plan:
         couples, reason = sampler.couples()
         if not couples:
             raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
-    if getattr(chain.model, "imputed", 0):
+    if getattr(chain.model, "n_imputed", 0):
         raise ConfigError(
             "model.covariance=full: missing cells are drawn, which does not couple; expected model.covariance=diag, or "
             "a table without missing cells"

@@ -175,12 +175,18 @@ def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted_cl
     tilted_cloud[3, 0] = np.nan
     sm.sample({"name": "gaussian", "covariance": "auto"}, tilted_cloud, **FEW)
     said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said[:2]] == [
-        "model.covariance=iso is left out",
-        "model.covariance=full is left out",
-    ]
-    assert all("a missing cell" in line for line in said[:2])
-    assert said[2] == "model.covariance=auto: diag, the only one that is left"
+    assert [line for line in said if line.startswith("model.covariance=iso is left out: ") and "a missing cell" in line]
+    assert said[-1] == "model.covariance=auto: full, by the log predictive density of held-out rows"
+
+
+def test_real_columns_beside_words_are_compared(capsys: pytest.CaptureFixture[str], tilted_cloud: np.ndarray) -> None:
+    frame = pd.DataFrame(tilted_cloud, columns=[f"x{d}" for d in range(tilted_cloud.shape[1])])
+    frame["word"] = np.array(["a", "b", "c"])[np.arange(len(frame)) % 3]
+    found = sm.sample("auto", frame, **FEW)
+    said = capsys.readouterr().out
+    assert "model.covariance=auto: full, by the log predictive density of held-out rows" in said
+    assert found.run.config["model"]["name"] == "mixed"
+    assert found.run.config["model"]["covariance"] == "full"
 
 
 def test_the_help_of_the_covariance_names_auto(smcmc) -> None:

@@ -41,7 +41,7 @@ def log_lik(x, resolution=0.0):
 
 
 def on_grid():
-    """The points with every pair of values of their two missing cells: shape (grid, grid, 4, 2)."""
+    """The points with every pair of values in their two missing cells: shape (grid, grid, 4, 2)."""
     x = np.broadcast_to(POINTS, (len(T), len(T), 4, 2)).copy()
     x[..., 1, 1], x[..., 3, 0] = np.meshgrid(GRID, GRID, indexing="ij")
     return x
@@ -65,7 +65,7 @@ def posterior(**options):
     return states, np.exp(log_p - np.logaddexp.reduce(log_p))
 
 
-def made(words, resolution="none"):
+def build_model(words, resolution="none"):
     options = PRIOR | {"covariance": "full", "prior": "uniform", "resolution": resolution}
     if not words:
         return Gaussian.from_data(Dataset("made", "points", POINTS.copy()), **options)
@@ -85,7 +85,7 @@ def cell_of(model):
 @pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 0, 0, 0)])
 def test_cells_given_the_partition_have_their_conditional(labels, words):
     """By Kolmogorov and Smirnov; that of another partition is seen."""
-    model = made(words)
+    model = build_model(words)
     model.set_labels(np.array(labels))
     rng = Rng(7)
     refresh, found = Refresh(model, rng), []
@@ -112,7 +112,7 @@ def test_cells_given_the_partition_have_their_conditional(labels, words):
 def test_chain_has_the_posterior_of_partitions(sampler, resolution, words):
     """Cells integrated out; the posterior with the cells held at their means is far."""
     states, expected = posterior(resolution=resolution, words=words)
-    model = made(words, resolution or "none")
+    model = build_model(words, resolution or "none")
     rng = Rng(3)
     mover = Gibbs(model, rng) if sampler == "gibbs" else Dyadic(model, rng, allocation="sams")
     chain = Chain(model, rng, [mover, Refresh(model, rng)], partitions=1)
@@ -131,13 +131,15 @@ def test_chain_has_the_posterior_of_partitions(sampler, resolution, words):
 @pytest.mark.parametrize("words", [False, True])
 def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(words):
     """By quadrature over the missing cell of a new row, given the present values of the others."""
-    model = made(words)
+    model = build_model(words)
     data = Dataset("made", model.kind, *_table(POINTS, words))
     new = np.array([[0.6, np.nan], [np.nan, np.nan], [1.0, 0.2]])
     whole = Dataset("made", model.kind, *_table(np.vstack([POINTS, new]), words))
     both = type(model).with_new(data, whole, covariance="full", resolution="none", **PRIOR)
     both.set_labels(np.array([0, 0, 1, 1, 2, 2, 2]))
-    both.set_parameters(model.parameters)
+    held = model.parameters
+    held.flags.writeable = False
+    both.set_parameters(held)
     found, _ = both.log_predictive(4)
     filled = POINTS.copy()
     filled[1, 1], filled[3, 0] = cell_of(model)
@@ -174,7 +176,7 @@ def _types():
 def test_a_state_goes_on_to_the_bit(words):
     def chain():
         rng = Rng(6)
-        model = made(words, 0.5)
+        model = build_model(words, 0.5)
         return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
 
     first = chain()
@@ -189,7 +191,7 @@ def test_a_state_goes_on_to_the_bit(words):
 
 
 def test_what_is_no_state_is_rejected():
-    model = made(False)
+    model = build_model(False)
     for values, message in (([1.0], "expected 2 numbers, got 1"), ([np.nan, 0.0], "out of reach")):
         with pytest.raises(ValueError, match=message):
             model.set_parameters(np.array(values))

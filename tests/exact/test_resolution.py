@@ -88,7 +88,7 @@ MODELS = [*((Gaussian, {"covariance": covariance}) for covariance in ("diag", "i
 MODELS += [(Mixed, {}), (Mixed, {"covariance": "full"})]
 
 
-def made(model, points=POINTS, **options):
+def build_model(model, points=POINTS, **options):
     return model(points, **options) if model is Gaussian else model(points, ["real"] * points.shape[1], **options)
 
 
@@ -99,7 +99,7 @@ READ = [(*one, POINTS) for one in MODELS] + [(*one, GAPS) for one in MODELS[2:]]
 @pytest.mark.parametrize(("model", "options", "points"), READ)
 @pytest.mark.parametrize("scales", [{}, {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}])
 def test_items_are_scored_as_the_likelihood_says(model, options, points, scales):
-    model = made(model, points, resolution=[0.3, 1.1], **options, **scales)
+    model = build_model(model, points, resolution=[0.3, 1.1], **options, **scales)
     model.set_labels(LABELS)
     if scales:
         Refresh(model, Rng(4)).step()
@@ -115,7 +115,7 @@ def test_items_are_scored_as_the_likelihood_says(model, options, points, scales)
 @pytest.mark.parametrize(("model", "options"), MODELS)
 def test_predictive_is_the_ratio_of_likelihoods(model, options):
     """That of `log_predictive`, too; and what subcluster draws has it as its mean."""
-    model = made(model, resolution=[0.3, 1.1], **options)
+    model = build_model(model, resolution=[0.3, 1.1], **options)
     model.set_labels(LABELS)
     for k in range(3):
         before = pieces.log_lik(model, k)
@@ -160,7 +160,7 @@ def test_columns_without_ties_keep_their_chain(model, options):
     points = np.random.default_rng(3).normal(size=(30, 2))
     labels = []
     for step in ("auto", "none"):
-        chain_model = made(model, points, resolution=step, b0="hierarchical", **options)
+        chain_model = build_model(model, points, resolution=step, b0="hierarchical", **options)
         rng = Rng(3)
         samplers = [Dyadic(chain_model, rng), Gibbs(chain_model, rng), Refresh(chain_model, rng)]
         out = Chain(chain_model, rng, samplers, partitions=1).advance(100)

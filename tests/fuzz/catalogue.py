@@ -21,7 +21,16 @@ from splitmerge_cli import config, runs
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.components import declared_types
 from splitmerge_cli.core.options import Choice as OneOf
-from splitmerge_cli.core.options import Count, Flag, Number, Numbers, NumbersOrGamma, Option, PositiveOrGamma
+from splitmerge_cli.core.options import (
+    Count,
+    Flag,
+    Number,
+    Numbers,
+    NumbersOrGamma,
+    Option,
+    PositiveOrGamma,
+    Resolution,
+)
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.published import sets
@@ -159,6 +168,7 @@ OF_OPTIONS: dict[type, tuple[type, ...]] = {
     NumbersOrGamma: (float, list, str),
     PositiveOrGamma: (float, str),
     PriorOption: (str,),
+    Resolution: (float, list, str),
 }
 """Types that an option's values may have."""
 
@@ -180,6 +190,8 @@ def _declarations(target: Any) -> tuple[dict[str, set[Any]], dict[str, list[Any]
         types[option.name] = found | ({NoneType} if option.optional else set())
         if isinstance(option, OneOf):
             words[option.name] = sorted(option.choices)
+        elif isinstance(option, Resolution):
+            words[option.name] = ["auto", "none"]
         elif isinstance(option, PositiveOrGamma | NumbersOrGamma):
             words[option.name] = ["gamma(1,1)", "gamma(0.5,2)", "gamma(1e-3,1e-3)", "gamma(100, 1)"]
             words[option.name] += ["hierarchical"] * (option.hierarchical is not None)
