@@ -26,7 +26,16 @@ PRIORS: dict[str, dict[str, Any]] = {
 }
 TRUE = (1, 3, 8)
 ITEMS, NEW = 150, 150
-GENERATED = ("gaussian", "gaussian full", "mixed", "bernoulli", "dirichlet_multinomial", "gamma_poisson", "lines", "irm")
+GENERATED = (
+    "gaussian",
+    "gaussian full",
+    "mixed",
+    "bernoulli",
+    "dirichlet_multinomial",
+    "gamma_poisson",
+    "lines",
+    "irm",
+)
 TABLES = {
     "crabs": ("gaussian", ["FL", "RW", "CL", "CW", "BD"], ["sp", "sex"]),
     "fgl": ("gaussian", ["RI", "Na", "Mg", "Al", "Si", "K", "Ca"], ["type"]),
@@ -114,7 +123,9 @@ def summarise(rows: pd.DataFrame) -> str:
     """A Markdown table: each prior on each kind of data, density as the difference from crp 1 with its standard error
     over data sets."""
     base = rows[rows.prior == "crp 1"].set_index(["data", "true_K", "seed"]).density
-    rows = rows.assign(gain=rows.density - base.reindex(pd.MultiIndex.from_frame(rows[["data", "true_K", "seed"]])).values)
+    rows = rows.assign(
+        gain=rows.density - base.reindex(pd.MultiIndex.from_frame(rows[["data", "true_K", "seed"]])).values
+    )
     rows = rows.assign(right=rows.estimate_K == rows.true_K, off=(rows.mean_K - rows.true_K).abs())
     lines = ["| data | prior | sets | density - crp 1 | K right | mean K - true K | clusters of 1 to 3 | ARI |"]
     lines += ["|---|---|--:|--:|--:|--:|--:|--:|"]
