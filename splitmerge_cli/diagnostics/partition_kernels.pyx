@@ -321,7 +321,7 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
     numpy.ndarray
         float64 ``[K]``; that of column k is of no use.
     """
-    cdef Py_ssize_t C = table.shape[0], K = table.shape[1], c, l
+    cdef Py_ssize_t C = table.shape[0], K = table.shape[1], c, other
     cdef int32_t n
     cdef double[::1] found = np.zeros(K)
     with nogil:
@@ -330,9 +330,9 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
             # two columns that a cluster does not meet both gain nothing by it
             if n == 0:
                 continue
-            for l in range(K):
-                if table[c, l]:
-                    found[l] += weight[c] * (f[n + table[c, l]] - f[n] - f[table[c, l]])
+            for other in range(K):
+                if table[c, other]:
+                    found[other] += weight[c] * (f[n + table[c, other]] - f[n] - f[table[c, other]])
     return np.asarray(found)
 
 
