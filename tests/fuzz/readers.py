@@ -107,11 +107,13 @@ def _find_fault(made: Any) -> str | None:
     made.__post_init__()
     x = made.values
     types = {"tokens": [np.int32], "binary": [np.uint8], "points": [np.float64, np.float32], "graph": [np.uint8]}
+    if made.kind == "binary" and made.missing:
+        types["binary"] = [np.float64]
     if made.kind in types and x.dtype not in types[made.kind]:
         return f"{made.kind} of {x.dtype}"
     if made.kind == "tokens" and not (x.min() >= 0 and x.max() < made.n_tokens == len(set(made.vocabulary or []))):
         return "codes out of range"
-    if made.kind == "binary" and x.max() > 1:
+    if made.kind == "binary" and np.nanmax(x, initial=0) > 1:
         return "not binary"
     if made.truth is not None and (made.truth.dtype != np.int32 or made.truth.min() < 0):
         return "truth"
