@@ -1,4 +1,4 @@
-"""Priors of the number of components of a mixture, from 1 on: what the option ``components`` of a prior reads."""
+"""Prior distributions on the number of components, from 1 on: what the option ``components`` reads."""
 
 import re
 from dataclasses import dataclass
@@ -11,18 +11,18 @@ from scipy.special import betaln, gammaln
 from splitmerge_cli.core.options import Option, OutOfRange
 
 _FORM = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
-_LAWS: dict[str, tuple[tuple[str, float, float], ...]] = {
+_DISTRIBUTIONS: dict[str, tuple[tuple[str, float, float], ...]] = {
     "poisson": (("rate", 1e-3, 1e3),),
     "geometric": (("share", 1e-3, 1.0 - 1e-3),),
     "bnb": (("alpha", 0.1, 1e3), ("a", 0.1, 1e3), ("b", 0.1, 1e3)),
     "uniform": (("most", 1, 10_000),),
 }
-"""Of each law its numbers, with the least and the largest value."""
+"""The numbers that each distribution takes, with the least and the largest value."""
 
 
 @dataclass(frozen=True)
 class CountPrior:
-    """A prior of the number of components K.
+    """A prior distribution on the number of components, K.
 
     =====================  =================================================================================
     ``poisson(rate)``      K - 1 is Poisson. Source: Nobile (2005)
@@ -33,7 +33,7 @@ class CountPrior:
 
     Attributes
     ----------
-    law : str
+    distribution : str
     numbers : tuple of float
         Those in the brackets.
 
@@ -44,22 +44,22 @@ class CountPrior:
     ('geometric(0.5)', [0.5, 0.25])
     """
 
-    law: str
+    distribution: str
     numbers: tuple[float, ...]
 
     def __str__(self) -> str:
-        return f"{self.law}({','.join(f'{number:g}' for number in self.numbers)})"
+        return f"{self.distribution}({','.join(f'{number:g}' for number in self.numbers)})"
 
     def log_probability(self, k: ArrayLike) -> NDArray[np.float64]:
         """log p(K = k), natural logarithm, for an array of k from 1 on; k may be no whole number, to integrate it."""
         x = np.asarray(k, dtype=float) - 1.0
-        if self.law == "poisson":
+        if self.distribution == "poisson":
             (rate,) = self.numbers
             return np.asarray(x * np.log(rate) - rate - gammaln(x + 1.0))
-        if self.law == "geometric":
+        if self.distribution == "geometric":
             (share,) = self.numbers
             return np.asarray(np.log(share) + x * np.log1p(-share))
-        if self.law == "uniform":
+        if self.distribution == "uniform":
             (most,) = self.numbers
             return np.where(x < most, -np.log(most), -np.inf)
         alpha, a, b = self.numbers
@@ -71,9 +71,9 @@ class CountPrior:
     def log_probabilities(self, most: int) -> NDArray[np.float64]:
         """log p(K = k) for k from 1 to `most`: sums of the ratios of neighbours, which keep their digits."""
         x = np.arange(most - 1.0)
-        if self.law == "poisson":
+        if self.distribution == "poisson":
             ratios = self.numbers[0] / (x + 1.0)
-        elif self.law == "bnb":
+        elif self.distribution == "bnb":
             alpha, a, b = self.numbers
             ratios = (alpha + x) * (b + x) / ((x + 1.0) * (alpha + a + b + x))
         else:
@@ -89,16 +89,19 @@ class CountPriorOption(Option):
 
     @property
     def expected(self) -> str:
-        forms = [f"{law}({','.join(name for name, _, _ in numbers)})" for law, numbers in _LAWS.items()]
+        forms = [
+            f"{distribution}({','.join(name for name, _, _ in numbers)})"
+            for distribution, numbers in _DISTRIBUTIONS.items()
+        ]
         return f"one of {', '.join(forms)}"
 
     def convert(self, value: Any) -> CountPrior:
         if isinstance(value, CountPrior):
             return value
         match = _FORM.fullmatch(value)
-        if match is None or match[1] not in _LAWS:
+        if match is None or match[1] not in _DISTRIBUTIONS:
             raise ValueError
-        limits, numbers = _LAWS[match[1]], tuple(float(text) for text in match[2].split(","))
+        limits, numbers = _DISTRIBUTIONS[match[1]], tuple(float(text) for text in match[2].split(","))
         for (name, least, most), number in zip(limits, numbers, strict=True):
             if not least <= number <= most or (isinstance(least, int) and not number.is_integer()):
                 kind = "a whole number from" if isinstance(least, int) else "a number from"

@@ -1,4 +1,4 @@
-"""Types of the mixture of finite mixtures (see ``mfm.pyx``)."""
+"""Types for mixtures of finite mixtures (see ``mfm.pyx``)."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,7 +7,7 @@ from splitmerge_cli.core.count_priors import CountPrior
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.prior import Prior
 
-LAWS: dict[str, int]
+DISTRIBUTIONS: dict[str, int]
 
 class MixtureOfFiniteMixtures(Prior):
     def __init__(self, N: int, concentration: float | Gamma = ..., components: CountPrior | str = ...) -> None: ...

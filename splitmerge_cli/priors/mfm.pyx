@@ -4,7 +4,8 @@
     V_N(K) = sum_{m >= K} p(m) m! / (m - K)! Gamma(gamma m) / Gamma(gamma m + N)
 
 with m components, each of the weights' Dirichlet parameter gamma (``model.concentration``), of which K have items.
-Source: Miller and Harrison (2018), section 3; Frühwirth-Schnatter et al. (2021), section 2. How the sum is computed and its rest bounded: docs/derivations.md.
+Source: Miller and Harrison (2018), section 3; Frühwirth-Schnatter et al. (2021), section 2. How the sum is computed and
+its rest bounded: docs/derivations.md.
 """
 from libc.math cimport INFINITY, NAN, exp, fabs, isnan, lgamma, log, log1p
 from libc.stdint cimport int32_t
@@ -32,7 +33,7 @@ cdef enum:
     DIRECT = 2000
     NODES = 16
 
-LAWS = {"poisson": POISSON, "geometric": GEOMETRIC, "bnb": BNB, "uniform": UNIFORM}
+DISTRIBUTIONS = {"poisson": POISSON, "geometric": GEOMETRIC, "bnb": BNB, "uniform": UNIFORM}
 
 # log of the share of the sum that may be left out
 cdef double REST = -40.0
@@ -85,14 +86,14 @@ def _tables(Py_ssize_t N, double gamma):
 
 
 @cache
-def _sum_in_plain_order(law, K, N, gamma):
+def _sum_in_plain_order(distribution, K, N, gamma):
     """log V_N(K) by another hand: 20,000 terms as products, and the rest of a heavy tail by the midpoint rule."""
     m = np.arange(K, K + 20_000, dtype=float)
-    terms = law.log_probabilities(K + 20_000 - 1)[K - 1:]
-    if law.law == "bnb":
+    terms = distribution.log_probabilities(K + 20_000 - 1)[K - 1:]
+    if distribution.distribution == "bnb":
         places = np.log(m[-1] + 0.5) + 0.01 * (np.arange(10_000) + 0.5)
         m = np.r_[m, np.exp(places)]
-        terms = np.r_[terms, law.log_probability(np.exp(places)) + np.log(0.01) + places]
+        terms = np.r_[terms, distribution.log_probability(np.exp(places)) + np.log(0.01) + places]
     for t in range(K):
         terms = terms + np.log(m - t)
     for t in range(N):
@@ -127,8 +128,8 @@ cdef class MixtureOfFiniteMixtures(Prior):
                          "bnb(alpha,a,b) of all but one, geometric(share), uniform(most)"),
     )
 
-    cdef int law
-    cdef double[3] number               # of the law
+    cdef int distribution
+    cdef double[3] number               # of the distribution
     cdef double constant                # of its log probability
     cdef double *log_number             # [N + 2] log V_N(K) where it has been needed, else nan
     cdef object hyperprior              # Gamma of the concentration, where it is resampled
@@ -136,10 +137,10 @@ cdef class MixtureOfFiniteMixtures(Prior):
     def __init__(self, Py_ssize_t N, concentration=1.0, components="bnb(1,4,3)"):
         cdef Py_ssize_t t
         components = self.OPTIONS[0].read(components, f"model.prior={self.NAME}")
-        self.law = LAWS[components.law]
+        self.distribution = DISTRIBUTIONS[components.distribution]
         for t, value in enumerate(components.numbers):
             self.number[t] = value
-        if self.law == BNB:
+        if self.distribution == BNB:
             alpha, a, b = components.numbers
             self.constant = lgamma(alpha + a) - lgamma(alpha) - lgamma(a) - lgamma(b) + lgamma(a + b)
         self.by_count = True
@@ -181,11 +182,11 @@ cdef class MixtureOfFiniteMixtures(Prior):
     # -- the number of components
     cdef double log_components(self, double m) noexcept nogil:
         """log p(m)."""
-        if self.law == POISSON:
+        if self.distribution == POISSON:
             return (m - 1.0) * log(self.number[0]) - self.number[0] - lgamma(m)
-        if self.law == GEOMETRIC:
+        if self.distribution == GEOMETRIC:
             return log(self.number[0]) + (m - 1.0) * log1p(-self.number[0])
-        if self.law == UNIFORM:
+        if self.distribution == UNIFORM:
             return -log(self.number[0]) if m <= self.number[0] else -INFINITY
         return (self.constant + log_gamma_rise(m, self.number[0] - 1.0)
                 - log_gamma_rise(m - 1.0 + self.number[2], self.number[0] + self.number[1]))
@@ -198,19 +199,19 @@ cdef class MixtureOfFiniteMixtures(Prior):
         return self.log_ways(gamma, K, m) + self.log_components(m)
 
     cdef double log_rest(self, double gamma, double K, double m, double ways) noexcept nogil:
-        """A bound of the log of the terms of m + 1 components on, where that of m is at hand; inf without one.
+        """Bound the log of all terms from m + 1 components on, where h(m) is at hand; inf without a bound.
 
-        p(m + 1) / p(m) does not grow for three of the laws, and h(m + 1) / h(m) < (m + 1) / (m + 1 - K): a geometric
-        series. Once h falls it falls for ever, and the probabilities of all m sum to 1.
+        p(m + 1) / p(m) does not grow for Poisson and geometric, and h(m + 1) / h(m) < (m + 1) / (m + 1 - K): a
+        geometric series. Once h falls it falls for ever, and the probabilities of all m sum to 1.
         """
         cdef double next_ways, ratio, bound = INFINITY
-        if self.law == UNIFORM and m >= self.number[0]:
+        if self.distribution == UNIFORM and m >= self.number[0]:
             return -INFINITY
         next_ways = self.log_ways(gamma, K, m + 1.0)
         if next_ways <= ways:
             bound = next_ways
-        if self.law == POISSON or self.law == GEOMETRIC:
-            ratio = self.number[0] / (m + 1.0) if self.law == POISSON else 1.0 - self.number[0]
+        if self.distribution == POISSON or self.distribution == GEOMETRIC:
+            ratio = self.number[0] / (m + 1.0) if self.distribution == POISSON else 1.0 - self.number[0]
             ratio *= (m + 2.0) / (m + 2.0 - K)
             if ratio < 1.0:
                 bound = min(bound, next_ways + self.log_components(m + 1.0) - log1p(-ratio))
@@ -221,7 +222,7 @@ cdef class MixtureOfFiniteMixtures(Prior):
         cdef Sum s
         cdef double m = K, ways
         s.top, s.total = -INFINITY, 0.0
-        while m < K + DIRECT or self.law == UNIFORM:
+        while m < K + DIRECT or self.distribution == UNIFORM:
             ways = self.log_ways(gamma, K, m)
             add(&s, ways + self.log_components(m), 1.0)
             if s.total == 0.0 or self.log_rest(gamma, K, m, ways) < s.top + log(s.total) + REST:
@@ -255,7 +256,7 @@ cdef class MixtureOfFiniteMixtures(Prior):
 
     # -- what every prior supplies
     cdef double log_count(self, Py_ssize_t K) noexcept nogil:
-        if K < 1 or K > self.N or (self.law == UNIFORM and K > self.number[0]):
+        if K < 1 or K > self.N or (self.distribution == UNIFORM and K > self.number[0]):
             return -INFINITY
         if isnan(self.log_number[K]):
             self.log_number[K] = self.sum_components(self.concentration, K)
@@ -306,11 +307,11 @@ cdef class MixtureOfFiniteMixtures(Prior):
         drawn, then items join one after the other, an earlier item's component or any of all."""
         cdef Py_ssize_t i
         first, second, third = self.number[0], self.number[1], self.number[2]
-        if self.law == POISSON:
+        if self.distribution == POISSON:
             m = 1 + int(generator.poisson(first))
-        elif self.law == GEOMETRIC:
+        elif self.distribution == GEOMETRIC:
             m = int(generator.geometric(first))
-        elif self.law == UNIFORM:
+        elif self.distribution == UNIFORM:
             m = 1 + int(generator.integers(int(first)))
         else:
             odds = generator.gamma(second) / generator.gamma(third)
@@ -326,6 +327,6 @@ cdef class MixtureOfFiniteMixtures(Prior):
     @classmethod
     def log_probability(cls, sizes, concentration, components="bnb(1,4,3)"):
         """The number of components summed out in plain order, products written out."""
-        law = cls.OPTIONS[0].read(components, f"model.prior={cls.NAME}")
+        distribution = cls.OPTIONS[0].read(components, f"model.prior={cls.NAME}")
         within = sum(np.log(concentration + t) for n in sizes for t in range(n))
-        return float(_sum_in_plain_order(law, len(sizes), int(np.sum(sizes)), concentration) + within)
+        return float(_sum_in_plain_order(distribution, len(sizes), int(np.sum(sizes)), concentration) + within)

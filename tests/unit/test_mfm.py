@@ -1,4 +1,4 @@
-"""Mixtures of finite mixtures: the coefficients V_N(K), the law of the number of clusters, and a resampled
+"""Mixtures of finite mixtures: the coefficients V_N(K), the distribution of the number of clusters, and a resampled
 concentration."""
 
 import numpy as np
@@ -13,36 +13,44 @@ from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
 
-LAWS = ("poisson(1)", "poisson(30)", "geometric(0.1)", "geometric(0.9)", "bnb(1,4,3)", "bnb(0.4,0.3,2)", "uniform(30)")
+DISTRIBUTIONS = (
+    "poisson(1)",
+    "poisson(30)",
+    "geometric(0.1)",
+    "geometric(0.9)",
+    "bnb(1,4,3)",
+    "bnb(0.4,0.3,2)",
+    "uniform(30)",
+)
 
 
-def build(law, N, gamma):
-    return specification(f"mfm(components={law})").build(N, gamma)
+def build(distribution, N, gamma):
+    return specification(f"mfm(components={distribution})").build(N, gamma)
 
 
-def probability_of(law, most):
-    components = dict(specification(f"mfm(components={law})").options)["components"]
+def probability_of(distribution, most):
+    components = dict(specification(f"mfm(components={distribution})").options)["components"]
     return np.exp(components.log_probability(np.arange(1, most + 1)))
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
 @pytest.mark.parametrize(("N", "gamma"), [(1, 1.0), (5, 3.5), (30, 1.0), (82, 0.05), (150, 1e-4)])
-def test_one_item_more(law, N, gamma):
+def test_one_item_more(distribution, N, gamma):
     """V_N(K) = gamma V_{N+1}(K + 1) + (N + gamma K) V_{N+1}(K), which follows from adding an item and says nothing of
     how the sums are computed. Source: Miller and Harrison (2018), section 3."""
-    fewer, more = build(law, N, gamma).log_numbers(), build(law, N + 1, gamma).log_numbers()
+    fewer, more = build(distribution, N, gamma).log_numbers(), build(distribution, N + 1, gamma).log_numbers()
     for K in {K for K in (1, 2, N // 2, N - 1, N) if 1 <= K <= N and fewer[K] > -np.inf}:
         found = np.logaddexp(np.log(gamma) + more[K + 1], np.log(N + gamma * K) + more[K])
         assert found == pytest.approx(fewer[K], rel=1e-13, abs=2e-13)
 
 
-@pytest.mark.parametrize("law", ["poisson(2)", "geometric(0.3)", "uniform(6)"])
-def test_the_law_of_the_number_of_clusters(law):
+@pytest.mark.parametrize("distribution", ["poisson(2)", "geometric(0.3)", "uniform(6)"])
+def test_the_distribution_of_the_number_of_clusters(distribution):
     """By adding one component after the other, with as many items as it may have: no coefficient and no partition."""
     N, gamma, most = 12, 0.7, 100
     n = np.arange(N + 1)
     share = np.exp(gammaln(n + gamma) - gammaln(gamma) - gammaln(n + 1))
-    p, expected = probability_of(law, most), np.zeros(N + 1)
+    p, expected = probability_of(distribution, most), np.zeros(N + 1)
     # [K, n]: weight of m components, K of which have n items in all
     weight = np.zeros((N + 1, N + 1))
     weight[0, 0] = 1.0
@@ -53,7 +61,7 @@ def test_the_law_of_the_number_of_clusters(law):
                 added[min(K + (size > 0), N), size:] += weight[K, : N + 1 - size] * share[size]
         weight = added
         expected += p[m - 1] * weight[:, N] / np.exp(gammaln(N + gamma * m) - gammaln(gamma * m) - gammaln(N + 1))
-    log_v = build(law, N, gamma).log_numbers()
+    log_v = build(distribution, N, gamma).log_numbers()
     # weights of partitions into K blocks, by the block of the first item
     blocks = np.full((N + 1, N + 1), -np.inf)
     blocks[0, 0] = 0.0
@@ -68,9 +76,9 @@ def test_the_law_of_the_number_of_clusters(law):
     assert found[1:].sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("law", LAWS)
-def test_draws_of_each_law(law):
-    made, generator = build(law, 3, 0.8), np.random.default_rng(5)
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_draws_of_each_distribution(distribution):
+    made, generator = build(distribution, 3, 0.8), np.random.default_rng(5)
     counts = np.bincount([made.draw(generator)[1] for _ in range(3_000)], minlength=4)[1:] / 3_000
     g = [0.8, 0.8 * 1.8, 0.8 * 1.8 * 2.8]
     expected = np.exp(made.log_numbers()[1:]) * [g[2], 3 * g[1] * g[0], g[0] ** 3]
