@@ -483,8 +483,8 @@ cdef class Mixed(Scaled):
                 "the data", optional=True, least=-1e100, most=1e100),
         PositiveOrGamma("kappa0", 0.1, "real columns: the prior's weight on m0, in cells; gamma(shape,rate): resampled",
                         least=1e-9, most=1e9, hierarchical=HIERARCHICAL),
-        Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc run "
-               "and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
+        Choice("covariance", "diag", "real columns: diag: independent; full: jointly normal within a cluster; smcmc "
+               "run and sample take auto, the one that predicts held-out rows best", choices=("diag", "full"),
                later=True),
         Number("a0", 2.0, "real columns: shape of the variances' prior", least=1e-3, most=1e6),
         NumbersOrGamma("b0", None, "real columns: scale of the variances' prior, a number or one per real column; null:"

@@ -98,7 +98,7 @@ def sparse(x, **options):
 
 def both(x, **options):
     """The model of the array, and that of a sparse copy."""
-    return Gaussian(x, **options), sparse(x, **options)
+    return Gaussian(x, resolution="none", **options), sparse(x, **options)
 
 
 def partitions_of(N, seed=0):
