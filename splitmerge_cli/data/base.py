@@ -64,6 +64,9 @@ class Dataset:
     meta : dict
         How the data came about: parameters of the generator, or the file. ``notes``, where there is something to tell
         the user of how the data were read: list of str, a line each (see `notes`).
+    is_recorded : bool
+        Whether the numbers are of a table of the user's own, which records real columns to some step (the option
+        `resolution` of models of such columns). Generated and published data are taken as they are.
 
     Raises
     ------
@@ -81,6 +84,7 @@ class Dataset:
     types: tuple[ColumnType, ...] | None = None
     names: list[str] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
+    is_recorded: bool = False
 
     def __post_init__(self) -> None:
         from splitmerge_cli.kinds import get_kind

@@ -91,7 +91,7 @@ class Rows(Kind):
         meta = notes_entry(table.notes) | ({"kept": kept, "width": width} if len(kept) < width else {})
         columns = [table.names[j] for j in kept] if table.names else None
         names = table.item_names if names is None else names
-        return Dataset(name, self.name, values, truth, columns=columns, names=names, meta=meta)
+        return Dataset(name, self.name, values, truth, columns=columns, names=names, meta=meta, is_recorded=True)
 
     def leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
         """The columns of those that are read that are data, and their cells; `table` notes which are not.
@@ -157,7 +157,8 @@ class Rows(Kind):
             meta["nonzeros"] = int(x.nnz)
         if len(kept) < len(read) or table.left_out:
             meta["typed"] = [column_key(table, j) for j in kept]
-        return Dataset(table.title, self.name, x, labels, columns=columns, names=table.names_of_items(), meta=meta)
+        names = table.names_of_items()
+        return Dataset(table.title, self.name, x, labels, columns=columns, names=names, meta=meta, is_recorded=True)
 
     # -- new items
     def _align_items(self, dataset: Dataset, new: Any) -> Dataset:

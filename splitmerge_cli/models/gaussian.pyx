@@ -48,7 +48,7 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
-from splitmerge_cli.models.normal import prior_of, resolutions_of, unit_of
+from splitmerge_cli.models.normal import prior_of, resolutions_of, settle_resolution, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 # options that say how the data are prepared
@@ -442,6 +442,7 @@ cdef class Gaussian(Normal):
         if scipy.sparse.issparse(data.values):
             from splitmerge_cli.models.sparse_gaussian import SparseGaussian
             return SparseGaussian(data.values, **params)
+        params = settle_resolution(data, params)
         if data.missing:
             covariance = read_options("model", cls.OPTIONS, params)["covariance"]
             if covariance == "full":
@@ -459,7 +460,7 @@ cdef class Gaussian(Normal):
         full = params.get("covariance") == "full"
         if scipy.sparse.issparse(whole.values) or whole.missing and not full:
             return super().with_new(data, whole, **params)
-        return super().from_data(whole, known=data.N, **params)
+        return super().from_data(whole, known=data.N, **settle_resolution(data, params))
 
     cdef int _take(self, data) except -1:
         """Take what ``_prepare`` made, and room for the work with it."""

@@ -42,7 +42,7 @@ from splitmerge_cli.core.options import (
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.models.normal import (
-    HIERARCHICAL, RESOLUTION, prior_of, resolutions_of, unit_of, variance_of, with_unit,
+    HIERARCHICAL, RESOLUTION, prior_of, resolutions_of, settle_resolution, unit_of, variance_of, with_unit,
 )
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
@@ -648,7 +648,7 @@ cdef class Mixed(Scaled):
         """The model of a Dataset, whose values become read-only: all models of it share them."""
         cls._require(data)
         freeze(data.values)
-        return cls(data.values, data.types, **params)
+        return cls(data.values, data.types, **settle_resolution(data, params))
 
     @classmethod
     def with_new(cls, data, whole, **params):
@@ -658,6 +658,7 @@ cdef class Mixed(Scaled):
 
     @classmethod
     def with_defaults_of(cls, data, **params):
+        params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
         kinds, _ = _types_of(data.values, data.types)
         of = {kind: [_drop_missing(data.values[:, j]) for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}

@@ -24,7 +24,8 @@ HIERARCHICAL = Gamma(0.5, 0.5)
 
 
 RESOLUTION = Resolution("resolution", "auto", "the step to which real columns are recorded, a number or one per column,"
-                        " 0: none; auto: found in each column, none where no value occurs twice", later=True)
+                        " 0: none; auto: found in each column of a table of your own, 0 where no value occurs twice",
+                        later=True)
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
 
@@ -65,6 +66,13 @@ def find_resolution(column):
     else:
         return 0.0
     return float(np.diff(values).min())
+
+
+def settle_resolution(data, params):
+    """Options of a model of the data: ``resolution=auto`` is ``none`` of data that are not a table of the user's own."""
+    if data.is_recorded or params.get("resolution", "auto") != "auto":
+        return params
+    return params | {"resolution": "none"}
 
 
 def resolutions_of(given, Py_ssize_t D, columns, str what="columns"):
@@ -134,6 +142,7 @@ cdef class Normal(Scaled):
             variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
         else:
             variance = x.var(axis=0, dtype=np.float64)
+        params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
         span, centre = np.zeros_like(mean), np.zeros_like(mean)
         m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)

@@ -126,6 +126,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
         }
         | notes_entry(table.notes),
+        is_recorded=True,
     )
 
 
