@@ -345,7 +345,7 @@ class Posterior:
 
         return merge_levels(self._labels, self.partitions)
 
-    def cut(self, clusters: int) -> NDArray[np.int32]:
+    def at(self, clusters: int) -> NDArray[np.int32]:
         """The partition of `labels` at a coarser level: clusters are merged, pair by pair, where the expected variation
         of information rises least.
 
@@ -362,8 +362,6 @@ class Posterior:
         """
         self._warn()
         return self._levels.cut(clusters)
-
-    at = cut
 
     def levels(self, density: bool = False) -> Table:
         """A row for each level of `at`.

@@ -403,7 +403,7 @@ cdef class Gaussian(Normal):
     CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
 
     def __init__(self, x, known=None, **options):
-        given = read_options("model", self.OPTIONS, options)
+        given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]

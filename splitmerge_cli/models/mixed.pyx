@@ -557,7 +557,7 @@ cdef class Mixed(Scaled):
     cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
 
     def __init__(self, x, types, known=None, **options):
-        given = read_options("model", self.OPTIONS, options)
+        given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
         values, columns = (x.values, x.summary) if isinstance(x, Rows) else (as_array(x), None)
         if values.ndim != 2 or not values.size and columns is None:
             raise ValueError(f"x: expected a table of shape (N, D), got {values.shape}")

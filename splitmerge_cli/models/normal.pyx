@@ -69,10 +69,11 @@ def find_resolution(column):
 
 
 def settle_resolution(data, params):
-    """Options of a model of the data: ``resolution=auto`` is ``none`` of data that are not a table of the user's own."""
-    if data.is_recorded or params.get("resolution", "auto") != "auto":
+    """Options of a model of the data, ``resolution`` among them: ``auto``, the default, is ``none`` of data that are not a
+    table of the user's own. A model of an array has none unless it is asked for."""
+    if params.get("resolution", "auto") != "auto":
         return params
-    return params | {"resolution": "none"}
+    return params | {"resolution": "auto" if data.is_recorded else "none"}
 
 
 def resolutions_of(given, Py_ssize_t D, columns, str what="columns"):

@@ -6,6 +6,7 @@ what its sampler accepts, where they began, how many clusters have a single item
 """
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
 from typing import Any
@@ -53,8 +54,11 @@ def say_next(run: Run) -> Iterator[str]:
     if found is None:
         return
     why, changed = found
+    try:
+        command = command_of(spec, changed, run.config_dir)
+    except ConfigError:  # likewise
+        return
     yield why
-    command = command_of(spec, changed, run.config_dir)
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
@@ -114,12 +118,12 @@ def _takes_drawn_parameters(spec: RunSpecification) -> bool:
 
 def _describe_standstill(run: Run) -> str | None:
     """Say that the sampler accepts nothing of what it proposes."""
-    moves = run.moves()
-    tried = moves[~moves["move"].str.contains("gibbs|scan|refresh")].groupby("move")[["proposed", "accepted"]].sum()
-    dead = tried[(tried["proposed"] >= 1000) & (tried["accepted"] == 0)]
-    if len(dead) == 0 or len(dead) < len(tried):
+    moves = run.summary.get("moves", {})  # runs made earlier do not have it
+    tried = [counts for name, counts in moves.items() if not re.search("gibbs|scan|refresh", name)]
+    if not tried or any(counts["accepted"] or counts["proposed"] < 1000 for counts in tried):
         return None
-    return f"none of {int(dead['proposed'].sum()):,} proposals of {run.summary['sampler']} was accepted"
+    proposed = sum(counts["proposed"] for counts in tried)
+    return f"none of {proposed:,} proposals of {run.summary['sampler']} was accepted"
 
 
 def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

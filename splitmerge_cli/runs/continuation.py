@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from splitmerge_cli.config.schema import Until
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.files import DamagedRun, report_damage
 from splitmerge_cli.results.names import STATES
 from splitmerge_cli.runs.identity import chains_id, complete
@@ -38,6 +36,9 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
 
     The runs of an experiment keep nothing: how long they are belongs to the experiment.
     """
+    from splitmerge_cli.results import schema
+    from splitmerge_cli.results.arrays import numbers_of
+
     if plan.spec.experiment:
         return
     kept = []
@@ -145,6 +146,7 @@ def _begin_with(
     import pyarrow.compute as pc
 
     from splitmerge_cli.diagnostics.partition_losses import by_appearance
+    from splitmerge_cli.results import schema
 
     tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
     whole = {table: run.rows(table) for table in tables}

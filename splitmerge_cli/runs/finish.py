@@ -122,6 +122,7 @@ def _summary(
         **plan.recorder.facts,
         **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
         **_tallies(outcomes),
+        "moves": _count_moves(outcomes),
         "sampler": plan.spec.sampler_name,
         "model": plan.spec.model.name,
         "data": plan.spec.data.name,
@@ -192,6 +193,16 @@ def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[
     """Counts of the samplers beside their moves, each a list by chain."""
     named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
     return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
+
+
+def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """How often each move was proposed and accepted, in all chains."""
+    found: dict[str, dict[str, int]] = {}
+    for move in (move for outcome in outcomes for move in outcome["moves"]):
+        counts = found.setdefault(move["move"], {"proposed": 0, "accepted": 0})
+        for name in counts:
+            counts[name] += int(move[name])
+    return found
 
 
 def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:

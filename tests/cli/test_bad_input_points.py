@@ -143,7 +143,7 @@ def test_a_cell_that_is_no_number_is_named(check_rejection, cell: str, model: st
     ("args", "named"),
     [
         (["model=lines"], "model=lines with data=csv: row 2, column 2 ('y'): a missing cell, which model=gaussian"),
-        (["model=gaussian", "model.covariance=full"], "model.covariance=full: row 2, column 2 ('y'): a missing cell"),
+        (["model=gaussian", "model.covariance=iso"], "model.covariance=iso: row 2, column 2 ('y'): a missing cell"),
         (["model=gaussian", "sampler=lshsm"], "does not support model=gaussian: its items are no vectors, or have mis"),
     ],
 )

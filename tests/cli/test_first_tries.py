@@ -15,6 +15,7 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, prepare
+from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
 
@@ -155,15 +156,14 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
     ended = smcmc("run", *QUICK, *own)
     run = Run(ended.stdout.strip().splitlines()[-1])
     summary = run.summary | said
-    again = SimpleNamespace(
-        summary=summary, config=run.config, path=run.path, config_dir=None, is_done=True, moves=run.moves
-    )
+    again = SimpleNamespace(summary=summary, config=run.config, path=run.path, config_dir=None, is_done=True)
     *_, line = closing.verdict(again)
     assert line.startswith("next: smcmc run data=")
     given = shlex.split(line)[3:]
     if not any(word.startswith("model.covariance=auto") for word in given):
         found = prepare(compose(given)).spec.identity
-        changed = {key: value for key, value in run.config.items() if key in found and found[key] != value}
+        before = specification_of(run).identity
+        changed = {key: value for key, value in before.items() if key in found and found[key] != value}
         gone = {"~sampler": {"sampler", "schedule"}, "~schedule": {"sampler", "schedule"}}
         expected = gone.get(words, {word.partition("=")[0].partition(".")[0] for word in words.split()})
         assert set(changed) - {"data"} <= expected and (changed or words.startswith("~"))
@@ -201,18 +201,17 @@ def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
     lines = [f"{i},{'cats eat, dogs bark' if i % 2 else 'banks lend money'} {'again ' * i}".strip() for i in range(12)]
     texts = pd.DataFrame([line.split(",", 1) for line in lines], columns=["id", "text"])
     texts.to_csv("docs.csv", index=False)
-    advised = smcmc("run", "data=corpus", "data.path=docs.csv").stderr
-    assert "data.columns=[2] reads the column as texts" in advised
+    found = prepare(compose(["data=corpus", "data.path=docs.csv"])).dataset
+    assert found.values.tokens.J == 12 and "column text is read as texts" in found.notes[0]
     command = re.search(r"smcmc (run \S+ \S+ data\.columns=\S+)", smcmc("run", "data=csv", "data.path=docs.csv").stderr)
     assert command is not None and command[1] == "run data=corpus data.path=docs.csv data.columns=[text]"
     ended = smcmc(*command[1].split(), *QUICK)
-    read = prepare(compose(command[1].split()[1:])).dataset
+    read = prepare(compose([*command[1].split()[1:], "data.stop_words=none"])).dataset
     assert ended.exit_code == 0 and read.values.tokens.J == 12
     assert read.vocabulary == sorted(["again", "bark", "cats", "dogs", "eat", "banks", "lend", "money"])
     # without names, and with one column alone
     texts["text"].to_csv("alone.csv", index=False, header=False)
-    assert "data.columns=[1] reads it as texts" in smcmc("run", "data=corpus", "data.path=alone.csv").stderr
-    alone = prepare(compose(["data=corpus", "data.path=alone.csv", "data.columns=[1]"])).dataset
+    alone = prepare(compose(["data=corpus", "data.path=alone.csv"])).dataset
     assert alone.values.tokens.J == 12
 
 
@@ -274,6 +273,7 @@ def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any)
     x = np.random.default_rng(0).normal(size=200)
     pd.DataFrame({"u": x > 0, "v": x < -1}).astype(float).to_csv("two.csv", index=False)
     asked = ["run", "data=csv", "data.path=two.csv", "model=gaussian", "model.b0=hierarchical", "sampler=sams"]
+    asked += ["model.resolution=none"]
     stuck = smcmc(*asked, "chains=2", "iterations=300", "model.kappa0=hierarchical").stderr.splitlines()
     assert "not sampled: kappa0 (unknown, but one value in the second half of every chain)" in stuck
     assert stuck[-2] == "a value in place of the prior:" and "model.kappa0=0.1" in shlex.split(stuck[-1])

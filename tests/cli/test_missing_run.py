@@ -108,8 +108,8 @@ def test_the_estimator_takes_missing_cells() -> None:
     assert made.labels_[0] != made.labels_[-1]
     assert made.predict([[-3.0, np.nan]]).tolist() == [made.labels_[0]]
     assert np.isfinite(made.score(HOLES))
-    with pytest.raises(ConfigError, match=r"^model.covariance=full: .*a missing cell, one of"):
-        sm.SplitMergeClustering({"name": "gaussian", "covariance": "full"}, iterations=10).fit(HOLES)
+    with pytest.raises(ConfigError, match=r"^model.covariance=iso: .*a missing cell, one of"):
+        sm.SplitMergeClustering({"name": "gaussian", "covariance": "iso"}, iterations=10).fit(HOLES)
 
 
 def test_the_disk_estimate_counts_the_scales() -> None:

@@ -73,7 +73,7 @@ def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
     run = Run(run_path(result))
     summary = run.summary
     assert summary["convergence"]["converged"] is False
-    assert "not converged, because R-hat of" in result.stderr and "iterations=400" in result.stderr
+    assert "not converged, because R-hat of" in result.stderr and "iterations=1600" in result.stderr
     assert summary["point_estimate"]["labels"] == summary["highest_log_joint"]["labels"]
     assert "have not converged" in summary["point_estimate"]["note"]
     assert "highest log joint" in summary["point_estimate"]["criterion"]

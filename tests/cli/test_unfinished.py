@@ -25,7 +25,19 @@ KEYS = {
     name: [*keys, f"data.path={name}.csv", "iterations=2000", "trace.partitions=4", "progress=none"]
     for name, keys in [("table", ["data=csv", "model=bernoulli"]), ("texts", ["data=corpus"])]
 }
-NO_SUMMARY = {"caution", "complete", "converged", "dataset", "load", "n_items", "partitions", "path", "rhat", "traces"}
+NO_SUMMARY = {
+    "caution",
+    "complete",
+    "converged",
+    "dataset",
+    "load",
+    "n_items",
+    "partitions",
+    "path",
+    "rhat",
+    "traces",
+    "update",
+}
 """Attributes of a posterior that summarise no draws."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
@@ -33,6 +45,8 @@ CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
         name: lambda found, name=name: getattr(found, name)() for name in ("point_estimate", "similarity", "membership")
     },
     **{name: lambda found, name=name: getattr(found, name)() for name in ("credible_ball", "cluster_summary")},
+    **{name: lambda found, name=name: getattr(found, name)() for name in ("levels", "core")},
+    **{name: lambda found, name=name: getattr(found, name)(1) for name in ("at", "representatives")},
     "column_summary": lambda found: found.column_summary(),
     "topic_word": lambda found: found.topic_word(),
     **{
@@ -177,7 +191,7 @@ def test_an_estimator_says_it(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_has_stored_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drive, "_drive", lambda *_: None)
     found = sm.sample("bernoulli", np.eye(6), progress="none")
-    assert "0 draws, interrupted with 0 of 4 chains" in repr(found) and not found.converged
+    assert "interrupted with 0 of 4 chains" in repr(found) and not found.converged
     expected = pytest.raises(FileNotFoundError, match="no recorded partition yet: interrupted with 0 of 4 chains")
     with pytest.warns(sm.NotConverged), expected:
         found.similarity()

@@ -163,7 +163,7 @@ def text_columns(path: Path, encoding: str) -> list[str | int]:
         rows = [row for _, row in islice(found.lines(), LOOKED_AT + 1)]
         cells = [[row[j] for row in rows[1:] if j < len(row)] for j in range(found.width)]
         names = (
-            [cell.strip() for cell in rows[0]] if all(len(cell.split()) <= LONGEST_TERM for cell in rows[0]) else None
+            [cell.strip() for cell in rows[0]] if all(len(cell.split()) < LONGEST_TERM for cell in rows[0]) else None
         )
     texts = [j for j, column in enumerate(cells) if _are_texts(column)]
     return [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]

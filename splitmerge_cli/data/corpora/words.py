@@ -84,7 +84,11 @@ def keep_words(
     assert isinstance(corpus, Corpus) and vocabulary is not None and whole.truth is None
     found = _documents_with(corpus)
     stopped, said = _find_stop_words(corpus, vocabulary, found, stop_words, texts, encoding)
-    kept = ~stopped & (found >= min_documents) & (found <= max_share * corpus.tokens.J)
+    within = (found >= min_documents) & (found <= max_share * corpus.tokens.J)
+    kept = within & ~stopped
+    if stop_words == AUTO and not (kept & (found > 0)).any():
+        # there are no others
+        kept, said = within, None
     tokens = _drop_words(corpus.tokens, kept)
     if not len(tokens.words):
         given = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
