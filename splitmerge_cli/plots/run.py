@@ -157,7 +157,7 @@ PICTURES = {
     ),
     "dendrogram": Picture(
         "Which clusters are nearest to each other?",
-        "tree of the clusters over the expected distance from the posterior, merged where that rises least",
+        "tree diagram of the clusters over the expected distance from the posterior, merged where that rises least",
         dendrogram.can_draw,
         dendrogram.dendrogram,
     ),

@@ -16,8 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.results import schema
-
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.base import Dataset
@@ -144,6 +142,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
     import pandas as pd
 
     from splitmerge_cli.diagnostics.summary import LONGEST, second_half
+    from splitmerge_cli.results import schema
 
     traces = []
     for chain in chains:
@@ -171,6 +170,7 @@ def _late(table: Any, upto: int) -> NDArray[np.bool_]:
 def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[NDArray[np.float64]]:
     """Distances between recorded partitions of each chain, where every chain has recorded some."""
     from splitmerge_cli.diagnostics.partition_losses import distances
+    from splitmerge_cli.results import schema
 
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return []

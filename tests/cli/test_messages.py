@@ -28,6 +28,7 @@ FILLED = {
     "{f' --scale {escape(scale)}' if scale else ''}": "",
     "{figure}": "sdds-fig3",
     "{folder}": "kept",
+    "clusters={}": "clusters=5",
     "{folders(out, config_dir)}": "",
     "{edition_option(edition)}": "",
     "{model}": "gaussian",
@@ -66,7 +67,7 @@ FOLLOWING = {
 OTHER = {
     *("algo", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers", "new", "p"),
     *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
-    *("config_dir", "_target_", "data.sha256", "store", "pairs"),
+    *("config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters", "core"),
 }
 """Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
 launchers and of a paper's files."""

@@ -181,6 +181,7 @@ def test_hash_tables_that_find_nothing_are_named(smcmc, tmp_path) -> None:
     """Rows that are all the same have no direction; a note of the run states that."""
     (tmp_path / "same.csv").write_text("1,2\n" * 12)
     keys = ["data=csv", "model=gaussian", f"data.path={tmp_path / 'same.csv'}", "sampler=lshsm", "schedule=move_only"]
+    keys.append("data.columns=[1,2]")
     same = smcmc("run", *keys, "iterations=50", "chains=1", "progress=none")
     assert "12 of 12 items equal the mean" in same.stderr
     assert sum(Run(run_path(same)).moves()["accepted"]) == 0

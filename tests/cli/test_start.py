@@ -37,9 +37,10 @@ def test_help_needs_none_of_it() -> None:
 
 
 def test_a_finished_run_needs_neither_data_nor_tables(smcmc) -> None:
-    """The classes of model and sampler are imported: defaults depend on what they are."""
+    """The classes of model and sampler are imported: defaults depend on what they are. Advice needs to know what a
+    longer run would record."""
     assert smcmc("run", *SMALL).exit_code == 0
-    assert imports_of("run", *SMALL) <= {"numpy", "splitmerge_cli._kernels"}
+    assert imports_of("run", *SMALL) <= {"numpy", "pyarrow", "splitmerge_cli._kernels"}
 
 
 @pytest.mark.parametrize("wrong", ["data.max_bytes=abc", "workers=0", "progress=loud", "perplexity.particles=0"])

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from splitmerge_cli.config import ConfigError, compose, composition, locate
+from splitmerge_cli.config.schema import Until
 
 CSV = ["data=csv", "model=bernoulli"]
 # what Hydra itself says of a configuration
@@ -170,10 +171,13 @@ def test_locate_takes_names_alone():
 
 @pytest.mark.parametrize(
     ("overrides", "iterations"),
-    [([], 10_000), (["sampler=smag", "data=docs200"], 1_000), (["sampler=smag", "data=docs200", "budget=1"], None)],
+    [(["chains=1"], 10_000), (["chains=1", "sampler=smag", "data=docs200"], 1_000), (["budget=1"], None), ([], None)],
 )
 def test_iterations_where_none_are_given(overrides, iterations):
-    assert compose(overrides).iterations == iterations
+    found = compose(overrides)
+    assert found.iterations == iterations
+    # a run whose length nobody names ends when its chains are good
+    assert found.until == (Until(1.01, 400.0) if not overrides else Until())
 
 
 def test_jobs_that_share_their_choices_are_composed_as_hydra_composes_them():

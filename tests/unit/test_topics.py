@@ -234,10 +234,10 @@ def test_how_documents_are_evaluated_identifies_only_runs_that_evaluate_them() -
         ("perplexity.every=2.5", "perplexity.every=2.5: expected a whole number"),
         ("perplexity.evry=1", "perplexity.evry: no such key"),
         ("perplexity=1", "perplexity=1: expected"),
-        ("perplexity.every=20000", "perplexity.every=20000: expected at most 10000, the iterations"),
+        ("perplexity.every=20000 iterations=10000", "perplexity.every=20000: expected at most 10000, the iterations"),
     ],
 )
 def test_perplexity_is_checked(override: str, message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        compose([override])
+        compose(override.split())
     assert message in str(error.value)
