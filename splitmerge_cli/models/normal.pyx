@@ -69,8 +69,11 @@ def find_resolution(column):
 
 
 def settle_resolution(data, params):
-    """Options of a model of the data, ``resolution`` among them: ``auto``, the default, is ``none`` of data that are not a
-    table of the user's own. A model of an array has none unless it is asked for."""
+    """Return a model's options with the resolution that the data ask for.
+
+    ``auto``, the default, is ``none`` for data that are not a table of the user's own. A model of an array has none
+    unless it is asked for.
+    """
     if params.get("resolution", "auto") != "auto":
         return params
     return params | {"resolution": "auto" if data.is_recorded else "none"}
