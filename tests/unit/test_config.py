@@ -177,7 +177,7 @@ def test_iterations_where_none_are_given(overrides, iterations):
     found = compose(overrides)
     assert found.iterations == iterations
     # a run whose length nobody names ends when its chains are good
-    assert found.until == (Until(1.01, 400.0) if not overrides else Until())
+    assert found.until == (Until(1.01, 400.0) if not overrides else Until(None, None))
 
 
 def test_jobs_that_share_their_choices_are_composed_as_hydra_composes_them():
