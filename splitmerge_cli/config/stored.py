@@ -69,8 +69,14 @@ def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecif
 def _component(
     group: str, options: Mapping[str, Any], search_path: Sequence[str], prefix: str | None = None
 ) -> Component:
-    """A stored model or sampler; parameters and errors as of `read_component`."""
+    """A stored model or sampler; parameters and errors as of `read_component`.
+
+    Options that came later than the run (`Option.later`) have their default.
+    """
     component = read_component(group, _name(options), options, search_path, prefix)
+    later = [option for option in getattr(component.target, "OPTIONS", ()) if option.later]
+    if lacking := {option.name: option.default for option in later if option.name not in component.values}:
+        component = read_component(group, component.name, {**options, **lacking}, search_path, prefix)
     _check_whole(group, component, search_path)
     return component
 

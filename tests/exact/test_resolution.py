@@ -3,12 +3,15 @@ intervals; every way in which an item is scored; what a resolution is. Every sam
 the cases with `resolution`.
 """
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from compiled import pieces
 from scipy import stats
 
 from splitmerge_cli.config import specify
+from splitmerge_cli.config.stored import specify_stored
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
@@ -199,3 +202,10 @@ def test_messages():
         Gaussian(POINTS, resolution=[1.0])
     with pytest.raises(ValueError, match=r"model.resolution=some: expected auto, none, or a number"):
         Gaussian(POINTS, resolution="some")
+
+
+def test_a_run_that_was_stored_without_the_option_keeps_its_id():
+    spec = specify(["data=gaussian", "model=gaussian"])
+    model = {key: value for key, value in spec.values["model"].items() if key != "resolution"}
+    stored = specify_stored({**spec.values, "model": model}, Path("config.yaml"))
+    assert run_id(stored) == run_id(spec) and stored.values["model"]["resolution"] == "auto"
