@@ -10,6 +10,7 @@ from splitmerge_cli.models.scale_prior import Scaled
 
 COLUMNS: int
 LEAST_SCALE: float
+REACH: float
 
 @final
 class Gaussian(Normal):
@@ -19,6 +20,9 @@ class Gaussian(Normal):
     # a SparseGaussian of sparse points, a Mixed of points with missing cells
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Scaled: ...  # type: ignore[override]
+    def log_marginals(
+        self, points: NDArray[Any], absent: NDArray[Any], mean: NDArray[Any], psi: NDArray[Any], n: int
+    ) -> NDArray[Any]: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...
 
 class PointsSummary:

@@ -12,6 +12,7 @@ from splitmerge_cli.models.scale_prior import Scaled
 TYPES: tuple[str, ...]
 MOST_COUNT: int
 LONGEST_TABLE: int
+JOINT: str
 HIERARCHICAL: Gamma
 LEAST_SCALE: float
 

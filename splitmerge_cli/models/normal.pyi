@@ -1,11 +1,13 @@
 """Types that the normal mixtures share (see ``normal.pyx``)."""
 
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.options import Gamma, Resolution
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.scale_prior import Scaled
 
 COVARIANCES: tuple[str, ...]
@@ -13,6 +15,7 @@ HIERARCHICAL: Gamma
 LEAST_SCALE: float
 RESOLUTION: Resolution
 MOST_SCALE: float
+SAME: float
 
 def prior_of(
     covariance: str,
@@ -24,6 +27,7 @@ def prior_of(
     centre: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def find_resolution(column: ArrayLike) -> float: ...
+def settle_resolution(data: Dataset, params: dict[str, Any]) -> dict[str, Any]: ...
 def resolutions_of(
     given: ArrayLike | str, D: int, columns: Iterable[ArrayLike] | None, what: str = "columns"
 ) -> NDArray[np.float64]: ...
