@@ -31,10 +31,11 @@ _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 
 def override(key: str, value: Any) -> str:
     """``KEY=VALUE`` as Hydra's grammar reads it."""
-    return f"{key}={_text(value)}"
+    return f"{key}={text_of(value)}"
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """A value as Hydra's grammar reads it."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str | Path):
@@ -43,9 +44,9 @@ def _text(value: Any) -> str:
         escaped = str(value).replace("\\", "\\\\") if str(value).endswith("\\") else str(value)
         return "'" + escaped.replace("'", "\\'") + "'"
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {_text(item)}" for key, item in value.items()) + "}"
+        return "{" + ", ".join(f"{key}: {text_of(item)}" for key, item in value.items()) + "}"
     if isinstance(value, Sequence | np.ndarray):
-        return "[" + ", ".join(map(_text, value)) + "]"
+        return "[" + ", ".join(map(text_of, value)) + "]"
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 

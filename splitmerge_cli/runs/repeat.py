@@ -1,12 +1,11 @@
 """The command that makes a stored run again."""
 
-import json
-import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config.commands import text_of
 from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED
 from splitmerge_cli.results.read import GROUPS, Run
 from splitmerge_cli.runs.stored import specification_of
@@ -50,7 +49,7 @@ def overrides_of(run: Run, data: Sequence[str] | None = None) -> list[str] | Non
     config = dict(spec.values)
     named = [f"data={config['data']['name']}"]
     # what has no default
-    named += [f"data.{key}={_text(config['data'][key])}" for key in ("path", "graph") if config["data"].get(key)]
+    named += [f"data.{key}={text_of(config['data'][key])}" for key in ("path", "graph") if config["data"].get(key)]
     if data is not None:
         config = {key: value for key, value in config.items() if key not in ("data", "N")}
     elif config["data"]["name"] == "given":
@@ -59,7 +58,7 @@ def overrides_of(run: Run, data: Sequence[str] | None = None) -> list[str] | Non
     choices = [f"sampler={config['sampler']['name']}", f"model={config['model']['name']}", *(data or named)]
     if schedule.get("mix"):
         entries = [{one["name"]: {key: one[key] for key in one if not _is_own(key)}} for one in schedule["mix"]]
-        choices[0] = f"schedule={_text(entries)}"
+        choices[0] = f"schedule={text_of(entries)}"
     elif schedule["name"] != "full_scan":
         choices.append(f"schedule={schedule['name']}")
     try:
@@ -85,33 +84,9 @@ def _differences(plain: Mapping[str, Any], config: Mapping[str, Any], prefix: st
         if isinstance(value, Mapping) and isinstance(before, Mapping) and not prefix:
             yield from _differences(before, value, f"{name}.")
         elif value != before:
-            yield f"{name}={_text(value)}"
+            yield f"{name}={text_of(value)}"
 
 
 def _is_own(key: str) -> bool:
     """Whether a key of a choice says which it is, not how it is set."""
     return key == "name" or key.startswith("_")
-
-
-def _text(value: Any) -> str:
-    """A value in the grammar of overrides."""
-    if isinstance(value, str):
-        if re.fullmatch(r"[A-Za-z_]\w*\([\w.,+ -]*\)", value):  # a prior, such as gamma(1,1)
-            return value
-        plain = value and all(letter.isalnum() or letter in "._-/+:~" for letter in value)
-        taken = value.lower() in ("null", "true", "false", "nan", "inf") or _is_number(value)
-        quoted = value.replace("\\", "\\\\").replace("'", "\\'")
-        return value if plain and not taken else f"'{quoted}'"
-    if isinstance(value, Mapping):
-        return "{" + ",".join(f"{_text(key)}:{_text(each)}" for key, each in value.items()) + "}"
-    if isinstance(value, list | tuple):
-        return "[" + ",".join(map(_text, value)) + "]"
-    return json.dumps(value) if value is None or isinstance(value, bool) else repr(value)
-
-
-def _is_number(value: str) -> bool:
-    try:
-        float(value)
-    except ValueError:
-        return False
-    return True
