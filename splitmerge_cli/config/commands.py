@@ -60,7 +60,8 @@ def command_of(
     spec : RunSpecification
     changed : mapping, optional
         Keys with other values; a choice, such as ``sampler``, takes the place of that of `spec` and of its options. A
-        number of `iterations`, or a `budget`, limits a run whose length nobody names.
+        number of `iterations`, or a `budget`, limits a run whose length nobody names; without one (``iterations``:
+        None) R-hat and ESS end it.
     config_dir : str or Path, optional
         The folder of the user's own groups.
 
@@ -71,8 +72,12 @@ def command_of(
     """
     if spec.data.name == "given":
         return None
+    changed = dict(changed or {})
+    if changed.get("iterations", 0) is None:
+        spec = spec.with_open_length()
+        del changed["iterations"]
     with hydra_session(), shared_choices():
-        overrides = _overrides_of(spec, dict(changed or {}), config_dir)
+        overrides = _overrides_of(spec, changed, config_dir)
     more = [] if config_dir is None else ["--config-dir", str(config_dir)]
     return " ".join(["smcmc run", *map(_quote, [*overrides, *more])])
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource
 from splitmerge_cli.config.groups import unshared_options
-from splitmerge_cli.config.schema import DEFAULT_ITERATIONS, DEFAULT_SCANS, RUNTIME_KEYS, SHARED, Schema, Until
+from splitmerge_cli.config.schema import DEFAULT_ITERATIONS, DEFAULT_SCANS, ENOUGH, RUNTIME_KEYS, SHARED, Schema, Until
 
 
 @dataclass(frozen=True)
@@ -91,6 +91,11 @@ class RunSpecification(Schema):
         length = {"iterations": self.default_iterations, "until": dict.fromkeys(("rhat", "ess"))}
         values = {**self.values, **length}
         return replace(self, iterations=self.default_iterations, until=Until(None, None), values=values)
+
+    def with_open_length(self) -> "RunSpecification":
+        """Let R-hat and ESS end the chains of this run."""
+        values = {**self.values, "iterations": None, "budget": None, "until": dict(ENOUGH)}
+        return replace(self, iterations=None, budget=None, until=Until(**ENOUGH), values=values)
 
     @property
     def folder(self) -> Path:

@@ -20,6 +20,8 @@ from splitmerge_cli.runs.stored import specification_of
 
 ENOUGH_DRAWS = 400
 """Effective sample size to which a longer run is to lead."""
+CHAINS = 4
+"""Chains whose R-hat tells from more than one pair whether they agree."""
 FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
 MOST_TIMES = 8
@@ -68,7 +70,7 @@ def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]
     if names := judged.get("not_sampled"):
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
-        return "several chains show whether they agree:", {"chains": 4}
+        return "several chains show whether they agree:", {"chains": CHAINS}
     if judged["converged"] is None:
         if (judged["note"] or "").startswith("fewer"):
             return "longer chains:", _prolong(run, spec, MOST_TIMES)
@@ -93,22 +95,35 @@ def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]
     if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW:
         return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
     why = f"{still}; " if still else ""
+    if (other := _choose_other_moves(run, spec)) is None:
+        return f"{why}longer chains:", _prolong(run, spec, 4)
+    said, changed = other
+    if spec.chains < CHAINS:
+        said, changed = f"{said}, and {CHAINS} chains", changed | {"chains": CHAINS}
+    # other chains have no reason to be as long as these
+    if spec.budget is None and not spec.until.is_given and not spec.is_adaptive:
+        changed |= {"iterations": None}
+    return f"{why}{said}:", changed
+
+
+def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Another sampler, another start or more moves, and why; None where all that was tried."""
     if run.summary["N"] >= LARGE and _takes_drawn_parameters(spec):
         if spec.sampler_name != OF_LARGE or spec.init != "sequential":
-            return f"{why}the sampler and the start of large tables:", {"sampler": OF_LARGE, "init": "sequential"}
-        return f"{why}longer chains:", _prolong(run, spec, 4)
+            return "the sampler and the start of large tables", {"sampler": OF_LARGE, "init": "sequential"}
+        return None
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
-        return f"{why}another sampler, the one that races found the fastest for the model:", {"sampler": auto.AUTO}
+        return "another sampler, the one that races found the fastest for the model", {"sampler": auto.AUTO}
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
         if "kmax" in model or model.get("conjugate") is False:
-            return f"{why}other starts, of one cluster, of single items, or from the prior:", {"init": "mixture"}
-        return f"{why}another start, item by item:", {"init": "sequential"}
+            return "other starts, of one cluster, of single items, or from the prior", {"init": "mixture"}
+        return "another start, item by item", {"init": "sequential"}
     if spec.schedule.moves < MOVES:
-        return f"{why}more moves of the sampler before each scan:", {"schedule.moves": MOVES}
-    return f"{why}longer chains:", _prolong(run, spec, 4)
+        return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
+    return None
 
 
 def _takes_drawn_parameters(spec: RunSpecification) -> bool:
