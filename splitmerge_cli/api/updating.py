@@ -16,7 +16,6 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.repeat import overrides_of
 from splitmerge_cli.runs.stored import specification_of
 from splitmerge_cli.studies.predictive import by_state, last_states
 
@@ -76,7 +75,7 @@ def update(
 ) -> "Posterior":
     """See `Posterior.update`."""
     from splitmerge_cli.api.sampling import choose_progress, make
-    from splitmerge_cli.config.commands import override
+    from splitmerge_cli.config.commands import override, overrides_of
 
     run = posterior.run
     if (missing := run.missing) is not None:
@@ -88,9 +87,8 @@ def update(
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
-        kept = overrides_of(run, [override("data", "given"), override("data.sha256", hold(whole))])
-        if kept is None:
-            raise ConfigError(f"{run.path}: its settings cannot be repeated; expected sample() of all items")
+        data = [override("data", "given"), override("data.sha256", hold(whole))]
+        kept = overrides_of(specification_of(run), {}, run.config_dir, data)
         held = _write(starts, Path(out) / STARTS)
         keys = {"init": str(held), "chains": len(starts), "out": out} | changed
         named = {"K0", "warmup", *keys}

@@ -61,25 +61,29 @@ def command_of(
     changed : mapping, optional
         Keys with other values; a choice, such as ``sampler``, takes the place of that of `spec` and of its options. A
         number of `iterations`, or a `budget`, limits a run whose length nobody names; without one (``iterations``:
-        None) R-hat and ESS end it.
+        None) R-hat and ESS end it. A tuple has several values, for ``smcmc sweep``.
     config_dir : str or Path, optional
         The folder of the user's own groups.
 
+    Raises
+    ------
+    ConfigError
+        Nothing can be typed that makes this run: a choice is no longer at hand.
+
     Examples
     --------
-    >>> command_of(specify(["data=jain_neal", "iterations=500", "sampler=sdds"]), {"iterations": 1000})
+    >>> spec = specify(["data=jain_neal", "iterations=500", "sampler=sdds"])
+    >>> command_of(spec, {"iterations": 1000})
     'smcmc run data=jain_neal sampler=sdds iterations=1000'
+    >>> command_of(spec, {"seed": (1, 2)})
+    'smcmc sweep data=jain_neal sampler=sdds iterations=500 seed=1,2'
     """
     if spec.data.name == "given":
         return None
-    changed = dict(changed or {})
-    if changed.get("iterations", 0) is None:
-        spec = spec.with_open_length()
-        del changed["iterations"]
-    with hydra_session(), shared_choices():
-        overrides = _overrides_of(spec, changed, config_dir)
+    changed = changed or {}
+    verb = "sweep" if any(isinstance(value, tuple) for value in changed.values()) else "run"
     more = [] if config_dir is None else ["--config-dir", str(config_dir)]
-    return " ".join(["smcmc run", *map(_quote, [*overrides, *more])])
+    return " ".join(["smcmc", verb, *map(_quote, [*overrides_of(spec, changed, config_dir), *more])])
 
 
 def _quote(word: str) -> str:
@@ -89,7 +93,46 @@ def _quote(word: str) -> str:
     return shlex.quote(word)
 
 
-def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: str | Path | None) -> list[str]:
+def overrides_of(
+    spec: RunSpecification,
+    changed: Mapping[str, Any],
+    config_dir: str | Path | None = None,
+    data: Sequence[str] | None = None,
+) -> list[str]:
+    """The overrides that make a run: its choices, then what differs from their defaults.
+
+    Parameters
+    ----------
+    spec, changed, config_dir
+        As in `command_of`.
+    data : sequence of str, optional
+        Overrides that name other data, in place of those of `spec`.
+
+    Raises
+    ------
+    ConfigError
+        They do not make this run: a choice is no longer at hand.
+    """
+    changed = dict(changed)
+    if changed.get("iterations", 0) is None:
+        spec = spec.with_open_length()
+        del changed["iterations"]
+    with hydra_session(), shared_choices():
+        kept, changed = _find_overrides(spec, changed, config_dir, data)
+    return [
+        *kept,
+        *(
+            f"{key}={','.join(map(text_of, value))}" if isinstance(value, tuple) else override(key, value)
+            for key, value in changed.items()
+        ),
+    ]
+
+
+def _find_overrides(
+    spec: RunSpecification, changed: dict[str, Any], config_dir: str | Path | None, data: Sequence[str] | None
+) -> tuple[list[str], dict[str, Any]]:
+    """Overrides that make a run, and what is changed that no choice among them says."""
+
     def compose(words: Sequence[str]) -> RunSpecification:
         found = specify(words, config_dir)
         return found if spec.is_open else found.with_fixed_length()
@@ -98,19 +141,25 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
     if spec.is_open and changed.keys() & {"iterations", "budget"}:
         changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
     chosen = [override("experiment", spec.experiment)] if spec.experiment else []
-    chosen.append(override("data", spec.data.name))
-    needed = [name for name, value in choice("data", spec.data.name, places(config_dir)).items() if value == MISSING]
-    chosen += [override(f"data.{name}", values["data"][name]) for name in needed]
+    if data is None:
+        chosen.append(override("data", spec.data.name))
+        known = choice("data", spec.data.name, places(config_dir))
+        chosen += [override(f"data.{key}", values["data"][key]) for key, value in known.items() if value == MISSING]
+    else:
+        chosen += data
+        del values["data"], values["N"]
     base = compose(chosen)
-    if spec.experiment or base.undecided or base.model.name != spec.model.name:
-        chosen.append(override("model", spec.model.name))
+    other_model = changed.pop("model", None)
+    if spec.experiment or base.undecided or base.model.name != (other_model or spec.model.name):
+        chosen.append(override("model", other_model or spec.model.name))
         base = compose(chosen)
     other_sampler = changed.keys() & {"sampler", "schedule"}
     if other_sampler or (base.samplers, base.schedule) != (spec.samplers, spec.schedule):
         chosen += _choose_moves(values, changed)
         base = compose(chosen)
-    # of the sampler that another takes the place of, and of its schedule, nothing is left
+    # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
+    left_out |= set() if other_model is None else {"model"}
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }
@@ -120,10 +169,10 @@ def _overrides_of(spec: RunSpecification, changed: dict[str, Any], config_dir: s
     if found:  # what is interpolated follows from these
         base = compose([*chosen, *(override(key, value) for key, value in found.items())])
     for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
-        if isinstance(values[key], Mapping) and key not in left_out:
+        if isinstance(values.get(key), Mapping) and key not in left_out:
             options = {name: value for name, value in values[key].items() if name not in _NOT_TYPED}
             found |= {f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value}
-    return [*chosen, *(override(key, value) for key, value in (found | changed).items())]
+    return chosen, found | changed
 
 
 def _shorten(number: float) -> float:

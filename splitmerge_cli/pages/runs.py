@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.pages import html
 from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
@@ -16,7 +17,6 @@ from splitmerge_cli.plots.runs import data_name
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, summaries
-from splitmerge_cli.runs.repeat import command_of
 from splitmerge_cli.studies import comparison
 
 MOST_CLUSTERS = 40
@@ -454,7 +454,12 @@ def _next(run: Run) -> Iterator[Markup]:
 
 
 def _repeat(run: Run) -> Iterator[Markup]:
-    line = command_of(run)
+    from splitmerge_cli.runs.stored import specification_of
+
+    try:
+        line = command_of(specification_of(run), config_dir=run.config_dir)
+    except ConfigError:
+        line = None
     if line is None:
         yield paragraph(
             "The run was made by a program, or of settings that no command says; config.yaml of its folder has all."

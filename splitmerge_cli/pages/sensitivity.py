@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, choices, component, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, choices, component, specify
+from splitmerge_cli.config.auto import AUTO
+from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.runs.repeat import command_of
 from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of
 from splitmerge_cli.studies.comparison import Items, differences, row_of
 
@@ -96,53 +97,46 @@ def aspect_of(difference: str) -> str:
 def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
     spec = specification_of(run)
-    tried = {
-        "prior": _other_priors(run),
-        "model": _other_models(run),
-        "start": [["init=one_cluster,singletons", f"seed={spec.seed + 1}"]],
+    tried: dict[str, dict[str, Any]] = {
+        "prior": _choose_other_prior(spec),
+        "model": _choose_other_model(run, spec),
+        "start": {"init": ("one_cluster", "singletons"), "seed": spec.seed + 1},
     }
-    for aspect, ways in tried.items():
-        for more in ways:
-            line = command_of(run, more, "sweep" if any("," in each for each in more) else "run")
-            if line is not None:
-                yield aspect, line
+    for aspect, changed in tried.items():
+        line = command_of(spec, changed, run.config_dir) if changed else None
+        if line is not None:
+            yield aspect, line
 
 
-def _other_priors(run: Run) -> list[list[str]]:
-    values = specification_of(run).model.values
+def _choose_other_prior(spec: RunSpecification) -> dict[str, Any]:
     for name, few, many in (("concentration", 0.2, 5.0), ("eta", 0.02, 0.5)):
-        if name in values:
-            now = values[name]
+        if name in spec.model.values:
+            now = spec.model.values[name]
             if isinstance(now, int | float):
                 few, many = now / 5, now * 5
-            return [[f"model.{name}={few:g},{many:g}"]]
-    return []
+            return {f"model.{name}": (float(f"{few:g}"), float(f"{many:g}"))}
+    return {}
 
 
-def _other_models(run: Run) -> list[list[str]]:
-    """Other models that read the data, and other forms of this one."""
-    spec = specification_of(run)
+def _choose_other_model(run: Run, spec: RunSpecification) -> dict[str, Any]:
+    """Another model that reads the data, or other forms of this one."""
     covariance = spec.model.values.get("covariance")
     if covariance is not None:
-        others = [each for each in ("diag", "full") if each != covariance]
-        ways = [[f"model.covariance={','.join(others)}"]]
-        return [way for way in ways if _is_valid(run, [f"model.covariance={others[0]}"])]
+        others = tuple(each for each in ("diag", "full") if each != covariance)
+        return {"model.covariance": others if len(others) > 1 else others[0]} if _is_valid(run, others[0]) else {}
     try:
         dataset = dataset_of(run)
     except (ConfigError, DataError):
-        return []
+        return {}
     for name in choices("model"):
         if name != spec.model.name and component("model", name).target.accepts(dataset)[0]:
-            return [[f"model={name}"]]
-    return []
+            return {"model": name, "sampler": AUTO}
+    return {}
 
 
-def _is_valid(run: Run, more: Sequence[str]) -> bool:
-    line = command_of(run, more)
-    if line is None:
-        return False
+def _is_valid(run: Run, covariance: str) -> bool:
     try:
-        specify([f"model={run.config['model']['name']}", *more], run.config_dir)
+        specify([f"model={run.config['model']['name']}", f"model.covariance={covariance}"], run.config_dir)
     except ConfigError:
         return False
     return True

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from splitmerge_cli.config.commands import overrides_of
 from splitmerge_cli.pages import html
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.plots import run as pictures
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.runs.repeat import overrides_of
 from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["chains=2", "iterations=60", "progress=none"]
@@ -162,8 +162,7 @@ def test_the_command_of_a_run_makes_the_same_run(smcmc, args) -> None:
     result = smcmc("run", *args, *QUICK)
     assert result.exit_code == 0, result.output
     run = Run(result.stdout.splitlines()[-1])
-    found = overrides_of(run)
-    assert found is not None
+    found = overrides_of(specification_of(run), {})
     again = smcmc("run", *found, "progress=none")
     assert again.exit_code == 0, again.output
     assert again.stdout.splitlines()[-1] == str(run.path)

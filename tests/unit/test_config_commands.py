@@ -43,6 +43,13 @@ def test_what_is_changed_takes_the_place_of_what_was() -> None:
     assert str(command_of(mixed, {"iterations": 9000, "sampler": "sams"})).endswith(
         " sampler=sams iterations=9000 until.rhat=1.01 until.ess=400"
     )
+    assert command_of(spec, {"iterations": None, "sampler": "auto"}) == "smcmc run data=jain_neal"
+    # of another model, options of this one are left out
+    mixed = compose(["data=mixed", "model=mixed", "model.kappa0=2", "sampler=sams", "seed=3"])
+    assert command_of(mixed, {"model": "gaussian", "sampler": "auto"}) == ("smcmc run data=mixed model=gaussian seed=3")
+    assert command_of(mixed, {"seed": (1, 2), "model.kappa0": (0.5, "gamma(1,1)")}).endswith(
+        "seed=1,2 'model.kappa0=0.5,gamma(1,1)'"
+    )
     held = compose(["data=given", f"data.sha256={'0' * 64}", "model=gaussian"])
     assert command_of(held) is None
 
