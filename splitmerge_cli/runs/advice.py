@@ -20,6 +20,8 @@ from splitmerge_cli.runs.stored import specification_of
 
 ENOUGH_DRAWS = 400
 """Effective sample size to which a longer run is to lead."""
+KEPT = "none"
+"""Value of ``data.stop_words`` with which all words stay."""
 CHAINS = 4
 """Chains whose R-hat tells from more than one pair whether they agree."""
 FEW_DRAWS = 100
@@ -107,7 +109,9 @@ def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]
 
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Another sampler, another start or more moves, and why; None where all that was tried."""
+    """Other words, another sampler, another start or more moves, and why; None where all that was tried."""
+    if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
+        return "topics without the words that most documents have", {"data.stop_words": auto.AUTO}
     if run.summary["N"] >= LARGE and _takes_drawn_parameters(spec):
         if spec.sampler_name != OF_LARGE or spec.init != "sequential":
             return "the sampler and the start of large tables", {"sampler": OF_LARGE, "init": "sequential"}

@@ -103,6 +103,7 @@ def test_rhat_is_the_largest_of_all_that_is_recorded(points: np.ndarray) -> None
 
 
 TWO = ["data=csv", "data.path=two.csv"]
+TEXTS = ["data=corpus", "data.path=texts.txt"]
 WEIGHTED = "schedule=[{sdds: 1}, {gibbs: 1}]"
 
 
@@ -141,6 +142,7 @@ LONG = {"iterations": [30_000] * 2}
         (["data=emm", "N=12", "iterations=1777"], {"convergence": FEW}, "iterations=16000"),
         (["data=emm", "N=12", "until.ess=1e9"], {"convergence": FEW | {"ess": 130.0}, "until": OPEN}, "iterations=24"),
         (["data=groups4", "data.length=20", "sampler=smag"], {"convergence": UNKNOWN}, "iterations=48"),
+        ([*TEXTS, "data.stop_words=none"], LONG | {"convergence": BAD}, "data.stop_words=auto"),
         (["data=emm", "N=12", "chains=1"], {"convergence": UNKNOWN}, "chains=4"),
         (
             [*TWO, "model=gaussian", "seed=7", "data.columns=[v,u]", "out='a b'"],
@@ -153,6 +155,7 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
     smcmc: Any, points: np.ndarray, own: list[str], said: dict[str, Any], words: str
 ) -> None:
     """The line is pasted: it makes the same run, but for what is advised."""
+    Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\na dog is a dog\n" * 4, encoding="utf-8")
     ended = smcmc("run", *QUICK, *own)
     run = Run(ended.stdout.strip().splitlines()[-1])
     summary = run.summary | said
