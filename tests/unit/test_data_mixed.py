@@ -225,9 +225,14 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
             csv(tmp_path / "t.csv", kind, drop=["a"])
 
 
-def test_an_id_that_repeats_is_asked_about(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"row 2, column 1 \('user_id'\): '17'; expected an id that differs"):
-        column(tmp_path, [17, 23, 17, 9], "user_id")
+def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("user_id,x\n17,1.5\n23,2.5\n17,3.75\n9,0.5\n")
+    read = csv(path, "mixed")
+    assert read.columns == ["x"]
+    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is an item"
+    assert said in read.notes[0]
+    assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 
 
 def test_a_word_that_ends_as_an_id_is_none(tmp_path: Path) -> None:

@@ -154,9 +154,9 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
     if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
-        i = cells.first(cells.numbers == different[np.argmax(counts)])
-        problem = cells.table.error(i, cells.j, "an id that differs in every row, or none").args[0]
-        return Reading(problem=problem, ways=(f"data.types={{{key}:categorical}} reads it as categories",))
+        often = f"{different[np.argmax(counts)]:g} stands in {counts.max()} rows"
+        why = f"it is an id that repeats ({often}); each row is an item of its own"
+        return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
     most = SOME if low > 0 else SOME_FROM_0
