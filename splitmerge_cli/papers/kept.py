@@ -11,6 +11,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -222,6 +223,13 @@ def read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
+@lru_cache(maxsize=4)
+def _read_unchanged(folder: Path, written: int, size: int) -> Mapping[str, Any]:
+    """The index of a folder, which a page of all figures would read for each of them; `written`, `size`: of the file,
+    another of which is read anew."""
+    return read_index(folder)
+
+
 def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> Iterator[str]:
     """List the faults of the files that an index names; of the `whole` folder also what else lies in it.
 
@@ -264,12 +272,14 @@ def units_file(index: Mapping[str, Any], name: str) -> str | None:
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
     """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
     claims are not what was written."""
-    figure = read_index(folder)["figures"].get(name)
+    file = folder / INDEX
+    stamp = (file.stat().st_mtime_ns, file.stat().st_size) if file.exists() else (0, 0)
+    figure = _read_unchanged(folder, *stamp)["figures"].get(name)
     if figure is None:
         raise ConfigError(
             f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
         )
-    file, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
-    if any(find_damage(folder, {"figures": {name: {"files": {file: figure["files"][file]}}}})):
-        raise DamagedRun(folder / file, remedy)
-    return read_claims(folder / file, remedy), str(figure["scale"])
+    claims, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
+    if any(find_damage(folder, {"figures": {name: {"files": {claims: figure["files"][claims]}}}})):
+        raise DamagedRun(folder / claims, remedy)
+    return read_claims(folder / claims, remedy), str(figure["scale"])

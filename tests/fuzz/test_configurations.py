@@ -6,6 +6,8 @@ from configurations import configurations
 
 from splitmerge_cli.config import choice, choices
 
+pytestmark = pytest.mark.slow  # the catalogue, of every value that an option takes, costs more than its few cases
+
 
 def test_configurations(child: Child, fuzz, cases: int) -> None:
     known = child("commands.get_catalogue")
