@@ -124,13 +124,16 @@ def describe_aim(plan: "Plan") -> str:
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Describe in words what a look has found; `found` as of `Look`."""
-    held = []
-    for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
-        if asked[key] is not None:
-            value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
-            held.append(f"{name} {value}, asked for {asked[key]:g}")
-    ended = "long enough" if found["reached"] else "not long enough"
-    return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
+    kinds = [one for one in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")) if asked[one[0]] is not None]
+    after = f"long enough after {found['iterations']:,} iterations"
+    if found["reached"]:
+        held = (f"{name} {bound} {asked[key]:g}" for key, name, bound in kinds)
+        return f"{after}: {' and '.join(held)}, as asked for"
+    missed = []
+    for key, name, bound in kinds:
+        value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
+        missed.append(f"{name} {value}, asked for {asked[key]:g}")
+    return f"not {after}: {'; '.join(missed)}"
 
 
 def _fill_nan(instead: float, value: float) -> float:

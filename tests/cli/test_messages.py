@@ -48,6 +48,7 @@ FILLED = {
 """Text in place of an expression in a message, where it is part of a command."""
 FOLLOWING = {
     *(
+        ">>>",
         "adds",
         "and",
         "begins",
