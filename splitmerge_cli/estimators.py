@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api import Posterior, documents, sample
+from splitmerge_cli.api import Posterior, documents
 from splitmerge_cli.api.arguments import answer_misspelt
+from splitmerge_cli.api.sampling import sample_silently
 from splitmerge_cli.api.selection import AUTO, kind_of_model
 
 _MOST_SEED = 2**31 - 1
@@ -31,7 +32,7 @@ class _Sampled(BaseEstimator):
     posterior_: Posterior
     sampler: str | Mapping[str, Any] | None
     chains: int
-    iterations: int
+    iterations: int | None
     random_state: Any
     options: Mapping[str, Any] | None
     n_jobs: int | None
@@ -41,7 +42,8 @@ class _Sampled(BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
-        self.posterior_ = sample(
+        # what was chosen stands in `model_`: an estimator prints nothing
+        self.posterior_ = sample_silently(
             model,
             data,
             self.sampler,
@@ -53,6 +55,7 @@ class _Sampled(BaseEstimator):
             progress=self.progress,
         )
         self.converged_ = self.posterior_.converged
+        self.model_ = {key: value for key, value in self.posterior_.run.config["model"].items() if key != "_target_"}
 
     def predict(self, X: Any) -> NDArray[np.int32]:
         """The most probable cluster, block or topic of each new item, as `labels_` numbers them, int32 ``[n]``.
@@ -113,13 +116,15 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     Parameters
     ----------
     model : str or mapping
-        ``gaussian``, ``bernoulli`` or another that reads tables; ``mixed`` and ``auto`` take a data frame whose columns
-        are of several types, words among them. A mapping gives options beside its `name`, such as
+        ``auto``: what reads the table as it is, words and gaps among its columns, with the covariance that predicts
+        rows best, as ``model=auto`` of the command line (see `splitmerge_cli.api.selection`). Or ``gaussian``,
+        ``bernoulli``, ``mixed`` or another that reads tables. A mapping gives options beside its `name`, such as
         ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
         See ``smcmc list samplers``; None: what races say is the fastest for the model.
-    chains, iterations : int
-        Chains, and iterations of each.
+    chains : int
+    iterations : int, optional
+        Of each chain; None: until R-hat is at most 1.01 and ESS at least 400, as of `splitmerge_cli.sample`.
     random_state : int, RandomState or None
         Of the chains; an int makes fits repeatable.
     options : mapping, optional
@@ -137,6 +142,8 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         Share of the draws in which two rows are in one cluster.
     converged_ : bool
         Whether R-hat of all that was recorded is below 1.1.
+    model_ : dict
+        Name and options of the model that was sampled: of ``auto``, what was chosen.
     posterior_ : Posterior
         The sample.
     n_features_in_ : int
@@ -147,19 +154,19 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     --------
     >>> from sklearn.datasets import load_iris
     >>> from splitmerge_cli import SplitMergeClustering
-    >>> model = {"name": "gaussian", "covariance": "full"}
-    >>> SplitMergeClustering(model, random_state=1).fit(load_iris().data).n_clusters_
-    3
+    >>> found = SplitMergeClustering(random_state=1).fit(load_iris().data)
+    >>> found.n_clusters_, found.model_["name"], found.model_["covariance"]
+    (3, 'gaussian', 'full')
     """
 
     @answer_misspelt
     def __init__(
         self,
-        model: str | Mapping[str, Any] = "gaussian",
+        model: str | Mapping[str, Any] = AUTO,
         *,
         sampler: str | Mapping[str, Any] | None = None,
         chains: int = 4,
-        iterations: int = 1000,
+        iterations: int | None = None,
         random_state: Any = None,
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -183,8 +190,11 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     @property
     def _of_numbers(self) -> bool:
         """Whether the model reads numbers alone."""
-        name = str(self.model if isinstance(self.model, str) else self.model.get("name"))
-        return name != AUTO and kind_of_model(name).is_numeric
+        return self._model_name != AUTO and kind_of_model(self._model_name).is_numeric
+
+    @property
+    def _model_name(self) -> str:
+        return str(self.model if isinstance(self.model, str) else self.model.get("name"))
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Run the chains.
@@ -216,7 +226,11 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         if hasattr(X, "to_pandas"):
             X = X.to_pandas()
         framed = hasattr(X, "columns")
-        options: dict[str, Any] = {"dtype": None, "ensure_all_finite": "allow-nan", "skip_check_array": framed}
+        options: dict[str, Any] = {"skip_check_array": True}
+        if not framed:
+            # one row cannot be held out to choose by
+            least = 2 if reset and self._model_name == AUTO else 1
+            options = {"dtype": None, "ensure_all_finite": "allow-nan", "ensure_min_samples": least}
         checked = validate_data(self, X, reset=reset, **options)
         return X if framed else checked
 
@@ -228,7 +242,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
 
     Attributes
     ----------
-    labels_, n_clusters_, similarity_, converged_, posterior_
+    labels_, n_clusters_, similarity_, converged_, model_, posterior_
         As of `SplitMergeClustering`.
 
     Examples
@@ -245,7 +259,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         *,
         sampler: str | Mapping[str, Any] | None = None,
         chains: int = 4,
-        iterations: int = 1000,
+        iterations: int | None = None,
         random_state: Any = None,
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
@@ -302,7 +316,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     labels_ : ndarray of int32, ``[n_docs]``
         The topic that most tokens of each document have; -1: a document without a token. That of every token is
         ``posterior_.labels``.
-    converged_, posterior_
+    converged_, model_, posterior_
         As of `SplitMergeClustering`. Topics are those of ``posterior_.labels``: of the best state where the chains have
         not converged.
     n_features_in_ : int
@@ -325,7 +339,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         *,
         sampler: str | Mapping[str, Any] | None = None,
         chains: int = 4,
-        iterations: int = 1000,
+        iterations: int | None = None,
         random_state: Any = None,
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,

@@ -118,6 +118,22 @@ def sample(
     return make(lambda out: overrides_of(model, data, sampler, keys | {"out": out}, truth, options), store)
 
 
+def sample_silently(
+    model: str | Mapping[str, Any],
+    data: Any,
+    sampler: str | Mapping[str, Any] | None,
+    options: Mapping[str, Any] | None,
+    **keys: Any,
+) -> Posterior:
+    """`sample` with the other keys of the command line, which prints nothing of what ``auto`` chooses."""
+    keys["progress"] = choose_progress(keys["progress"])
+
+    def settle_in(out: str) -> tuple[Settled, Dataset | None]:
+        return overrides_of(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
+
+    return make(settle_in, None)
+
+
 def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Posterior:
     """Make a run and return its sample.
 
@@ -152,8 +168,10 @@ def overrides_of(
     keys: dict[str, Any],
     truth: ArrayLike | None,
     options: Mapping[str, Any] | None,
+    say: Callable[[str], None] = print,
 ) -> tuple[Settled, Dataset | None]:
-    """The command line of `sample`'s parameters, with further keys; and the data set, where it is held."""
+    """The command line of `sample`'s parameters, with further keys; and the data set, where it is held. `say` receives
+    what ``auto`` chose."""
     keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     if not isinstance(data, str | Path | Dataset):
@@ -170,9 +188,9 @@ def overrides_of(
         f"{key}={AUTO}" if isinstance(value, str) and value == AUTO else override(key, value)
         for key, value in keys.items()
     ]
-    settled = settle(overrides, None, print)
+    settled = settle(overrides, None, say)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
-        print(specify(settled.overrides).automatic)
+        say(str(specify(settled.overrides).automatic))
     return settled, dataset
 
 

@@ -204,7 +204,7 @@ def test_an_estimator_takes_a_data_frame_with_words(model: Any) -> None:
 
 def test_an_estimator_of_numbers_says_what_reads_words() -> None:
     with pytest.raises(ValueError, match=r"'female'; expected numbers, or model='mixed' or 'auto'"):
-        sm.SplitMergeClustering().fit(WORDS)
+        sm.SplitMergeClustering("gaussian").fit(WORDS)
 
 
 def test_an_interruption_gives_what_there_is() -> None:
@@ -288,20 +288,22 @@ def test_blocks_of_a_network() -> None:
 
 ESTIMATORS = [
     sm.SplitMergeClustering(iterations=20, chains=2, options={"trace.partitions": 1}),
-    sm.SplitMergeBlocks(),
+    sm.SplitMergeClustering("gaussian", iterations=20, chains=2, options={"trace.partitions": 1}),
+    sm.SplitMergeBlocks(iterations=1000),
     sm.SplitMergeTopics(iterations=20, chains=2, options={"trace.partitions": 1}),
 ]
 
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: f"{type(e).__name__}-{e.model}")
 def test_scikit_learns_checks(estimator: Any) -> None:
     check_estimator(estimator)
 
 
 def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
-    estimator = sm.SplitMergeClustering(iterations=60, chains=2, random_state=1, options={"trace.partitions": 2})
+    of_run = {"iterations": 60, "chains": 2, "random_state": 1, "options": {"trace.partitions": 2}}
+    estimator = sm.SplitMergeClustering("gaussian", **of_run)
     labels = estimator.fit_predict(iris)
     assert (labels == estimator.labels_).all() and list(estimator.feature_names_in_) == list(iris.columns)
     assert estimator.score(iris) == pytest.approx(np.mean(estimator.posterior_.log_predictive(iris.to_numpy())))

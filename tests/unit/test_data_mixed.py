@@ -225,6 +225,14 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
             csv(tmp_path / "t.csv", kind, drop=["a"])
 
 
+def test_few_words_and_numbers_that_repeat_are_categories(tmp_path: Path) -> None:
+    read = column(tmp_path, [1, 2, 3, "X"] * 5)
+    assert types_of(read)["c"] == "categorical" and read.types[0].levels == ("1", "2", "3", "X")
+    assert any("numbers and words, 4 different ones, each in 5 rows at least, are categories" in n for n in read.notes)
+    with pytest.raises(DataError, match="expected a number, as in 15 of 19 rows"):
+        column(tmp_path, ([1, 2, 3, "X"] * 5)[:-1])
+
+
 def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("user_id,x\n17,1.5\n23,2.5\n17,3.75\n9,0.5\n")

@@ -8,7 +8,8 @@ the column                                                   is read as
 no value; one value                                          nothing: it is left out
 dates                                                        nothing: it is left out, unless data.types says date
 text that is free, or of too many words                      nothing: it is rejected
-words beside numbers, numbers with units                     nothing: it is rejected
+words beside numbers, unless all repeat as numbers do that   nothing: it is rejected
+are categories; numbers with units
 categories that the file itself declares                     categorical (two: binary)
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
@@ -162,7 +163,7 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     most = SOME if low > 0 else SOME_FROM_0
     if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
         return _as_levels(*cells.values()[:2])
-    if len(different) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, len(present) / (TAIL * len(different))):
+    if _are_levels(counts):
         said = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
         return replace(
             _as_levels(*cells.values()[:2]), said=f"{said} (data.types={{{key}:real}} reads them as numbers)"
@@ -170,6 +171,11 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     return _as_numbers(cells, "real")
+
+
+def _are_levels(counts: NDArray[np.int64]) -> bool:
+    """Whether values are so few, and each in so many rows, that they are categories whatever they are."""
+    return bool(len(counts) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, counts.sum() / (TAIL * len(counts))))
 
 
 def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
@@ -307,6 +313,12 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
         )
     if numeric < present and 2 * numeric >= present and not cells.matches(r"^0\d+$").any():
+        counts = np.bincount(codes[codes >= 0])
+        if _are_levels(counts):
+            said = (
+                f"numbers and words, {len(words)} different ones, each in {counts.min()} rows at least, are categories"
+            )
+            return replace(_as_levels(codes, words), said=said)
         i = cells.first(~(cells.is_number | cells.missing))
         found = str(cells.text[i].as_py()) if cells.text is not None else ""
         ways = [as_categories]
