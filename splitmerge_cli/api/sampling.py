@@ -17,7 +17,17 @@ from numpy.typing import ArrayLike
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.selection import AUTO, OF_REALS, Settled, kind_of_model, model_for_object, options_for, settle
+from splitmerge_cli.api.selection import (
+    AUTO,
+    MIXED,
+    OF_REALS,
+    Settled,
+    kind_of_model,
+    model_for_object,
+    options_for,
+    read_counts,
+    settle,
+)
 from splitmerge_cli.config import ConfigError, choices, component, compose, specify
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
@@ -174,10 +184,14 @@ def overrides_of(
     what ``auto`` chose."""
     keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
+    chosen: dict[str, Any] | None = None
     if not isinstance(data, str | Path | Dataset):
         of_table = {name: of_run.pop(key) for name in ("columns", "types") if (key := f"data.{name}") in of_run}
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
+        if keys["model"] == MIXED and not isinstance(data, Dataset):
+            of_model = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
+            of_table, chosen = read_counts(data, of_table, of_model, sampler, int(keys.get("seed", 0)), say)
         if keys["model"] in OF_REALS:
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
@@ -189,6 +203,8 @@ def overrides_of(
         for key, value in keys.items()
     ]
     settled = settle(overrides, None, say)
+    if chosen is not None:
+        settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
         say(str(specify(settled.overrides).automatic))
     return settled, dataset

@@ -10,11 +10,15 @@
     density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
     covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
     nothing is compared.
+Counts among the columns
+    ``model=auto`` reads them as counts or as real numbers, whichever gives rows that were held out the larger log
+    probability, over the same folds: a whole number has its probability as a count, and as a real number the mean log
+    density over its unit interval, which is at most the log of the probability of that interval.
 """
 
 import time
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +40,7 @@ from splitmerge_cli.config import (
     shared_choices,
     specify,
 )
+from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes
@@ -57,6 +62,10 @@ CHAINS = 2
 COVARIANCES = ("diag", "iso", "full")
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
+
+OF_COVARIANCE = "model.covariance=auto"
+COUNTS, REALS = "as counts", "as real numbers"
+"""Readings of whole numbers."""
 
 Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
@@ -93,24 +102,16 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
     candidates = _covariances_of(str(options["name"])) if _reals(dataset) > 1 else COVARIANCES[:1]
     problems = {covariance: _problem({**options, "covariance": covariance}, dataset) for covariance in candidates}
     allowed = [covariance for covariance, problem in problems.items() if not problem]
-    rng = np.random.default_rng(seed)
-    rows = rng.permutation(dataset.N)[:MOST_ROWS]
-    folds = np.array_split(rows, min(FOLDS, len(rows)))
     found: dict[str, NDArray[np.float64]] = {}
     seconds: dict[str, float] = {}
     for covariance in allowed if len(allowed) > 1 else ():
         began = time.perf_counter()
-        density = []
         try:
-            for held in folds:
-                posterior = sample({**options, "covariance": covariance}, _rows(dataset, np.setdiff1d(rows, held)))
-                if not posterior.complete:
-                    raise KeyboardInterrupt
-                density.append(posterior.log_predictive(_rows(dataset, held)))
+            found[covariance] = _hold_out({**options, "covariance": covariance}, dataset, sample, seed)
         except (ConfigError, DataError) as error:
             problems[covariance] = str(error)
             continue
-        found[covariance], seconds[covariance] = np.concatenate(density), time.perf_counter() - began
+        seconds[covariance] = time.perf_counter() - began
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
@@ -122,17 +123,72 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
             "covariance": order,
             "log_density": [mean.get(covariance, np.nan) for covariance in order],
             "behind": [float(behind[c].mean()) if c in behind else np.nan for c in order],
-            "error": [float(behind[c].std() / np.sqrt(len(rows))) if c in behind else np.nan for c in order],
+            "error": [float(behind[c].std() / np.sqrt(len(behind[c]))) if c in behind else np.nan for c in order],
             "seconds": [seconds.get(covariance, np.nan) for covariance in order],
             "problem": [problems[covariance] for covariance in order],
         }
     )
 
 
+def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
+    """Log predictive density of rows that short runs did not see, fold after fold."""
+    rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
+    density = []
+    for held in np.array_split(rows, min(FOLDS, len(rows))):
+        posterior = sample(options, _rows(dataset, np.setdiff1d(rows, held)))
+        if not posterior.complete:
+            raise KeyboardInterrupt
+        density.append(posterior.log_predictive(_rows(dataset, held)))
+    return np.concatenate(density)
+
+
+def counts_of(dataset: Dataset) -> list[str | int]:
+    """The columns of a mixed table that are read as counts, as they are typed."""
+    named: Sequence[str | int] = dataset.meta.get("typed") or dataset.columns or range(1, dataset.values.shape[1] + 1)
+    return [key for key, column in zip(named, dataset.types or (), strict=True) if column.type == "count"]
+
+
+def compare_counts(
+    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, sample: Sample, seed: int = 0
+) -> pd.DataFrame:
+    """Held-out log probability of rows whose whole numbers are read as counts, and as real numbers.
+
+    Parameters
+    ----------
+    options : mapping
+        Options of `mixed` beside the covariance: full where there are two real columns.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each reading, the better first: counts (`COUNTS` or `REALS`), log_density (mean over rows, natural
+        logarithm), behind and error as of `covariances`, seconds.
+    """
+    found, seconds = {}, {}
+    for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
+        began = time.perf_counter()
+        given = {"name": MIXED} | (SCALES if _reals(dataset) else {}) | dict(options)
+        jointly = {"covariance": "full"} | given
+        model = jointly if _reals(dataset) > 1 and not _problem(jointly, dataset) else given
+        found[name] = _hold_out(model, dataset, sample, seed)
+        seconds[name] = time.perf_counter() - began
+    order = sorted(found, key=lambda name: -found[name].mean())
+    behind = {name: found[order[0]] - found[name] for name in order}
+    return pd.DataFrame(
+        {
+            "counts": order,
+            "log_density": [float(found[name].mean()) for name in order],
+            "behind": [float(behind[name].mean()) for name in order],
+            "error": [float(behind[name].std() / np.sqrt(len(behind[name]))) for name in order],
+            "seconds": [seconds[name] for name in order],
+        }
+    )
+
+
 def _covariances_of(model: str) -> list[str]:
     """The covariances that a model has."""
-    option = next(option for option in component("model", model).target.OPTIONS if option.name == "covariance")
-    return [covariance for covariance in COVARIANCES if covariance in option.choices]
+    options = {option.name: option for option in component("model", model).target.OPTIONS}
+    return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
 
 
 def _reals(dataset: Dataset) -> int:
@@ -215,45 +271,141 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
     a time.
     """
-    settled = list(overrides)
+    settled, of_reals = list(overrides), None
     if f"model={AUTO}" in settled:
         settled.remove(f"model={AUTO}")
         said, compares = _by_data(settled, config_dir)
-        settled += said
         say(f"model=auto: {' '.join(said)}")
+        settled += said
+        if said[0] == f"model={MIXED}":
+            of_reals = _with_reals(settled, config_dir)
         if compares:
-            settled.append(f"model.covariance={AUTO}")
-    if f"model.covariance={AUTO}" not in settled:
+            settled.append(OF_COVARIANCE)
+    if of_reals is None and OF_COVARIANCE not in settled:
         return Settled(settled, None)
-    settled.remove(f"model.covariance={AUTO}")
-    spec = compose(settled, config_dir)
-    if "covariance" not in spec.model.options:
-        raise ConfigError(f"model.covariance=auto: model={spec.model.name} has no covariance to choose")
-    by = {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+    by = _by()
     with shared_choices():
-        for covariance in _covariances_of(spec.model.name):
-            decided = [*settled, f"model.covariance={covariance}"]
+        for decided, what in _candidates(settled, of_reals, config_dir):
             run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
-            if run is not None and chosen is not None and chosen["by"] == by:
-                say(f"model.covariance=auto: {covariance}, as {run.path} says")
+            if run is None or chosen is None or chosen["by"] != by:
+                continue
+            if ("counts" in chosen) == (of_reals is not None):
+                say(f"{what}, as {run.path} says")
                 return Settled(decided, chosen)
-    dataset = _read(settled, config_dir)
-    accepted, reason = spec.model.target.accepts(dataset)
-    if not accepted:
-        raise ConfigError(f"model.covariance=auto: data={spec.data.name}: {reason}")
-    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+    found: dict[str, Any] = {}
     with warnings.catch_warnings():
-        # chains too short to converge tell covariances apart
+        # chains too short to converge tell models apart
         warnings.simplefilter("ignore", NotConverged)
         # a fold is a part of the data, whose notes are printed once
         warnings.simplefilter("ignore", DataNote)
-        table = covariances(options, dataset, _sampler(spec))
-    say(format_covariances(table))
-    # JSON has no NaN
-    compared = table.astype(object).where(table.notna(), None).to_dict("records")
-    chosen = {"model.covariance": compared, "by": by}
-    return Settled([*settled, f"model.covariance={table['covariance'][0]}"], chosen)
+        if of_reals is not None:
+            plain = [given for given in settled if given != OF_COVARIANCE]
+            spec = compose(plain, config_dir)
+            options = {key: value for key, value in spec.model.values.items() if _is_given(plain, key)}
+            readings = (_read([g for g in each if g != OF_COVARIANCE], config_dir) for each in (settled, of_reals))
+            found["counts"] = _choose_counts(options, *readings, _sampler(spec), spec.seed, say)
+            settled = of_reals if found["counts"][0]["counts"] == REALS else settled
+        if OF_COVARIANCE in settled:
+            settled.remove(OF_COVARIANCE)
+            spec = compose(settled, config_dir)
+            if "covariance" not in spec.model.options:
+                raise ConfigError(f"{OF_COVARIANCE}: model={spec.model.name} has no covariance to choose")
+            dataset = _read(settled, config_dir)
+            accepted, reason = spec.model.target.accepts(dataset)
+            if not accepted:
+                raise ConfigError(f"{OF_COVARIANCE}: data={spec.data.name}: {reason}")
+            options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+            table = covariances(options, dataset, _sampler(spec))
+            say(format_covariances(table))
+            found["model.covariance"] = _as_records(table)
+            settled.append(f"model.covariance={table['covariance'][0]}")
+    return Settled(settled, found | {"by": by})
+
+
+def _by() -> dict[str, int]:
+    """How candidates are compared."""
+    return {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+
+
+def read_counts(
+    data: Any,
+    of_table: Mapping[str, Any],
+    options: Mapping[str, Any],
+    sampler: Any,
+    seed: int,
+    say: Callable[[str], None],
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
+    finds of its counts; and how these were found. Options of the model as the user gives them."""
+    of_table = dict(of_table)
+    as_counts = from_object(data, MIXED, **of_table)
+    typed = dict(of_table.get("types") or {})
+    counts = [key for key in counts_of(as_counts) if str(key) not in map(str, typed)]
+    if not counts or options.get("resolution", AUTO) != AUTO:
+        return of_table, None
+    of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", DataNote)
+        as_reals = from_object(data, MIXED, **of_reals)
+        found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed), seed, say)
+    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _by()}
+
+
+def _choose_counts(
+    options: Mapping[str, Any],
+    as_counts: Dataset,
+    as_reals: Dataset,
+    sample: Sample,
+    seed: int,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    table = compare_counts(options, as_counts, as_reals, sample, seed)
+    say(format_counts(table))
+    return _as_records(table)
+
+
+def _candidates(
+    settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None
+) -> Iterator[tuple[list[str], str]]:
+    """Command lines that may be chosen, and what is then said."""
+    for reading, named in ((settled, "counts as counts"), (of_reals, "counts as real numbers")):
+        if reading is None:
+            continue
+        said = [] if of_reals is None else [named]
+        if OF_COVARIANCE not in reading:
+            yield reading, said[0]
+            continue
+        plain = [given for given in reading if given != OF_COVARIANCE]
+        model = compose(plain, config_dir).model.name
+        for covariance in _covariances_of(model):
+            yield [*plain, f"model.covariance={covariance}"], ", ".join([*said, f"{OF_COVARIANCE}: {covariance}"])
+
+
+def _as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """The rows of a table for JSON, which has no NaN."""
+    records: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
+    return records
+
+
+def _with_reals(settled: Sequence[str], config_dir: str | Path | None) -> list[str] | None:
+    """The command line that reads as real numbers what is read as counts in a table, unless the user says so; None
+    where nothing is, or where nothing is known of how numbers are recorded."""
+    spec = compose([given for given in settled if given != OF_COVARIANCE], config_dir)
+    if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
+        return None
+    typed = dict(spec.data.values["types"] or {})
+    counts = [key for key in counts_of(_read(settled, config_dir)) if str(key) not in map(str, typed)]
+    if not counts:
+        return None
+    types = override("data.types", typed | dict.fromkeys(map(str, counts), "real"))
+    kept = [given for given in settled if not given.startswith(("data.types=", "model.b0=", "model.kappa0="))]
+    own = [given for given in settled if given.startswith(("model.b0=", "model.kappa0="))]
+    options = options_for(MIXED, _read([*kept, types], config_dir))
+    compares = options.pop("covariance", None) is not None and not _is_given(settled, "covariance")
+    scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(own, key)]
+    return [*kept, types, *own, *scales, *([OF_COVARIANCE] if compares else [])]
 
 
 def settle_jobs(
@@ -276,8 +428,15 @@ def settle_jobs(
     return found
 
 
-def _is_auto(override: str) -> bool:
-    return override in (f"model={AUTO}", f"model.covariance={AUTO}")
+def _is_auto(given: str) -> bool:
+    return given in (f"model={AUTO}", OF_COVARIANCE)
+
+
+def format_counts(table: pd.DataFrame) -> str:
+    """Return the table of `compare_counts`, and what was chosen, as text."""
+    text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
+    how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
+    return f"{text}\ncounts {table['counts'][0]}, by the log predictive probability of held-out rows ({how})"
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -341,12 +500,14 @@ def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
 
 def _sampler(spec: RunSpecification) -> Sample:
     """Short runs with the sampler of a configuration."""
+    return _short({key: value for key, value in spec.values["sampler"].items() if key != "_target_"}, spec.seed)
+
+
+def _short(sampler: Any, seed: int) -> Sample:
     from splitmerge_cli.api.sampling import sample
 
-    given = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
-
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
-        keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": spec.seed, "options": {"trace.partitions": 5}}
-        return sample(model, dataset, given, **keys, progress="none")
+        keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "options": {"trace.partitions": 5}}
+        return sample(model, dataset, sampler, **keys, progress="none")
 
     return short

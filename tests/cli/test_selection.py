@@ -131,7 +131,7 @@ def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
     """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(selection, "_sampler", lambda cfg: lambda model, data: _Unmade())
+    monkeypatch.setattr(selection, "_short", lambda sampler, seed: lambda model, data: _Unmade())
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
     if gaps:
@@ -187,6 +187,44 @@ def test_real_columns_beside_words_are_compared(capsys: pytest.CaptureFixture[st
     assert "model.covariance=auto: full, by the log predictive density of held-out rows" in said
     assert found.run.config["model"]["name"] == "mixed"
     assert found.run.config["model"]["covariance"] == "full"
+
+
+def test_counts_are_read_as_what_predicts_them(
+    smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Whole numbers that go with a real column, and counts that do not; of a file and of a data frame."""
+    monkeypatch.setattr(selection, "FOLDS", 2)
+    monkeypatch.setattr(selection, "ITERATIONS", 100)
+    rng = np.random.default_rng(0)
+    x = rng.normal(20.0, 6.0, 80)
+    together = pd.DataFrame({"x": x.round(2), "n": (0.45 * x + rng.normal(0, 0.3, 80)).round().clip(0).astype(int)})
+    apart = pd.DataFrame({"x": x.round(2), "n": rng.poisson(0.7, 80)})
+    for frame, how, type_ in ((together, "as real numbers", "real"), (apart, "as counts", "count")):
+        frame.to_csv("t.csv", index=False)
+        args = [
+            "data=csv",
+            "data.path=t.csv",
+            "model=auto",
+            "iterations=20",
+            "chains=2",
+            "progress=none",
+            f"out={type_}",
+        ]
+        ended = smcmc("run", *args)
+        said = f"counts {how}, by the log predictive probability of held-out rows"
+        assert said in ended.stderr
+        run = Run(ended.stdout.split()[-1])
+        assert run.summary["chosen"]["counts"][0]["counts"] == how
+        lines: list[str] = []
+        assert selection.settle(args, None, lines.append).chosen == run.summary["chosen"]
+        assert lines[1].endswith(f"as {run.path} says") and lines[1].startswith(f"counts {how}")
+        if type_ == "count":
+            continue
+        found = sm.sample("auto", frame, **FEW)
+        assert said in capsys.readouterr().out
+        assert [column.type for column in found.dataset.types or ()][1] == type_
+        assert found.run.summary["chosen"]["counts"][0]["counts"] == how
+    assert selection.settle([*args, "data.types={n: count}"], None, print).chosen is None
 
 
 def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
