@@ -283,7 +283,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             settled.append(OF_COVARIANCE)
     if of_reals is None and OF_COVARIANCE not in settled:
         return Settled(settled, None)
-    by = _by()
+    by = _describe_folds()
     with shared_choices():
         for decided, what in _candidates(settled, of_reals, config_dir):
             run = finished_run(specify(decided, config_dir))
@@ -303,8 +303,8 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             plain = [given for given in settled if given != OF_COVARIANCE]
             spec = compose(plain, config_dir)
             options = {key: value for key, value in spec.model.values.items() if _is_given(plain, key)}
-            readings = (_read([g for g in each if g != OF_COVARIANCE], config_dir) for each in (settled, of_reals))
-            found["counts"] = _choose_counts(options, *readings, _sampler(spec), spec.seed, say)
+            counted, real = (_read([g for g in each if g != OF_COVARIANCE], config_dir) for each in (settled, of_reals))
+            found["counts"] = _choose_counts(options, counted, real, _sampler(spec), spec.seed, say)
             settled = of_reals if found["counts"][0]["counts"] == REALS else settled
         if OF_COVARIANCE in settled:
             settled.remove(OF_COVARIANCE)
@@ -323,7 +323,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     return Settled(settled, found | {"by": by})
 
 
-def _by() -> dict[str, int]:
+def _describe_folds() -> dict[str, int]:
     """How candidates are compared."""
     return {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
 
@@ -350,7 +350,7 @@ def read_counts(
         warnings.simplefilter("ignore", DataNote)
         as_reals = from_object(data, MIXED, **of_reals)
         found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed), seed, say)
-    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _by()}
+    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_folds()}
 
 
 def _choose_counts(
@@ -390,8 +390,8 @@ def _as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _with_reals(settled: Sequence[str], config_dir: str | Path | None) -> list[str] | None:
-    """The command line that reads as real numbers what is read as counts in a table, unless the user says so; None
-    where nothing is, or where nothing is known of how numbers are recorded."""
+    """The command line that reads as real numbers what is read as counts in a table, unless a type is given; None
+    where there are none, or where nothing is known of how numbers are recorded."""
     spec = compose([given for given in settled if given != OF_COVARIANCE], config_dir)
     if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
         return None
