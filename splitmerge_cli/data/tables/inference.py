@@ -8,8 +8,8 @@ the column                                                   is read as
 no value; one value                                          nothing: it is left out
 dates                                                        nothing: it is left out, unless data.types says date
 text that is free, or of too many words                      nothing: it is rejected
-words beside numbers, unless all repeat as numbers do that   nothing: it is rejected
-are categories; numbers with units
+words beside numbers, more than `SOME`, or fewer rows than   nothing: it is rejected
+`REPEATED` of each on average; numbers with units
 categories that the file itself declares                     categorical (two: binary)
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
@@ -58,6 +58,8 @@ MOST_NUMBERS = 12
 """Most numbers that are read as categories whatever they are: as many as there are months."""
 FREQUENT = 5
 """Fewest rows that hold each of them."""
+REPEATED = 3
+"""Rows that hold each of a few words and numbers, on average, where these are categories."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 FEW = 3
@@ -227,6 +229,97 @@ def read_as_type(cells: Cells, type: str) -> Reading:
         if cells.numbers is None:
             assert cells.text is not None and cells.is_number is not None
             i = cells.first(~(cells.is_number | cells.missing))
+            expected = "a number" if type == "real" else "a whole number from 0"
+            return Reading(problem=str(cells.table.error(i, cells.j, f"{expected} (data.types)")))
+        return _as_numbers(cells, type)
+    codes, words, _ = cells.values()
+    if type == "binary" and len(words) != 2:
+        shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
+        problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
+        return Reading(problem=f"{problem} (data.types)")
+    return _as_levels(codes, words, type)
+
+
+def as_written(cells: Cells, decimal: str | None, of: str = "") -> Reading:
+    """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}, optional
+        What stands before the decimals where the cells leave it open.
+    of : str
+        What asks for numbers, for the message.
+    """
+    assert cells.text is not None
+    found = numbers_written(cells.text, cells.missing, decimal)
+    if found.values is None:
+        return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} {of}".strip())))
+    i = cells.first(cells.matches(DECORATED) & ~(cells.is_number if cells.is_number is not None else cells.missing))
+    shown = quote(str(cells.text[i].as_py()))
+    reading = _as_numbers(replace(cells, numbers=found.values), "real")
+    return replace(reading, said=f"cells such as {shown} are read as numbers, {found.values[i]:.12g}")
+
+
+def _as_days(cells: Cells, type: str) -> Reading:
+    """A column of dates as days since 1970-01-01."""
+    days = days_of_column(cells.table.cells(cells.j)) if cells.other == "date" else None
+    if days is None:
+        if cells.text is None:
+            i = cells.first(~cells.missing)
+            return Reading(problem=str(cells.table.error(i, cells.j, "a date (data.types)")))
+        found = days_written(cells.text, cells.missing, type)
+        if found.values is None:
+            return Reading(problem=str(cells.table.error(found.row, cells.j, f"{found.expected} (data.types)")))
+        days = found.values
+    days = np.where(cells.missing, np.nan, days)
+    return replace(_as_numbers(replace(cells, numbers=days), "real"), said="dates are days since 1970-01-01")
+
+
+def _as_levels(codes: NDArray[np.int64], words: list[str], type: str | None = None) -> Reading:
+    # in their order the 0 of two comes first: 0 and 1, false and true, no and yes, n and y, off and on
+    type = type or ("binary" if len(words) == 2 else "categorical")
+    return Reading(ColumnType(type, tuple(words)), np.where(codes >= 0, codes, np.nan).astype(np.float64))
+
+
+def _as_numbers(cells: Cells, type: str) -> Reading:
+    assert cells.numbers is not None
+    values = cells.numbers
+    good = np.abs(values) <= MAGNITUDE
+    expected = FINITE
+    if type == "count":
+        good = (values >= 0) & (values <= LARGEST) & (values == np.floor(values))
+        expected = "a whole number from 0 (data.types)"
+    if (bad := ~(good | cells.missing)).any():
+        return Reading(problem=str(cells.table.error(cells.first(bad), cells.j, expected)))
+    return Reading(ColumnType(type), values)
+
+
+def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str], chosen: bool) -> Reading:
+    """A column of text that is not of numbers alone."""
+    table, j, present = cells.table, cells.j, cells.present
+    assert cells.is_number is not None
+    as_categories = f"data.types={{{key}:categorical}} reads it as categories"
+    if 2 * (dates := cells.matches(DATE)).sum() >= present:
+        return _dates(cells, key, chosen, cells.first(dates))
+    if len(words) == 2:
+        return _as_levels(codes, words)
+    numeric = int(cells.is_number.sum())
+    decorated = cells.matches(DECORATED) & ~cells.is_number
+    if 2 * (numeric + decorated.sum()) >= present and decorated.any():
+        reading = as_written(cells, cells.decimal)
+        asked = (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
+        return replace(reading, ways=(*asked, as_categories)) if reading.problem else reading
+    if (unit := cells.unit()) is not None:
+        i = cells.first(~cells.missing)
+        return Reading(
+            problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
+        )
+    if numeric < present and 2 * numeric >= present and not cells.matches(r"^0\d+$").any():
+        few = len(words) <= SOME and REPEATED * len(words) <= present
+        if few or _are_levels(np.bincount(codes[codes >= 0])):
+            said = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
+            return replace(_as_levels(codes, words), said=said)
+        i = cells.first(~(cells.is_number | cells.missing))
             expected = "a number" if type == "real" else "a whole number from 0"
             return Reading(problem=str(cells.table.error(i, cells.j, f"{expected} (data.types)")))
         return _as_numbers(cells, type)
