@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -103,10 +102,10 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
         density = []
         try:
             for held in folds:
-                posterior = sample({**options, "covariance": covariance}, _rows(dataset, np.setdiff1d(rows, held)))
+                posterior = sample({**options, "covariance": covariance}, dataset.take(np.setdiff1d(rows, held)))
                 if not posterior.complete:
                     raise KeyboardInterrupt
-                density.append(posterior.log_predictive(_rows(dataset, held)))
+                density.append(posterior.log_predictive(dataset.take(np.sort(held))))
         except (ConfigError, DataError) as error:
             problems[covariance] = str(error)
             continue
@@ -158,10 +157,6 @@ def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    return replace(dataset, values=dataset.values[np.sort(rows)], truth=None, names=None)
 
 
 def model_for(dataset: Dataset) -> str:

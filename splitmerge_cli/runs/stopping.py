@@ -34,6 +34,11 @@ OF_TOPICS = 10
 """Times fewer of topics, of which an iteration makes a draw for every token."""
 SOONEST = 200
 """Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
+EARLY = (30, 60, 120)
+"""Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
+tell, and any others are too short for ESS."""
+EARLY_MOST = 4_000
+"""Most iterations of a chain of such data."""
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""
@@ -78,6 +83,8 @@ def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
     if plan.spec.until.is_given:
+        if plan.spec.is_open and plan.iterations <= EARLY_MOST:
+            yield from EARLY
         at = float(min(FIRST, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
@@ -124,12 +131,14 @@ def describe_aim(plan: "Plan") -> str:
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Describe in words what a look has found; `found` as of `Look`."""
+    ended = "long enough" if found["reached"] else "not long enough"
+    if found["reached"] and found["rhat_of"] is None and found["ess_of"] is None:
+        return f"{ended} after {found['iterations']:,} iterations: no draw differs from another"
     held = []
     for key, name, bound in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")):
         if asked[key] is not None:
             value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
             held.append(f"{name} {value}, asked for {asked[key]:g}")
-    ended = "long enough" if found["reached"] else "not long enough"
     return f"{ended} after {found['iterations']:,} iterations: {'; '.join(held)}"
 
 
@@ -141,7 +150,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
     """Second halves of what the chains recorded by then: arrays ``[chains, draws]`` by name."""
     import pandas as pd
 
-    from splitmerge_cli.diagnostics.summary import LONGEST, second_half
+    from splitmerge_cli.diagnostics.summary import LONGEST, second_half, without_rounding
     from splitmerge_cli.results import schema
 
     traces = []
@@ -158,7 +167,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
         # a budget ends chains at different iterations
         draws = min(map(len, distances))
         series[DISTANCE] = np.stack([of_chain[len(of_chain) - draws :] for of_chain in distances])
-    return {name: draws[:, :: -(-draws.shape[1] // LONGEST)] for name, draws in series.items()}
+    return {name: without_rounding(name, x[:, :: -(-x.shape[1] // LONGEST)]) for name, x in series.items()}
 
 
 def _late(table: Any, upto: int) -> NDArray[np.bool_]:

@@ -1,0 +1,163 @@
+"""The start in stages: a chain on a sample of the rows, then the other rows one by one; and when it is taken by itself.
+
+A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at random is
+refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows that it
+sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the others
+follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples of the data do.
+"""
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, shared_choices, specify
+from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.schedule import build_schedule
+
+STAGES = "stages"
+SEARCHES = ("sequential", STAGES)
+"""Starts that each chain builds by itself, from the data."""
+ROWS = 4_000
+"""Rows of the sample."""
+ITERATIONS = 50
+"""Iterations of the chain on the sample."""
+LARGE = 5_000
+"""Rows from which on a table starts in stages where nobody names a start."""
+ROW_BYTES = 2
+"""Bytes of a row of a file at least: a cell and the end of the line."""
+PLAIN = (".csv", ".tsv", ".txt", ".dat")
+"""Ends of the names of files that are not compressed."""
+_START = re.compile(r"[+]*(init|K0|experiment)=")
+
+
+def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put the rows of a table into clusters: a random sample by a chain, the others by their weights given those before.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    model : Model
+        That of all rows.
+    dataset : Dataset
+    rng : Rng
+        The chain's own.
+
+    Raises
+    ------
+    ConfigError
+        A model or data that cannot start so.
+    """
+    if reason := why_not_in_stages(spec):
+        raise ConfigError(f"init={STAGES}: {reason}")
+    generator = np.random.Generator(rng.bit_generator)
+    rows = np.sort(generator.permutation(dataset.N)[:ROWS])
+    part, target = dataset.take(rows), spec.model.target
+    options = target.with_defaults_of(dataset, **spec.model.options)
+    sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
+    # what races found the fastest, whichever sampler goes on from there
+    name, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, moves))
+    schedule = build_schedule(moved_by, sample, rng)
+    sample.start_sequentially(rng)
+    Chain(sample, rng, schedule.samplers, timing=False, thin=ITERATIONS).advance(ITERATIONS)
+    model.start_from(rng, rows, sample.labels)
+
+
+def why_not_in_stages(spec: RunSpecification) -> str | None:
+    """Why a start in stages is not possible, of the data or the model; None where it is."""
+    model, kind = spec.values["model"], spec.model.kind
+    if not (kind.column_types or kind.any_columns):
+        return f"expected a table, of which model={spec.model.name} reads none"
+    if "kmax" in model:
+        return f"model={spec.model.name} keeps empty clusters, so rows do not come one by one"
+    if model.get("conjugate") is False:
+        return "expected model.conjugate=true: rows come one by one where parameters of clusters are integrated out"
+    return None
+
+
+def choose_start(
+    spec: RunSpecification, overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]
+) -> RunSpecification:
+    """The specification with a start in stages where nobody names a start and the table is large; else as it is.
+
+    A run that was finished before, with the one or the other, is taken as it is: no data are read for it.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    overrides : sequence of str
+        Those that it was made of.
+    config_dir : str or Path, optional
+        As of `specify`.
+    say : callable
+        Receives the line that says what was chosen, and how to choose otherwise.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The data cannot be read.
+    """
+    if spec.init != "random" or any(map(_START.match, overrides)) or why_not_in_stages(spec) or not _may_be_large(spec):
+        return spec
+    in_stages = specify([*overrides, f"init={STAGES}"], config_dir)
+    if finished_run(spec) is not None:
+        return spec
+    if finished_run(in_stages) is None:
+        spec.data.check()
+        with limit_bytes(spec.data.max_bytes):
+            N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
+        if N < LARGE:
+            return spec
+        say(describe_start(N))
+    return in_stages
+
+
+def choose_starts(
+    jobs: Sequence[list[str]], config_dir: str | Path | None, say: Callable[[str], None]
+) -> list[list[str]]:
+    """Overrides of jobs, those of large tables without a start with ``init=stages``; parameters as of `choose_start`.
+
+    What cannot be read is left to whoever makes the jobs.
+    """
+    found = []
+    with shared_choices():
+        for job in jobs:
+            more = []
+            if not any(map(_START.match, job)):
+                with suppress(ConfigError, DataError):
+                    spec = specify(job, config_dir)
+                    more = [f"init={STAGES}"] * (choose_start(spec, job, config_dir, say) is not spec)
+            found.append([*job, *more])
+    return found
+
+
+def describe_start(N: int) -> str:
+    """Say what is taken of so many rows, and how to choose otherwise."""
+    return (
+        f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
+        f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as smaller "
+        "tables do)"
+    )
+
+
+def _may_be_large(spec: RunSpecification) -> bool:
+    """Whether the data set may have `LARGE` rows, as far as its configuration and the size of its file say."""
+    path = spec.data.values.get("path")
+    if isinstance(path, str):
+        try:
+            return os.path.getsize(path) >= ROW_BYTES * LARGE or Path(path).suffix.lower() not in PLAIN
+        except OSError:
+            return False
+    return spec.values["N"] is None or spec.values["N"] >= LARGE
