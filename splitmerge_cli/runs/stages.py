@@ -33,6 +33,9 @@ ROWS = 4_000
 """Rows of the sample."""
 ITERATIONS = 50
 """Iterations of the chain on the sample."""
+MOVES = 100
+"""Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
+move costs as much as its clusters have rows."""
 LARGE = 5_000
 """Rows from which on a table starts in stages where nobody names a start."""
 ROW_BYTES = 2
@@ -67,8 +70,8 @@ def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     options = target.with_defaults_of(dataset, **spec.model.options)
     sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
     # what races found the fastest, whichever sampler goes on from there
-    name, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
-    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, moves))
+    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
     schedule = build_schedule(moved_by, sample, rng)
     sample.start_sequentially(rng)
     Chain(sample, rng, schedule.samplers, timing=False, thin=ITERATIONS).advance(ITERATIONS)
