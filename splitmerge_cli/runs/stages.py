@@ -1,11 +1,16 @@
-"""The start in stages: a chain on a sample of the rows, then the other rows one by one; and when it is taken by itself.
+"""Starts of large data: in stages, a chain on a sample of the rows, then the others one by one; and what is taken by
+itself.
 
 A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at random is
 refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows that it
 sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the others
 follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples of the data do.
+
+A sample of a network has hardly any of its edges. There many random blocks are the start: with few, nodes that belong
+apart stand together from the first scan on, and split no more; what is one too many merges.
 """
 
+import math
 import os
 import re
 from collections.abc import Callable, Sequence
@@ -17,6 +22,7 @@ import numpy as np
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, shared_choices, specify
 from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
@@ -38,6 +44,8 @@ MOVES = 100
 move costs as much as its clusters have rows."""
 LARGE = 5_000
 """Rows from which on a table starts in stages where nobody names a start."""
+NODES = 1_000
+"""Nodes from which on a network starts from many blocks where nobody names a start."""
 ROW_BYTES = 2
 """Bytes of a row of a file at least: a cell and the end of the line."""
 PLAIN = (".csv", ".tsv", ".txt", ".dat")
@@ -93,9 +101,10 @@ def why_not_in_stages(spec: RunSpecification) -> str | None:
 def choose_start(
     spec: RunSpecification, overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]
 ) -> RunSpecification:
-    """The specification with a start in stages where nobody names a start and the table is large; else as it is.
+    """The specification with the start of large data where these are large and nobody names a start; else as it is.
 
-    A run that was finished before, with the one or the other, is taken as it is: no data are read for it.
+    A table starts in stages; a network from as many random blocks as the root of the number of its nodes. A run that
+    was finished before, with the one start or the other, is taken as it is.
 
     Parameters
     ----------
@@ -112,25 +121,39 @@ def choose_start(
     ConfigError, DataError
         The data cannot be read.
     """
-    if spec.init != "random" or any(map(_START.match, overrides)) or why_not_in_stages(spec) or not _may_be_large(spec):
+    is_network = issubclass(spec.model.target, Coupled)
+    least = NODES if is_network else LARGE
+    if spec.init != "random" or any(map(_START.match, overrides)) or not (is_network or not why_not_in_stages(spec)):
         return spec
-    in_stages = specify([*overrides, f"init={STAGES}"], config_dir)
-    if finished_run(spec) is not None:
+    if not _may_have(least, spec) or finished_run(spec) is not None:
         return spec
-    if finished_run(in_stages) is None:
-        spec.data.check()
-        with limit_bytes(spec.data.max_bytes):
-            N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
-        if N < LARGE:
-            return spec
-        say(describe_start(N))
-    return in_stages
+    in_stages = None if is_network else specify([*overrides, f"init={STAGES}"], config_dir)
+    if in_stages is not None and finished_run(in_stages) is not None:
+        return in_stages
+    spec.data.check()
+    with limit_bytes(spec.data.max_bytes):
+        N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
+    if N < least:
+        return spec
+    if in_stages is not None:
+        say(
+            f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
+            f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as "
+            "smaller tables do)"
+        )
+        return in_stages
+    blocks = round(math.sqrt(N))
+    say(
+        f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
+        f"easily, so chains start from many (K0=5: as smaller networks do)"
+    )
+    return specify([*overrides, f"K0={blocks}"], config_dir)
 
 
 def choose_starts(
     jobs: Sequence[list[str]], config_dir: str | Path | None, say: Callable[[str], None]
 ) -> list[list[str]]:
-    """Overrides of jobs, those of large tables without a start with ``init=stages``; parameters as of `choose_start`.
+    """Overrides of jobs, those of large data without a start with that of `choose_start`; parameters as of `choose_start`.
 
     What cannot be read is left to whoever makes the jobs.
     """
@@ -141,26 +164,18 @@ def choose_starts(
             if not any(map(_START.match, job)):
                 with suppress(ConfigError, DataError):
                     spec = specify(job, config_dir)
-                    more = [f"init={STAGES}"] * (choose_start(spec, job, config_dir, say) is not spec)
+                    chosen = choose_start(spec, job, config_dir, say)
+                    more = [f"{key}={chosen.values[key]}" for key in ("init", "K0") if chosen.values[key] != spec.values[key]]
             found.append([*job, *more])
     return found
 
 
-def describe_start(N: int) -> str:
-    """Say what is taken of so many rows, and how to choose otherwise."""
-    return (
-        f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
-        f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as smaller "
-        "tables do)"
-    )
-
-
-def _may_be_large(spec: RunSpecification) -> bool:
-    """Whether the data set may have `LARGE` rows, as far as its configuration and the size of its file say."""
+def _may_have(least: int, spec: RunSpecification) -> bool:
+    """Whether the data set may have so many rows or nodes, as far as its configuration and the size of its file say."""
     path = spec.data.values.get("path")
     if isinstance(path, str):
         try:
-            return os.path.getsize(path) >= ROW_BYTES * LARGE or Path(path).suffix.lower() not in PLAIN
+            return os.path.getsize(path) >= ROW_BYTES * least or Path(path).suffix.lower() not in PLAIN
         except OSError:
             return False
-    return spec.values["N"] is None or spec.values["N"] >= LARGE
+    return spec.values["N"] is None or spec.values["N"] >= least
