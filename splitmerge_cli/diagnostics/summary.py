@@ -93,8 +93,9 @@ def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
     if name not in SUMS:
         return x
     values, place = np.unique(x, return_inverse=True)
+    most = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     with np.errstate(invalid="ignore"):  # infinite densities have no distance
-        begins = np.r_[True, ~(np.diff(values) <= ROUNDING * np.abs(values).max(initial=0.0))]
+        begins = np.r_[True, ~(np.diff(values) <= ROUNDING * most)]
     return values[np.flatnonzero(begins)[np.cumsum(begins) - 1]][place].reshape(x.shape)
 
 

@@ -39,7 +39,7 @@ ROWS = 4_000
 """Rows of the sample."""
 ITERATIONS = 50
 """Iterations of the chain on the sample."""
-MOVES = 100
+MOVES = 500
 """Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
 move costs as much as its clusters have rows."""
 LARGE = 5_000
