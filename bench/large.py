@@ -1,9 +1,9 @@
 """Large data by the default command: time, memory, clusters found, verdict; beside the variational mixture of
 scikit-learn where the columns are real numbers.
 
-``python -m bench.large [SET ...]`` generates each set, runs ``smcmc run`` on its file in a process of its own, and prints
-a row of the table in docs/scaling.md. Seconds are on the clock, processor seconds those of the process; memory is its
-largest resident set. The peer is told the number of clusters, and twice that number.
+``python -m bench.large [SET ...]`` generates each set, runs ``smcmc run`` on its file in a process of its own, and
+prints a row of the table in docs/scaling.md. Seconds are on the clock, processor seconds those of the process, memory
+is the largest that it held. The peer has as many components as there are clusters, and twice as many.
 """
 
 import os
@@ -58,7 +58,7 @@ def binary(N: int, D: int, K: int) -> Callable[[Path, np.random.Generator], int]
     return write
 
 
-def mixed(N: int, K: int) -> Callable[[Path, np.random.Generator], int]:
+def mixed_columns(N: int, K: int) -> Callable[[Path, np.random.Generator], int]:
     """Four real columns, four of words, two of counts, two of yes and no."""
 
     def write(path: Path, rng: np.random.Generator) -> int:
@@ -70,7 +70,9 @@ def mixed(N: int, K: int) -> Callable[[Path, np.random.Generator], int]:
             columns.append(["abcde"[k] for k in np.minimum(below.sum(axis=1), 4)])
         columns += [[str(v) for v in rng.poisson(rng.gamma(1, 8, K)[z])] for _ in range(2)]
         columns += [["yes" if v else "no" for v in rng.random(N) < rng.beta(0.3, 0.3, K)[z]] for _ in range(2)]
-        write_table(path, [f"{kind}{d}" for kind, n in zip("rknb", (4, 4, 2, 2), strict=True) for d in range(n)], columns, z)
+        write_table(
+            path, [f"{kind}{d}" for kind, n in zip("rknb", (4, 4, 2, 2), strict=True) for d in range(n)], columns, z
+        )
         return K
 
     return write
@@ -121,7 +123,7 @@ SETS = {
     "100,000 x 16": Set(normal(100_000, 16, 30), [*TABLE, "model=gaussian"], peer=True),
     "100,000 x 16, model=auto": Set(normal(100_000, 16, 30), [*TABLE, "model=auto"]),
     "binary 100,000 x 50": Set(binary(100_000, 50, 30), [*TABLE, "model=bernoulli"]),
-    "mixed 100,000 x 12": Set(mixed(100_000, 20), [*TABLE, "model=mixed"]),
+    "mixed 100,000 x 12": Set(mixed_columns(100_000, 20), [*TABLE, "model=mixed"]),
     "100,000 edges of 10,000 nodes": Set(network(10_000, 100_000, 20), EDGES),
     "1,000,000 tokens": Set(documents(5_000, 200, 2_000, 20), ["data=corpus", "data.path={}"]),
 }

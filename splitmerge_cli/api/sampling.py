@@ -135,7 +135,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     try:
         settled, dataset = settle_in(str(store or temporary))
         spec = compose(settled.overrides)
-        # as of a sampler that nobody names: a program is told by the configuration of the run
+        # as of a sampler that nobody names: a program finds it in the configuration of the run
         plan = runs.prepare(choose_start(spec, settled.overrides, None, lambda said: None))
         warn_of_data(plan.dataset)
         path = runs.run(replace(plan, chosen=settled.chosen))

@@ -637,7 +637,7 @@ cdef class Model(Partition):
             if not np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1)):
                 raise ValueError("labels: expected clusters numbered from 0, each with an item")
             np.asarray(given)[numbers] = clusters
-        cdef Py_ssize_t t, k, n = clusters.max() + 1 if clusters.size else 0
+        cdef Py_ssize_t t, n = clusters.max() + 1 if clusters.size else 0
         if n > self.kmax:
             raise ValueError(f"labels: {n} clusters, but the model allows at most {self.kmax}")
         with nogil:

@@ -126,7 +126,7 @@ class Dataset:
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
 
     def take(self, rows: NDArray[np.int64]) -> "Dataset":
-        """A data set of these rows of a table, without true labels and names."""
+        """These rows of a table alone, without true labels and names."""
         return replace(self, values=self.values[rows], truth=None, names=None)
 
     @property

@@ -14,7 +14,7 @@ from splitmerge_cli.diagnostics.partition_losses import number_sorted
 def _table(truth: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
     """True cluster, cluster and items ``[3, cells]`` of the cells that have some, cluster by cluster."""
     (rows, R), (columns, C) = (number_sorted(np.asarray(each).ravel()) for each in (truth, labels))
-    if R * C <= 4 * len(rows) + 64:  # counted, not sorted
+    if 4 * len(rows) + 64 >= R * C:  # counted, not sorted
         counts = np.bincount(columns * R + rows)
         cells = np.flatnonzero(counts)
         items = counts[cells]

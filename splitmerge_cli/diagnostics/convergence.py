@@ -90,9 +90,9 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     if found.get("chains", 0) >= MOVED:
         n = found["draws"]
         note = (
-            f"nothing recorded differs among the {n:,.0f} draws of the second halves, which {found['chains']:.0f} chains "
-            f"reached each by itself; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of the posterior "
-            "elsewhere (level .95)"
+            f"nothing recorded differs among the {n:,.0f} draws of the second halves, which {found['chains']:.0f} "
+            f"chains reached each by itself; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of the "
+            "posterior elsewhere (level 0.95)"
         )
         return Convergence(True, note=note)
     # every quantity is one number in all chains, or there are too few draws

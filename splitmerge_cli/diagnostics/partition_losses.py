@@ -62,15 +62,15 @@ def number_sorted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     (array([1, 1, 0, 1]), 2)
     """
     if values.size and values.dtype.kind in "iu" and values.min() >= 0 and values.max() < 4 * values.size + 64:
-        number = np.cumsum(np.bincount(values) > 0)
-        return number[values] - 1, int(number[-1])
+        counted = np.cumsum(np.bincount(values) > 0)
+        return counted[values] - 1, int(counted[-1])
     distinct, number = np.unique(values, return_inverse=True)
     return number.reshape(values.shape), len(distinct)
 
 
 def find_distinct(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The first of each of the different rows of numbers from 0, the rows in ascending order, and how often each
-    stands there: ``[D]``, as ``numpy.unique`` by rows, whose records of a field an item take long."""
+    """Which rows of numbers from 0 differ: the first of each in ascending order of the rows, and how often each stands
+    there, ``[D]``, as ``numpy.unique`` by rows, whose records of a field an item take long."""
     firsts: dict[bytes, int] = {}
     times: dict[bytes, int] = {}
     for m, row in enumerate(rows):

@@ -47,14 +47,14 @@ LARGE = 5_000
 NODES = 1_000
 """Nodes from which on a network starts from many blocks where nobody names a start."""
 ROW_BYTES = 2
-"""Bytes of a row of a file at least: a cell and the end of the line."""
+"""Least bytes that a row takes in a file: a cell and the end of the line."""
 PLAIN = (".csv", ".tsv", ".txt", ".dat")
-"""Ends of the names of files that are not compressed."""
+"""Suffixes that say a file is not compressed."""
 _START = re.compile(r"[+]*(init|K0|experiment)=")
 
 
 def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
-    """Put the rows of a table into clusters: a random sample by a chain, the others by their weights given those before.
+    """Put rows of a table into clusters: a random sample by a chain, the others by their weights given those before.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def choose_start(
     spec.data.check()
     with limit_bytes(spec.data.max_bytes):
         N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
-    if N < least:
+    if least > N:
         return spec
     if in_stages is not None:
         say(
@@ -153,7 +153,7 @@ def choose_start(
 def choose_starts(
     jobs: Sequence[list[str]], config_dir: str | Path | None, say: Callable[[str], None]
 ) -> list[list[str]]:
-    """Overrides of jobs, those of large data without a start with that of `choose_start`; parameters as of `choose_start`.
+    """Overrides of jobs, those of large data without a start with that of `choose_start`, whose parameters these are.
 
     What cannot be read is left to whoever makes the jobs.
     """
@@ -165,7 +165,11 @@ def choose_starts(
                 with suppress(ConfigError, DataError):
                     spec = specify(job, config_dir)
                     chosen = choose_start(spec, job, config_dir, say)
-                    more = [f"{key}={chosen.values[key]}" for key in ("init", "K0") if chosen.values[key] != spec.values[key]]
+                    more = [
+                        f"{key}={chosen.values[key]}"
+                        for key in ("init", "K0")
+                        if chosen.values[key] != spec.values[key]
+                    ]
             found.append([*job, *more])
     return found
 

@@ -38,7 +38,7 @@ EARLY = (30, 60, 120)
 """Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
 tell, and any others are too short for ESS."""
 EARLY_MOST = 4_000
-"""Most iterations of a chain of such data."""
+"""Most iterations that a chain of such data makes."""
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""

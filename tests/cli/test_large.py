@@ -60,8 +60,17 @@ def test_smaller_tables_and_python(table: np.ndarray, monkeypatch: pytest.Monkey
 def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: Any, table: np.ndarray) -> None:
     paths = []
     for workers, out in ((1, "one"), (2, "two")):
-        ended = smcmc("run", *OWN, "iterations=40", "chains=2", "progress=none", "timing=false", f"workers={workers}",
-                      f"out={out}", "until.ess=1e9")
+        ended = smcmc(
+            "run",
+            *OWN,
+            "iterations=40",
+            "chains=2",
+            "progress=none",
+            "timing=false",
+            f"workers={workers}",
+            f"out={out}",
+            "until.ess=1e9",
+        )
         paths.append(Path(ended.stdout.strip().splitlines()[-1]))
     for name in ("trace", "partitions"):
         one, two = ((path / f"{name}.parquet").read_bytes() for path in paths)
@@ -75,7 +84,7 @@ def test_what_cannot_start_in_stages(smcmc: Any) -> None:
         (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
     ):
         result = smcmc("run", *words, *QUICK, "init=stages")
-        assert result.exit_code == 2 and f"init=stages: " in result.stderr and said in result.stderr, result.stderr
+        assert result.exit_code == 2 and "init=stages: " in result.stderr and said in result.stderr, result.stderr
 
 
 def test_a_network_starts_from_many_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
