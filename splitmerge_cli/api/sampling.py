@@ -36,6 +36,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.errors import Interrupted
+from splitmerge_cli.runs.stages import choose_start
 
 
 @answer_misspelt
@@ -159,7 +160,9 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
-        plan = runs.prepare(compose(settled.overrides))
+        spec = compose(settled.overrides)
+        # as of a sampler that nobody names: a program finds it in the configuration of the run
+        plan = runs.prepare(choose_start(spec, settled.overrides, None, lambda said: None))
         warn_of_data(plan.dataset)
         path = runs.run(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:

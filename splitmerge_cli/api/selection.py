@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -135,10 +134,10 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
     density = []
     for held in np.array_split(rows, min(FOLDS, len(rows))):
-        posterior = sample(options, _rows(dataset, np.setdiff1d(rows, held)))
+        posterior = sample(options, dataset.take(np.setdiff1d(rows, held)))
         if not posterior.complete:
             raise KeyboardInterrupt
-        density.append(posterior.log_predictive(_rows(dataset, held)))
+        density.append(posterior.log_predictive(dataset.take(np.sort(held))))
     return np.concatenate(density)
 
 
@@ -214,10 +213,6 @@ def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     except ConfigError as error:
         return str(error)
     return ""
-
-
-def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    return replace(dataset, values=dataset.values[np.sort(rows)], truth=None, names=None)
 
 
 def model_for(dataset: Dataset) -> str:

@@ -104,12 +104,19 @@ def complain(message: str) -> None:
 
 
 def settle_jobs(jobs: list[list[str]], config_dir: str | None) -> list[list[str]]:
-    """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for; says what was chosen."""
-    if not any(given.startswith("model") and given.endswith("=auto") for job in jobs for given in job):
-        return jobs
-    from splitmerge_cli.api import selection
+    """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for, and with the start of large tables; says
+    what was chosen."""
+    from splitmerge_cli.runs import stages
 
-    return selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+    if any(given.startswith("model") and given.endswith("=auto") for job in jobs for given in job):
+        from splitmerge_cli.api import selection
+
+        jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+    said: dict[str, None] = {}
+    jobs = stages.choose_starts(jobs, config_dir, said.setdefault)
+    for line in said:
+        complain(f"note: {line}")
+    return jobs
 
 
 def _complete_override(incomplete: str) -> list[str]:

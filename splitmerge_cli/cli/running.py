@@ -84,7 +84,7 @@ def run(
     from splitmerge_cli import runs
     from splitmerge_cli.config import specify
     from splitmerge_cli.results.read import Run
-    from splitmerge_cli.runs import closing
+    from splitmerge_cli.runs import closing, stages
 
     chosen = None
     if any(given.endswith("=auto") and given.startswith("model") for given in overrides):
@@ -96,6 +96,7 @@ def run(
         from splitmerge_cli.runs.undecided import require_model
 
         require_model(spec)
+    spec = stages.choose_start(spec, overrides, config_dir, lambda said: complain(f"note: {said}"))
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
         for note in done.summary.get("notes", []):

@@ -40,6 +40,33 @@ def draw_permutation(Rng rng not None, Py_ssize_t n):
     return found
 
 
+cdef void take_all_out(Model m) noexcept nogil:
+    """Leave no item in a cluster, and no cluster."""
+    cdef Py_ssize_t k
+    for k in range(m.K):
+        m.scratch(k)
+        m.head[k] = -1
+    memset(m.W, 0, m.cap * sizeof(double))
+    memset(m.z, 255, m.N * sizeof(int32_t))
+    m.K = 0
+    m.count_changed()
+
+
+cdef int place_others(Model m, Rng rng, const int32_t *order) except -1 nogil:
+    """Put all items that are in no cluster into one, in this order, each by its weights given those before it."""
+    cdef Py_ssize_t t, k
+    m.begin_scan()
+    for t in range(m.N):
+        if m.z[order[t]] >= 0:
+            continue
+        m.scan(order[t])
+        k = rng.draw_categorical(m.w, m.options())
+        if k == m.K:
+            m.append_empty()
+        m.put(order[t], k)
+    return 0
+
+
 cdef class Model(Partition):
     """A partition of N items with the statistics of its clusters, the likelihood of the items in them, and the prior.
 
@@ -317,22 +344,8 @@ cdef class Model(Partition):
 
     cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil:
         """Put all items into clusters anew, in this order, each by its weights given those before it."""
-        cdef Py_ssize_t t, k
-        for k in range(self.K):
-            self.scratch(k)
-            self.head[k] = -1
-        memset(self.W, 0, self.cap * sizeof(double))
-        memset(self.z, 255, self.N * sizeof(int32_t))
-        self.K = 0
-        self.count_changed()
-        self.begin_scan()
-        for t in range(self.N):
-            self.scan(order[t])
-            k = rng.draw_categorical(self.w, self.options())
-            if k == self.K:
-                self.append_empty()
-            self.put(order[t], k)
-        return 0
+        take_all_out(self)
+        return place_others(self, rng, order)
 
     # -- Python side
     @classmethod
@@ -574,10 +587,64 @@ cdef class Model(Partition):
         """
         if K0 is not None:
             raise ValueError(f"K0={K0}: only topics begin with a number of them; clusters are opened as items come")
+        self._check_items_come_one_by_one()
+        cdef int32_t[::1] order = draw_permutation(rng, self.N)
+        with nogil:
+            self.place_all(rng, &order[0])
+
+    def _check_items_come_one_by_one(self):
         if self.allows_empty:
             raise ValueError("a model that keeps empty clusters cannot start so")
         if not self.conjugate:
             raise ValueError("a model that does not integrate out the parameters of clusters cannot start so")
+
+    def start_from(self, Rng rng not None, items, labels):
+        """Put some items into clusters that are given, then all others, in a uniform order, each by the probabilities
+        of the clusters, and of a new one, given the items placed before it: a start of a chain.
+
+        Parameters
+        ----------
+        rng : Rng
+        items : array_like of int, shape (n,)
+            Different items.
+        labels : array_like of int, shape (n,)
+            Their clusters, 0 .. K-1, each with an item.
+
+        Raises
+        ------
+        ValueError
+            For a model that cannot ``start_sequentially``; for items that are not different ones of the model, or
+            numbers of clusters that are not as expected.
+
+        Examples
+        --------
+        >>> from splitmerge_cli.core.rng import Rng
+        >>> from splitmerge_cli.models.gaussian import Gaussian
+        >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
+        >>> model.start_from(Rng(1), [0, 1], [0, 1])
+        >>> model.labels.tolist()
+        [0, 1, 0, 1]
+        """
+        self._check_items_come_one_by_one()
         cdef int32_t[::1] order = draw_permutation(rng, self.N)
+        cdef int32_t[::1] given = np.full(self.N, -1, dtype=np.int32)
+        numbers, clusters = np.asarray(items), np.asarray(labels)
+        if numbers.shape != clusters.shape or len(np.unique(numbers)) < numbers.size:
+            raise ValueError("items: expected different ones, with a label each")
+        if numbers.size:
+            if numbers.min() < 0 or numbers.max() >= self.N:
+                raise ValueError(f"items: expected numbers from 0 to {self.N - 1}")
+            if not np.array_equal(np.unique(clusters), np.arange(clusters.max() + 1)):
+                raise ValueError("labels: expected clusters numbered from 0, each with an item")
+            np.asarray(given)[numbers] = clusters
+        cdef Py_ssize_t t, n = clusters.max() + 1 if clusters.size else 0
+        if n > self.kmax:
+            raise ValueError(f"labels: {n} clusters, but the model allows at most {self.kmax}")
         with nogil:
-            self.place_all(rng, &order[0])
+            take_all_out(self)
+            while self.K < n:
+                self.append_empty()
+            for t in range(self.N):
+                if given[t] >= 0:
+                    self.put(t, given[t])
+            place_others(self, rng, &order[0])

@@ -1,7 +1,7 @@
 """The data set that every generator and reader returns, and checks of its values."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +124,10 @@ class Dataset:
         )
         place = self.place(i, int(np.isnan(self.values[i]).argmax()))
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
+
+    def take(self, rows: NDArray[np.int64]) -> "Dataset":
+        """These rows of a table alone, without true labels and names."""
+        return replace(self, values=self.values[rows], truth=None, names=None)
 
     @property
     def notes(self) -> list[str]:

@@ -8,13 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.partition_kernels import best_match
+from splitmerge_cli.diagnostics.partition_losses import number_sorted
 
 
 def _table(truth: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
     """True cluster, cluster and items ``[3, cells]`` of the cells that have some, cluster by cluster."""
-    rows, columns = (np.unique(np.asarray(each), return_inverse=True)[1].ravel() for each in (truth, labels))
-    cells, items = np.unique(columns * len(rows) + rows, return_counts=True)
-    return np.array([cells % len(rows), cells // len(rows), items])
+    (rows, R), (columns, C) = (number_sorted(np.asarray(each).ravel()) for each in (truth, labels))
+    if 4 * len(rows) + 64 >= R * C:  # counted, not sorted
+        counts = np.bincount(columns * R + rows)
+        cells = np.flatnonzero(counts)
+        items = counts[cells]
+    else:
+        cells, items = np.unique(columns * R + rows, return_counts=True)
+    return np.array([cells % R, cells // R, items])
 
 
 def _sizes(table: NDArray[np.int64]) -> list[NDArray[np.int64]]:

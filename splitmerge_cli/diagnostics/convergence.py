@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE
-from splitmerge_cli.diagnostics.summary import Row
+from splitmerge_cli.diagnostics.summary import FOUND, Row
 
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
 OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest")
 """Quantities of every trace. The others are hyper-parameters, which a trace has where they are unknown."""
+MOVED = 2
+"""Chains that reached one state each by itself, at least, where no draw differs."""
 ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chains"
 
 
@@ -50,11 +52,17 @@ class Convergence:
         """The quantity and its R-hat, for messages."""
         if self.not_sampled:
             return f"not sampled: {', '.join(self.not_sampled)}"
+        if self.quantity is None and self.note is not None:
+            return self.note
         return f"R-hat of {self.quantity}: " + ("infinite" if self.rhat is None else f"{self.rhat:.3g}")
 
 
 def convergence(diagnosis: Sequence[Row]) -> Convergence:
     """Judge the chains of a run by the largest R-hat of all quantities that were recorded.
+
+    Where no draw of the second halves differs there is no R-hat. Chains that reached one state each by itself
+    (`summary.count_found`) then agree as far as anything shows; of chains that never left a start that they share
+    nothing is known.
 
     Parameters
     ----------
@@ -78,6 +86,15 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         return Convergence(worst < NOT_CONVERGED, name, worst, ess=least, ess_of=ess_of)
     if len({chain for _, chain, _, _ in diagnosis} - {None}) < 2:
         return Convergence(None, note=ONE_CHAIN)
+    found = {name: value for name, value, _ in _overall(diagnosis, FOUND)}
+    if found.get("chains", 0) >= MOVED:
+        n = found["draws"]
+        note = (
+            f"nothing recorded differs among the {n:,.0f} draws of the second halves, which {found['chains']:.0f} "
+            f"chains reached each by itself; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of the "
+            "posterior elsewhere (level 0.95)"
+        )
+        return Convergence(True, note=note)
     # every quantity is one number in all chains, or there are too few draws
     return Convergence(None, note=next((note for _, _, note in rows if note), None))
 

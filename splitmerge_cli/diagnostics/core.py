@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import by_appearance, check_partitions
+from splitmerge_cli.diagnostics.partition_losses import by_appearance, check_partitions, find_blocks
 
 STARTS = 16
 MOST_LABELS = 2**22
@@ -66,7 +66,7 @@ def find_core(partitions: ArrayLike, level: float = 0.95) -> Core:
     if not 0 < level <= 1:
         raise ValueError(f"core={level}: expected above 0, at most 1")
     rows = check_partitions(partitions)
-    blocks, block, size = np.unique(rows, axis=1, return_inverse=True, return_counts=True)
+    blocks, block, size = find_blocks(rows)
     needed = max(1, math.ceil(level * len(rows) - 1e-9))
     rng = np.random.default_rng(0)
     best, most = (np.full(len(size), -1), 0), (-1, 0)
@@ -76,7 +76,7 @@ def find_core(partitions: ArrayLike, level: float = 0.95) -> Core:
         if reached > most:
             best, most = (labels, agree), reached
     labels, agree = best
-    of_items = labels[block.ravel()]
+    of_items = labels[block]
     inside = of_items >= 0
     out = np.full(len(of_items), -1, dtype=np.int32)
     out[inside] = by_appearance(of_items[inside])

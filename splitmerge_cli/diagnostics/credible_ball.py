@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import check_partitions, distances
+from splitmerge_cli.diagnostics.partition_losses import check_partitions, distances, find_distinct
 
 SAME = 1e-10
 """Distances no further apart are the same: they are sums in different orders."""
@@ -97,8 +97,7 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
     def bound(among: NDArray[np.int64]) -> Bound:
         furthest = found[among].max()
         at = among[found[among] >= furthest - SAME]
-        _, first = np.unique(rows[at], axis=0, return_index=True)
-        at = at[np.sort(first)]
+        at = at[np.sort(find_distinct(rows[at])[0])]
         return Bound(rows[at], int(at[0]), int(K[at[0]]), float(furthest))
 
     fewest, most = K[inside].min(), K[inside].max()

@@ -51,6 +51,48 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
+def number_sorted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
+    """Number what is the same 0, 1, ... in ascending order: int64 ``[N]``, and how many numbers there are.
+
+    Values from 0 to a few times their number are counted instead of sorted.
+
+    Examples
+    --------
+    >>> number_sorted(np.array([7, 7, 2, 7]))
+    (array([1, 1, 0, 1]), 2)
+    """
+    if values.size and values.dtype.kind in "iu" and values.min() >= 0 and values.max() < 4 * values.size + 64:
+        counted = np.cumsum(np.bincount(values) > 0)
+        return counted[values] - 1, int(counted[-1])
+    distinct, number = np.unique(values, return_inverse=True)
+    return number.reshape(values.shape), len(distinct)
+
+
+def find_distinct(rows: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Which rows of numbers from 0 differ: the first of each in ascending order of the rows, and how often each stands
+    there, ``[D]``, as ``numpy.unique`` by rows, whose records of a field an item take long."""
+    firsts: dict[bytes, int] = {}
+    times: dict[bytes, int] = {}
+    for m, row in enumerate(rows):
+        # bytes in this order compare as the numbers do
+        key = row.astype(">u4").tobytes()
+        firsts.setdefault(key, m)
+        times[key] = times.get(key, 0) + 1
+    keys = sorted(firsts)
+    return np.array([firsts[key] for key in keys]), np.array([times[key] for key in keys])
+
+
+def find_blocks(rows: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
+    """Blocks of items that no partition ``[M, N]`` separates, as ``numpy.unique`` by columns: their clusters
+    ``[M, A]``, the block of each item ``[N]``, and items of each ``[A]``."""
+    block, number = np.zeros(rows.shape[1], dtype=np.int64), 1
+    for row in rows:
+        block, number = number_sorted(block * (int(row.max()) + 1) + row)
+    some = np.empty(number, dtype=np.int64)
+    some[block] = np.arange(len(block))
+    return rows[:, some], block, np.bincount(block)
+
+
 def check_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     """Check sampled partitions ``[M, N]``, and number their clusters by first appearance; a ValueError for another
     shape, no partition or no item."""
@@ -167,16 +209,15 @@ class ExpectedLoss:
     ) -> None:
         self.f, self.scale = terms(loss, rows.shape[1])
         self.own, self._a = (2 - a) * self.f, a
-        distinct, times = np.unique(rows, axis=0, return_counts=True)
-        blocks, block, self.size = np.unique(distinct, axis=1, return_inverse=True, return_counts=True)
-        self.block = block.ravel()
+        first, times = find_distinct(rows)
+        blocks, self.block, self.size = find_blocks(rows[first])
         self.weight = times / times.sum()
         self._blocks = np.ascontiguousarray(blocks)
         self.widths = self._blocks.max(axis=1).astype(np.int64) + 1
         fitting = max(int(self.widths.max()), most_cells // int(self.widths.sum()))
         self.fewest_clusters, most = clusters or (1, len(self.size))
         self.most_clusters = min(len(self.size), fitting, most)
-        first = np.cumsum(self.widths) - self.widths
+        first = np.cumsum(self.widths) - self.widths  # cluster of each partition
         self.cluster = np.ascontiguousarray((self._blocks + first[:, None]).T.astype(np.int32))
         self.cluster_weight = np.repeat(self.weight, self.widths)
         one = self.intersections(np.zeros(len(self.size), dtype=np.int64))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.diagnostics.partition_losses import check_partitions
+from splitmerge_cli.diagnostics.partition_losses import check_partitions, find_blocks
 
 MAX_DENSE = 10_000
 """Items up to which the matrix is made as a whole: 800 MB."""
@@ -61,14 +61,13 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
     if rows.shape[1] > MAX_DENSE:
         raise TooManyItems(f"{rows.shape[1]} items: expected at most {MAX_DENSE} for the matrix as a whole")
     # items that no partition separates have the same row
-    blocks, block = np.unique(rows, axis=1, return_inverse=True)
+    blocks, block, _ = find_blocks(rows)
     A = blocks.shape[1]
     together = np.zeros((A, A), dtype=np.float32)
     for some in _bands(blocks, A):
         # counts below 2^24 are exact in single precision
         shown = _one_hot(some).toarray()
         together += shown @ shown.T
-    block = block.ravel()
     return together[np.ix_(block, block)].astype(np.float64) / len(rows)
 
 

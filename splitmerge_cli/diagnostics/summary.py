@@ -19,11 +19,18 @@ NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler",
 OF_ALL_RUNS = (
     *("mean", "rhat", "rhat_classic", "ess", "tau"),
     *("acceptance", "null", "seconds_per_iteration"),
+    "found",
 )
 """Kinds of quantity that every diagnosis has, besides scores."""
+FOUND = "found"
+"""Rows of `count_found`."""
 TRUE_LABELS = "true_labels"
 """How many items are scored, where that is not all."""
 COLUMNS = ["quantity", "chain", "value", "note"]
+SUMS = ("log_joint", "log_lik")
+"""Columns that are sums over clusters."""
+ROUNDING = 1e-13
+"""Share of the largest log density by which sums of the same numbers in another order may differ."""
 LONGEST = 100_000
 """Draws of a chain beyond which every m-th is looked at: an effective sample size of millions takes minutes and
 gigabytes where the chain has not mixed."""
@@ -71,6 +78,27 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     return {name: x[rows].astype(float) for name, x in series.items()}
 
 
+def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Draws of a quantity; of log densities those that differ by rounding alone are one number: the smallest of each
+    run of values that are no more than `ROUNDING` of the largest magnitude apart.
+
+    The log density of a partition is summed in the order of its clusters' numbers, which is no part of the state: of
+    two chains at one partition it may differ in the last digit, which no measure of mixing is to see.
+
+    Examples
+    --------
+    >>> without_rounding("log_joint", np.array([[-0.3, -0.1 - 0.2], [-0.5, -0.3]])).tolist()
+    [[-0.30000000000000004, -0.30000000000000004], [-0.5, -0.30000000000000004]]
+    """
+    if name not in SUMS:
+        return x
+    values, place = np.unique(x, return_inverse=True)
+    most = np.abs(values[np.isfinite(values)]).max(initial=0.0)
+    with np.errstate(invalid="ignore"):  # infinite densities have no distance
+        begins = np.r_[True, ~(np.diff(values) <= ROUNDING * most)]
+    return values[np.flatnonzero(begins)[np.cumsum(begins) - 1]][place].reshape(x.shape)
+
+
 def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
     """The rows of each chain, the chains in ascending order."""
     of = np.asarray(chains)
@@ -106,7 +134,7 @@ def diagnose(
     rows: list[Row] = []
     for name, whole in second_half(trace).items():
         every = -(-whole.shape[1] // LONGEST)
-        x = whole[:, ::every]
+        x = without_rounding(name, whole[:, ::every])
         no_ess = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
         rows.append((f"rhat/{name}", None, mixing.rhat(x), mixing.why_no_rhat(x)))
         rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
@@ -120,6 +148,35 @@ def diagnose(
         rows.append((f"mean/{name}", None, whole.mean(), None))
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
     return [*rows, *_moves(list(moves), chains), *_pace(trace), *further]
+
+
+def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
+    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none where some do.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
+        Columns as in ``trace.parquet``.
+    searches : bool
+        Whether each chain has a start of its own that is built from the data (item by item). Otherwise the chains
+        count that were elsewhere in their first halves.
+
+    Returns
+    -------
+    list of Row
+        ``found/chains``, the chains that reached the state each by itself, and ``found/draws`` of the second halves of
+        all chains.
+    """
+    series = {name: without_rounding(name, x) for name, x in second_half(trace).items()}
+    if not all(np.all(x == x[0, 0]) for x in series.values()):
+        return []
+    at_end, draws = series["log_joint"], series["log_joint"].size
+    count = len(at_end)
+    if not searches:
+        whole = np.asarray(trace["log_joint"], dtype=float)
+        apart = np.abs(whole - at_end[0, 0]) > ROUNDING * np.abs(whole).max()
+        count = sum(bool(apart[rows].any()) for rows in _rows_by_chain(trace["chain"]).values())
+    return [(f"{FOUND}/chains", None, float(count), None), (f"{FOUND}/draws", None, float(draws), None)]
 
 
 def as_frame(rows: Iterable[Row]) -> "pd.DataFrame":

@@ -13,9 +13,8 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.core import capabilities
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import recorders
+from splitmerge_cli.runs import recorders, stages
 from splitmerge_cli.runs.stored import specification_of
 
 ENOUGH_DRAWS = 400
@@ -34,10 +33,6 @@ MOVES = 20
 """Moves before each scan, where those of the run are not enough."""
 SHORT = 500
 """Iterations below which a run is made longer before anything else is changed."""
-LARGE = 5_000
-"""Items from which on `OF_LARGE` from a sequential start is tried before the sampler of `auto`."""
-OF_LARGE = "subcluster"
-"""Sampler that draws all labels at once given parameters, and splits clusters by their subclusters."""
 SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
@@ -112,10 +107,9 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     """Other words, another sampler, another start or more moves, and why; None where all that was tried."""
     if spec.values["data"].get("stop_words") == KEPT and spec.model.kind.has_topics:
         return "topics without the words that most documents have", {"data.stop_words": auto.AUTO}
-    if run.summary["N"] >= LARGE and _takes_drawn_parameters(spec):
-        if spec.sampler_name != OF_LARGE or spec.init != "sequential":
-            return "the sampler and the start of large tables", {"sampler": OF_LARGE, "init": "sequential"}
-        return None
+    if run.summary["N"] >= stages.LARGE and spec.init == "random" and stages.why_not_in_stages(spec) is None:
+        changed = {"init": stages.STAGES} | ({} if spec.K0 is None else {"K0": None})
+        return "the start of large tables, by a chain on a sample of the rows", changed
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
         return "another sampler, the one that races found the fastest for the model", {"sampler": auto.AUTO}
@@ -128,11 +122,6 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     if spec.schedule.moves < MOVES:
         return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
     return None
-
-
-def _takes_drawn_parameters(spec: RunSpecification) -> bool:
-    """Whether parameters of the model's clusters can be drawn, as `OF_LARGE` needs it."""
-    return spec.model.target.find_capability(capabilities.DrawnParameters) is not None
 
 
 def _describe_standstill(run: Run) -> str | None:

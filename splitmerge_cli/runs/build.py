@@ -18,6 +18,7 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain
 from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.stages import STAGES, start_in_stages
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -46,8 +47,8 @@ class Builder:
     partitions: int
 
     @np.errstate(all="ignore")  # what overflows leaves no finite density, which is reported below
-    def chain(self, number: int) -> Chain:
-        """Build chain `number` at its start.
+    def chain(self, number: int, starts: bool = True) -> Chain:
+        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored.
 
         Raises
         ------
@@ -59,7 +60,8 @@ class Builder:
         model = build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
         schedule = build_schedule(spec, model, rng)
-        self._start(model, rng, np.random.Generator(rng.bit_generator), number)
+        if starts:
+            self._start(model, rng, np.random.Generator(rng.bit_generator), number)
         return Chain(
             model,
             rng,
@@ -108,6 +110,8 @@ class Builder:
                 model.start_sequentially(rng, spec.K0)
             except ValueError as error:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
+        elif spec.init == STAGES:
+            start_in_stages(spec, model, self.dataset, rng)
         else:
             given = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, given)

@@ -60,6 +60,9 @@ def _judgement(run: Run) -> Iterator[str]:
         else:
             yield f"cannot tell whether the chains have converged: {judged['note']}"
         return
+    if judged["converged"] and judged["rhat"] is None:
+        yield f"converged as far as the chains show: {judged['note']}"
+        return
     rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
     if judged["converged"] is False:
         held = "the best state stands in place of an estimate over all chains"

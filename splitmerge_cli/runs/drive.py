@@ -257,7 +257,7 @@ def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress:
         if saved:
             on_progress(number, _progress(plan, saved["outcome"]))
         return
-    chain = plan.chain(number)
+    chain = plan.chain(number, starts=saved is None)
     stop.drives(chain)
     # an iteration that is broken off is made again when the run is continued
     with suppress(Halted), _close_at_end(store):

@@ -12,6 +12,7 @@ from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs.recorders.base import best
+from splitmerge_cli.runs.stages import SEARCHES
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
@@ -32,7 +33,7 @@ def assemble(
     that end when they have run long enough."""
     # imported late: until here a run does without
     from splitmerge_cli.diagnostics.convergence import convergence
-    from splitmerge_cli.diagnostics.summary import diagnose, score
+    from splitmerge_cli.diagnostics.summary import count_found, diagnose, score
     from splitmerge_cli.runs import summaries, uncertainty
     from splitmerge_cli.runs.clusterings import clusterings_of, pooled_estimate
 
@@ -42,7 +43,9 @@ def assemble(
     store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
     pooled, why_not = pooled_estimate(plan, store.path, outcomes)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
-    diagnostics = diagnose(_diagnosed_trace(store.path), moves, rows)
+    trace = _diagnosed_trace(store.path)
+    found_by = count_found(trace, plan.spec.init in SEARCHES) if plan.spec.chains > 1 else []
+    diagnostics = diagnose(trace, moves, [*rows, *found_by])
     judged = convergence(diagnostics)
     # what pools chains that differ describes none of them
     if judged.converged is False:

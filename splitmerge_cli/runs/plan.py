@@ -104,11 +104,11 @@ class Plan:
         """Iterations that a chain makes at most before the next thing to do: its `end`, or an evaluation."""
         return min(end - iteration, self.recorder.until_evaluation(iteration))
 
-    def chain(self, number: int) -> Chain:
-        """Chain `number` at its start; raises as `Builder.chain`."""
+    def chain(self, number: int, starts: bool = True) -> Chain:
+        """Chain `number`, at its start if it `starts`; parameters and errors as of `Builder.chain`."""
         chain = self._built.pop(number, None)
         if chain is None:
-            chain = self.builder.chain(number)
+            chain = self.builder.chain(number, starts)
         chain.set_threads(threads(self.spec) // self.workers)
         return chain
 

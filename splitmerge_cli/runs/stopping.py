@@ -34,6 +34,11 @@ OF_TOPICS = 10
 """Times fewer of topics, of which an iteration makes a draw for every token."""
 SOONEST = 200
 """Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
+EARLY = (30, 60, 120)
+"""Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
+tell, and any others are too short for ESS."""
+EARLY_MOST = 4_000
+"""Most iterations that a chain of such data makes."""
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""
@@ -78,6 +83,8 @@ def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
 def looks(plan: "Plan") -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
     if plan.spec.until.is_given:
+        if plan.spec.is_open and plan.iterations <= EARLY_MOST:
+            yield from EARLY
         at = float(min(FIRST, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
@@ -127,6 +134,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     kinds = [one for one in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")) if asked[one[0]] is not None]
     after = f"long enough after {found['iterations']:,} iterations"
     if found["reached"]:
+        if found["rhat_of"] is None and found["ess_of"] is None:
+            return f"{after}: no draw differs from another"
         held = (f"{name} {bound} {asked[key]:g}" for key, name, bound in kinds)
         return f"{after}: {' and '.join(held)}, as asked for"
     missed = []
@@ -144,7 +153,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
     """Second halves of what the chains recorded by then: arrays ``[chains, draws]`` by name."""
     import pandas as pd
 
-    from splitmerge_cli.diagnostics.summary import LONGEST, second_half
+    from splitmerge_cli.diagnostics.summary import LONGEST, second_half, without_rounding
     from splitmerge_cli.results import schema
 
     traces = []
@@ -161,7 +170,7 @@ def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str
         # a budget ends chains at different iterations
         draws = min(map(len, distances))
         series[DISTANCE] = np.stack([of_chain[len(of_chain) - draws :] for of_chain in distances])
-    return {name: draws[:, :: -(-draws.shape[1] // LONGEST)] for name, draws in series.items()}
+    return {name: without_rounding(name, x[:, :: -(-x.shape[1] // LONGEST)]) for name, x in series.items()}
 
 
 def _late(table: Any, upto: int) -> NDArray[np.bool_]:

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,16 +86,12 @@ def predictive_densities(
         given = [by_appearance(labels[rest]) for labels in levels]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in given]
         try:
-            found = by_state(model, _rows(dataset, rest), _rows(dataset, held), states)
+            found = by_state(model, dataset.take(rest), dataset.take(held), states)
             for at, (_, log_density, log_weight) in enumerate(found):
                 density[at] += logsumexp(log_density + log_weight, axis=1).sum()
         except (ConfigError, DataError):
             return None
     return density / len(order)
-
-
-def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
-    return replace(dataset, values=dataset.values[rows], truth=None, names=None)
 
 
 def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:

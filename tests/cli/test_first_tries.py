@@ -127,12 +127,12 @@ LONG = {"iterations": [30_000] * 2}
         (
             [*TWO, "model=gaussian"],
             LONG | {"convergence": BAD, "N": 10_000},
-            "sampler=subcluster init=sequential schedule",
+            "init=stages",
         ),
         (
-            [*TWO, "model=gaussian", "sampler=subcluster", "init=sequential"],
+            [*TWO, "model=gaussian", "init=stages"],
             LONG | {"convergence": BAD, "N": 10_000},
-            "iterations=24",
+            "schedule.moves=20",
         ),
         ([*TWO, "model=gaussian", "init=prior"], LONG | {"convergence": BAD}, "schedule.moves=20"),
         ([*TWO, "model=gaussian", "init=prior", "schedule.moves=30"], LONG | {"convergence": BAD}, "iterations=24"),

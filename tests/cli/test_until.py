@@ -157,4 +157,5 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
     assert stopping.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(spec=spec, iterations=most)
     found = list(stopping.looks(plan))
-    assert found[-1] == most and found[0] == max(200, min(1000, most // 50))
+    first = stopping.EARLY[0] if most <= stopping.EARLY_MOST else max(200, min(1000, most // 50))
+    assert found[-1] == most and found[0] == first

@@ -85,6 +85,36 @@ def test_distribution(name):
     assert distribution == pytest.approx(expected, rel=1e-9)
 
 
+def test_distribution_after_given_items():
+    """Items 1 and 3 stand in one cluster, and the others follow: given these two they are as of the joint densities."""
+    model, rng, distribution = PARTS["gaussian"]([0, 1, 2, 3]), Rng(0), defaultdict(float)
+    rng.script_start()
+    while True:
+        rng.script_begin()
+        model.start_from(rng, [1, 3], [0, 0])
+        distribution[canonical(model.labels)] += rng.script_probability()
+        if not rng.script_next():
+            break
+    expected = defaultdict(float)
+    for first, second in ((0, 2), (2, 0)):
+        few, all_items = PARTS["gaussian"]([1, 3, first]), PARTS["gaussian"]([1, 3, first, second])
+        joint = {}
+        for labels in ((0, 0, 0), (0, 0, 1)):
+            few.set_labels(np.array(labels))
+            joint[labels] = few.log_joint()
+        for labels in joint:
+            options = {}
+            for k in range(max(labels) + 2):
+                all_items.set_labels(np.array([*labels, k]))
+                options[k] = all_items.log_joint()
+            for k, value in options.items():
+                found = np.empty(4, dtype=int)
+                found[[1, 3, first, second]] = [*labels, k]
+                log_p = joint[labels] - logsumexp(list(joint.values())) + value - logsumexp(list(options.values()))
+                expected[canonical(found)] += np.exp(log_p) / 2
+    assert distribution == pytest.approx(expected, rel=1e-9)
+
+
 @pytest.mark.parametrize("name", [name for name in MODELS if name != "emm"])
 def test_state(name):
     """Statistics, lists and weights are those of the labels; a second start forgets the first."""
@@ -113,6 +143,11 @@ def test_what_cannot_start_so():
     ):
         with pytest.raises(ValueError, match=said):
             model.start_sequentially(Rng(1))
+        with pytest.raises(ValueError, match=said):
+            model.start_from(Rng(1), [0], [0])
+    for items, labels, said in (([0, 0], [0, 1], "different ones"), ([9], [0], "0 to 3"), ([1], [1], "each with")):
+        with pytest.raises(ValueError, match=said):
+            Lines(POINTS).start_from(Rng(1), items, labels)
     with pytest.raises(ValueError, match="K0=3: only topics"):
         MODELS["gaussian"]().start_sequentially(Rng(1), 3)
     for K0 in (0, 5):

@@ -1,0 +1,185 @@
+"""Starts of large data: in stages, a chain on a sample of the rows, then the others one by one; and what is taken by
+itself.
+
+A chain of a large table that starts from a few random clusters stays there: a split of thousands of rows at random is
+refined too little to be accepted. A start row by row (``init=sequential``) opens clusters on the first rows that it
+sees, and they grow with the table. A chain on a sample finds the clusters at the price of the sample, and the others
+follow where they belong. Samples, orders and draws are each chain's own, so starts differ as samples of the data do.
+
+A sample of a network has hardly any of its edges. There many random blocks are the start: with few, nodes that belong
+apart stand together from the first scan on, and split no more; what is one too many merges.
+"""
+
+import math
+import os
+import re
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, shared_choices, specify
+from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.core.capabilities import Coupled
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.schedule import build_schedule
+
+STAGES = "stages"
+SEARCHES = ("sequential", STAGES)
+"""Starts that each chain builds by itself, from the data."""
+ROWS = 4_000
+"""Rows of the sample."""
+ITERATIONS = 50
+"""Iterations of the chain on the sample."""
+MOVES = 500
+"""Moves of its sampler before each scan: two clusters in one are drawn as a pair of rows once in so many tries, and a
+move costs as much as its clusters have rows."""
+LARGE = 5_000
+"""Rows from which on a table starts in stages where nobody names a start."""
+NODES = 1_000
+"""Nodes from which on a network starts from many blocks where nobody names a start."""
+ROW_BYTES = 2
+"""Least bytes that a row takes in a file: a cell and the end of the line."""
+PLAIN = (".csv", ".tsv", ".txt", ".dat")
+"""Suffixes that say a file is not compressed."""
+_START = re.compile(r"[+]*(init|K0|experiment)=")
+
+
+def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put rows of a table into clusters: a random sample by a chain, the others by their weights given those before.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    model : Model
+        That of all rows.
+    dataset : Dataset
+    rng : Rng
+        The chain's own.
+
+    Raises
+    ------
+    ConfigError
+        A model or data that cannot start so.
+    """
+    if reason := why_not_in_stages(spec):
+        raise ConfigError(f"init={STAGES}: {reason}")
+    generator = np.random.Generator(rng.bit_generator)
+    rows = np.sort(generator.permutation(dataset.N)[:ROWS])
+    part, target = dataset.take(rows), spec.model.target
+    options = target.with_defaults_of(dataset, **spec.model.options)
+    sample: Model = construct(spec.model, lambda: target.from_data(part, **options))
+    # what races found the fastest, whichever sampler goes on from there
+    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
+    schedule = build_schedule(moved_by, sample, rng)
+    sample.start_sequentially(rng)
+    Chain(sample, rng, schedule.samplers, timing=False, thin=ITERATIONS).advance(ITERATIONS)
+    model.start_from(rng, rows, sample.labels)
+
+
+def why_not_in_stages(spec: RunSpecification) -> str | None:
+    """Why a start in stages is not possible, of the data or the model; None where it is."""
+    model, kind = spec.values["model"], spec.model.kind
+    if not (kind.column_types or kind.any_columns):
+        return f"expected a table, of which model={spec.model.name} reads none"
+    if "kmax" in model:
+        return f"model={spec.model.name} keeps empty clusters, so rows do not come one by one"
+    if model.get("conjugate") is False:
+        return "expected model.conjugate=true: rows come one by one where parameters of clusters are integrated out"
+    return None
+
+
+def choose_start(
+    spec: RunSpecification, overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]
+) -> RunSpecification:
+    """The specification with the start of large data where these are large and nobody names a start; else as it is.
+
+    A table starts in stages; a network from as many random blocks as the root of the number of its nodes. A run that
+    was finished before, with the one start or the other, is taken as it is.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    overrides : sequence of str
+        Those that it was made of.
+    config_dir : str or Path, optional
+        As of `specify`.
+    say : callable
+        Receives the line that says what was chosen, and how to choose otherwise.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The data cannot be read.
+    """
+    is_network = issubclass(spec.model.target, Coupled)
+    least = NODES if is_network else LARGE
+    if spec.init != "random" or any(map(_START.match, overrides)) or not (is_network or not why_not_in_stages(spec)):
+        return spec
+    if not _may_have(least, spec) or finished_run(spec) is not None:
+        return spec
+    in_stages = None if is_network else specify([*overrides, f"init={STAGES}"], config_dir)
+    if in_stages is not None and finished_run(in_stages) is not None:
+        return in_stages
+    spec.data.check()
+    with limit_bytes(spec.data.max_bytes):
+        N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
+    if least > N:
+        return spec
+    if in_stages is not None:
+        say(
+            f"init={STAGES}, as no start is named and {N:,} rows are {LARGE:,} or more: each chain starts from "
+            f"{min(N, ROWS):,} rows of its own, drawn at random, and the others follow one by one (init=random: as "
+            "smaller tables do)"
+        )
+        return in_stages
+    blocks = round(math.sqrt(N))
+    say(
+        f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
+        f"easily, so chains start from many (K0=5: as smaller networks do)"
+    )
+    return specify([*overrides, f"K0={blocks}"], config_dir)
+
+
+def choose_starts(
+    jobs: Sequence[list[str]], config_dir: str | Path | None, say: Callable[[str], None]
+) -> list[list[str]]:
+    """Overrides of jobs, those of large data without a start with that of `choose_start`, whose parameters these are.
+
+    What cannot be read is left to whoever makes the jobs.
+    """
+    found = []
+    with shared_choices():
+        for job in jobs:
+            more = []
+            if not any(map(_START.match, job)):
+                with suppress(ConfigError, DataError):
+                    spec = specify(job, config_dir)
+                    chosen = choose_start(spec, job, config_dir, say)
+                    more = [
+                        f"{key}={chosen.values[key]}"
+                        for key in ("init", "K0")
+                        if chosen.values[key] != spec.values[key]
+                    ]
+            found.append([*job, *more])
+    return found
+
+
+def _may_have(least: int, spec: RunSpecification) -> bool:
+    """Whether the data set may have so many rows or nodes, as far as its configuration and the size of its file say."""
+    path = spec.data.values.get("path")
+    if isinstance(path, str):
+        try:
+            return os.path.getsize(path) >= ROW_BYTES * least or Path(path).suffix.lower() not in PLAIN
+        except OSError:
+            return False
+    return spec.values["N"] is None or spec.values["N"] >= least
