@@ -10,6 +10,8 @@
     density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
     covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
     nothing is compared.
+``model.power=auto``
+    By a calibration curve: `splitmerge_cli.api.calibration`.
 """
 
 import time
@@ -25,6 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.api.calibration import calibrate, format_calibration
 from splitmerge_cli.api.cautions import DataNote, NotConverged
 from splitmerge_cli.config import (
     ConfigError,
@@ -62,8 +65,8 @@ Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Settled(NamedTuple):
-    """A command line without ``auto``, and how the covariance was chosen, for the summary of the run; None where nobody
-    asked for that."""
+    """A command line without ``auto``, and how covariance and power were chosen, for the summary of the run; None where
+    nobody asked for that."""
 
     overrides: list[str]
     chosen: dict[str, Any] | None
@@ -210,7 +213,7 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
 
 
 def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """Overrides of the command line with what ``model=auto`` and ``model.covariance=auto`` stand for.
+    """Overrides of the command line with what ``auto`` of the model, its covariance and power stand for.
 
     What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
     a time.
@@ -223,6 +226,40 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         say(f"model=auto: {' '.join(said)}")
         if compares:
             settled.append(f"model.covariance={AUTO}")
+    calibrates = f"model.power={AUTO}" in settled
+    if calibrates:
+        settled.remove(f"model.power={AUTO}")
+    found = _settle_covariance(settled, config_dir, say)
+    return _settle_power(found, config_dir, say) if calibrates else found
+
+
+def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
+    """The same with the power of the calibration curve."""
+    spec = compose(given.overrides, config_dir)
+    if "power" not in spec.model.options:
+        raise ConfigError(f"model.power={AUTO}: model={spec.model.name} has no power to choose; model=gaussian has")
+    dataset = _read(given.overrides, config_dir)
+    accepted, reason = spec.model.target.accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"model.power={AUTO}: data={spec.data.name}: {reason}")
+    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+    problem = _problem({**options, "power": 0.5}, dataset)
+    if problem:
+        raise ConfigError(problem.replace("model.power=0.5", f"model.power={AUTO}"))
+    with warnings.catch_warnings():
+        # as for covariances
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", DataNote)
+        found = calibrate(options, dataset, _sampler(spec))
+    say(format_calibration(found))
+    curve = found.table.replace(np.inf, np.nan).astype(object).where(found.table["alpha"] < np.inf, None)
+    curve[["power", "clusters", "fit", "taken"]] = found.table[["power", "clusters", "fit", "taken"]].astype(object)
+    chosen = {**(given.chosen or {}), "model.power": curve.to_dict("records"), "rows": found.rows}
+    return Settled([*given.overrides, f"model.power={found.power:g}"], chosen)
+
+
+def _settle_covariance(settled: list[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
+    """The same with the covariance that predicts held-out rows best, where it is ``auto``."""
     if f"model.covariance={AUTO}" not in settled:
         return Settled(settled, None)
     settled.remove(f"model.covariance={AUTO}")
@@ -235,7 +272,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             decided = [*settled, f"model.covariance={covariance}"]
             run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
-            if run is not None and chosen is not None and chosen["by"] == by:
+            if run is not None and chosen is not None and chosen.get("by") == by:
                 say(f"model.covariance=auto: {covariance}, as {run.path} says")
                 return Settled(decided, chosen)
     dataset = _read(settled, config_dir)
@@ -277,7 +314,7 @@ def settle_jobs(
 
 
 def _is_auto(override: str) -> bool:
-    return override in (f"model={AUTO}", f"model.covariance={AUTO}")
+    return override in (f"model={AUTO}", f"model.covariance={AUTO}", f"model.power={AUTO}")
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -309,6 +346,9 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[l
         if columns is None:
             model, columns = MIXED, []
     options = options_for(model, dataset)
+    if _is_given(overrides, "power"):
+        # of fixed scales
+        options = {key: value for key, value in options.items() if key not in SCALES}
     compares = options.pop("covariance", None) is not None and not _is_given(overrides, "covariance")
     scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(overrides, key)]
     return [f"model={model}", *(columns or []), *scales], compares
