@@ -14,6 +14,8 @@ Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives rows that were held out the larger log
     probability, over the same folds: a whole number has its probability as a count, and as a real number the mean log
     density over its unit interval, which is at most the log of the probability of that interval.
+``model.power=auto``
+    By a calibration curve: `splitmerge_cli.api.calibration`.
 """
 
 import time
@@ -28,6 +30,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.api.calibration import calibrate, format_calibration
 from splitmerge_cli.api.cautions import DataNote, NotConverged
 from splitmerge_cli.config import (
     ConfigError,
@@ -70,8 +73,8 @@ Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Settled(NamedTuple):
-    """A command line without ``auto``, and how the covariance was chosen, for the summary of the run; None where nobody
-    asked for that."""
+    """A command line without ``auto``, and how covariance and power were chosen, for the summary of the run; None where
+    nobody asked for that."""
 
     overrides: list[str]
     chosen: dict[str, Any] | None
@@ -261,12 +264,15 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
 
 
 def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """Overrides of the command line with what ``model=auto`` and ``model.covariance=auto`` stand for.
+    """Overrides of the command line with what ``auto`` of the model, its covariance and power stand for.
 
     What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
     a time.
     """
     settled, of_reals = list(overrides), None
+    calibrates = f"model.power={AUTO}" in settled
+    if calibrates:
+        settled.remove(f"model.power={AUTO}")
     if f"model={AUTO}" in settled:
         settled.remove(f"model={AUTO}")
         said, compares = _by_data(settled, config_dir)
@@ -276,6 +282,40 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             of_reals = _with_reals(settled, config_dir)
         if compares:
             settled.append(OF_COVARIANCE)
+    found = _settle_readings(settled, of_reals, config_dir, say)
+    return _settle_power(found, config_dir, say) if calibrates else found
+
+
+def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
+    """The same with the power of the calibration curve."""
+    spec = compose(given.overrides, config_dir)
+    if "power" not in spec.model.options:
+        raise ConfigError(f"model.power={AUTO}: model={spec.model.name} has no power to choose; model=gaussian has")
+    dataset = _read(given.overrides, config_dir)
+    accepted, reason = spec.model.target.accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"model.power={AUTO}: data={spec.data.name}: {reason}")
+    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+    problem = _problem({**options, "power": 0.5}, dataset)
+    if problem:
+        raise ConfigError(problem.replace("model.power=0.5", f"model.power={AUTO}"))
+    with warnings.catch_warnings():
+        # as for covariances
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", DataNote)
+        found = calibrate(options, dataset, _sampler(spec))
+    say(format_calibration(found))
+    curve = found.table.replace(np.inf, np.nan).astype(object).where(found.table["alpha"] < np.inf, None)
+    curve[["power", "clusters", "fit", "taken"]] = found.table[["power", "clusters", "fit", "taken"]].astype(object)
+    chosen = {**(given.chosen or {}), "model.power": curve.to_dict("records"), "rows": found.rows}
+    return Settled([*given.overrides, f"model.power={found.power:g}"], chosen)
+
+
+def _settle_readings(
+    settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None, say: Callable[[str], None]
+) -> Settled:
+    """The same with the reading of counts, where `of_reals` reads them otherwise, and with the covariance that predict
+    held-out rows best, where this is ``auto``."""
     if of_reals is None and OF_COVARIANCE not in settled:
         return Settled(settled, None)
     by = _describe_folds()
@@ -283,7 +323,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
         for decided, what in _candidates(settled, of_reals, config_dir):
             run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
-            if run is None or chosen is None or chosen["by"] != by:
+            if run is None or chosen is None or chosen.get("by") != by:
                 continue
             if ("counts" in chosen) == (of_reals is not None):
                 say(f"{what}, as {run.path} says")
@@ -424,7 +464,7 @@ def settle_jobs(
 
 
 def _is_auto(given: str) -> bool:
-    return given in (f"model={AUTO}", OF_COVARIANCE)
+    return given in (f"model={AUTO}", OF_COVARIANCE, f"model.power={AUTO}")
 
 
 def format_counts(table: pd.DataFrame) -> str:
@@ -463,6 +503,9 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[l
         if columns is None:
             model, columns = MIXED, []
     options = options_for(model, dataset)
+    if _is_given(overrides, "power"):
+        # of fixed scales
+        options = {key: value for key, value in options.items() if key not in SCALES}
     compares = options.pop("covariance", None) is not None and not _is_given(overrides, "covariance")
     scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(overrides, key)]
     return [f"model={model}", *(columns or []), *scales], compares

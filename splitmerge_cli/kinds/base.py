@@ -71,7 +71,14 @@ class Kind:
     """Whether clusters are topics."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
     """The class that says what a run records."""
-    pictures: ClassVar[tuple[str, ...]] = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram")
+    pictures: ClassVar[tuple[str, ...]] = (
+        "traces",
+        "n_clusters",
+        "co_clustering",
+        "credible_ball",
+        "dendrogram",
+        "calibration",
+    )
     """Names of pictures (`splitmerge_cli.plots.run.PICTURES`) that a run may have."""
 
     @property

@@ -25,6 +25,11 @@ resolution of real columns"). With grain r^2 / 12 of each column every point add
 
 so that a predictive has b_n + grain / 2 where b_n stood, and the factor (b_n / (b_n + grain / 2))^(a_n + 1/2) in level.
 
+A likelihood to the power zeta (``model.power``; Miller and Dunson 2019) has the statistics n, sum and squares times
+zeta: kappa_n, a_n and b_n are zeta times those of the prior kappa0 / zeta, a0 / zeta, b0 / zeta (docs/derivations.md, "A
+power of the likelihood"). The model keeps these, so that q is what it is without a power, and multiplies degrees and
+log b_n by zeta.
+
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 """
 cimport cython
@@ -48,11 +53,11 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
-from splitmerge_cli.models.normal import prior_of, resolutions_of, settle_resolution, unit_of
+from splitmerge_cli.models.normal import POWER, prior_of, resolutions_of, settle_resolution, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 # options that say how the data are prepared
-_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution")
+_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power")
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 REACH = 8.0
@@ -271,7 +276,7 @@ def _units(widest, Py_ssize_t N, str covariance):
     return units
 
 
-def _prepare(given, str covariance, kappa0, m0, b0, steps, known=None, summary=None):
+def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=None, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
@@ -323,6 +328,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, known=None, summary=N
     if known is not None:
         N = known
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
+    scale, kappa0 = scale / zeta, kappa0 if resampled or isinstance(kappa0, Gamma) else kappa0 / zeta
     unit = unit_of(covariance, b0, variance)
     found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
     # the least multiple of the variance that a resampled scale may become
@@ -335,8 +341,8 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, known=None, summary=N
         narrow = 2.0 * scale < 1e-10 * largest
         if narrow.any():
             d = int(narrow.argmax())
-            found = f"a prior of mean {scale[d]:.3g}" if resampled else f"{scale[d]:.3g}"
-            raise ValueError(f"model.b0: expected at least {5e-11 * largest[d]:.3g} in column {d + 1} with "
+            found = f"a prior of mean {scale[d]:.3g}" if resampled else f"{zeta * scale[d]:.3g}"
+            raise ValueError(f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
                              f"covariance=full and this model.m0, got {found}: less leaves no digits of the "
                              "covariances")
     for first in range(0, D, step):
@@ -371,6 +377,14 @@ def _gaps(absent, Py_ssize_t N, reach):
             "gap_begin": np.append(begin, len(rows)).astype(np.int32), "gap_column": columns.astype(np.int32)}
 
 
+def _without_power(params, str why):
+    """A model's options less its power, for models that have none; a ValueError where it is not 1."""
+    zeta = POWER.read(params.get("power", 1.0), "model")
+    if zeta != 1.0:
+        raise ValueError(f"model.power={zeta:g}: {why}; expected 1, which is all that such data have")
+    return {key: value for key, value in params.items() if key != "power"}
+
+
 @cython.final
 cdef class Gaussian(Normal):
     """Mixture of normal distributions.
@@ -400,12 +414,17 @@ cdef class Gaussian(Normal):
     """
 
     READS_MISSING = True
+    OPTIONS = (*Normal.OPTIONS, POWER)
     CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
+        b0, kappa0, zeta = given["b0"], given["kappa0"], given["power"]
+        if zeta != 1.0 and (isinstance(b0, Gamma) or isinstance(kappa0, Gamma)):
+            raise ValueError(f"model.power={zeta:g}: expected 1 where model.b0 or model.kappa0 is resampled, or numbers "
+                             "of these")
         points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
         if isinstance(x, Rows):
             self.total = x.total
@@ -415,13 +434,17 @@ cdef class Gaussian(Normal):
         if data.points is not None:
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
-        b0, kappa0 = given["b0"], given["kappa0"]
+        if zeta != 1.0 and data.gaps:
+            raise ValueError(f"model.power={zeta:g}: a cell is missing; expected 1, or a table without missing cells")
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             n = 1 if given["covariance"] == "iso" else D
             self.scale_prior = ScalePrior(b0, kappa0, data.b0[:n], data.unit[:n], data.units[:n] ** 2, data.log_unit,
                                           data.least)
             kappa0 = self.scale_prior.kappa0
-        self._options(N, D, given["covariance"], kappa0, given["a0"])
+        # half of nu0 has a0 and half of D - 1
+        freedom = 0.5 * (D - 1) if given["covariance"] == "full" else 0.0
+        a0 = given["a0"] if zeta == 1.0 else (given["a0"] + freedom) / zeta - freedom
+        self._options(N, D, given["covariance"], kappa0 if zeta == 1.0 else kappa0 / zeta, a0, zeta)
         self.given = None if isinstance(x, Rows) else points
         self.vectors = None if data.gaps else self.given
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
@@ -441,7 +464,7 @@ cdef class Gaussian(Normal):
         cls._require(data)
         if scipy.sparse.issparse(data.values):
             from splitmerge_cli.models.sparse_gaussian import SparseGaussian
-            return SparseGaussian(data.values, **params)
+            return SparseGaussian(data.values, **_without_power(params, "the points are sparse"))
         params = settle_resolution(data, params)
         if data.missing:
             covariance = read_options("model", cls.OPTIONS, params)["covariance"]
@@ -452,6 +475,7 @@ cdef class Gaussian(Normal):
                                  "missing cells, or model.covariance=diag or full, which read such tables")
             # alone: most tables miss nothing
             from splitmerge_cli.models.mixed import of_one_type
+            params = _without_power(params, data.first_missing)
             return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
         return super().from_data(data, **params)
 
@@ -662,8 +686,8 @@ cdef class Gaussian(Normal):
             block += 8 * D
             for d in range(self.n_squares):
                 block[8 * d] = self.scatter[d]
-        self.level[k] = self.log_c[n] - 0.5 * self.log_det[k]
-        self.degree[k] = -self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5)
+        self.level[k] = self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
+        self.degree[k] = self.zeta * (-self.a_n(n) - (0.5 * D if self.shape_of == ISO else 0.5))
         if self.coarse:
             self.level[k] += self.degree[k] * (log_next - self.log_det[k]) / (D if self.shape_of == ISO else 1)
 
@@ -673,7 +697,8 @@ cdef class Gaussian(Normal):
         cdef double *scatter = self.own_scatter + k * max(self.D, self.n_squares)
         cdef double log_det = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n - 1.0, self.mean, scatter)
         self.stale_own[k] = False
-        self.own_level[k] = self.log_c[n - 1] + (self.a_n(n - 1) * log_det - self.a_n(n) * self.log_det[k]) / per
+        self.own_level[k] = self.log_c[n - 1] + self.zeta * (self.a_n(n - 1) * log_det
+                                                             - self.a_n(n) * self.log_det[k]) / per
 
     cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Log predictive of point i in cluster k, which counts it, given the others; left[k]."""
@@ -705,7 +730,7 @@ cdef class Gaussian(Normal):
             q = 1.0 - turn * total
         log_q += log(q)
         self.left[k] = exp(log_q)
-        return self.own_level[k] + self.a_n(n - 1) * log_q
+        return self.own_level[k] + self.zeta * self.a_n(n - 1) * log_q
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
@@ -802,8 +827,8 @@ cdef class Gaussian(Normal):
             level = turn + 8
             degree = turn + 16
             turn[lane] = -(kappa + 2.0) / kappa
-            level[lane] = self.log_c[n] - 0.5 * self.log_det[own]
-            degree[lane] = self.a_n(n)
+            level[lane] = self.log_c[n] - 0.5 * self.zeta * self.log_det[own]
+            degree[lane] = self.zeta * self.a_n(n)
         if self.shape_of == DIAG:
             score_diag(at, x, self.D, self.piece, turn, log_q, self.left + block)
         elif self.shape_of == ISO:
@@ -818,7 +843,7 @@ cdef class Gaussian(Normal):
         if self.stale[k]:
             self.settle(k)
         self.score(i, k & ~7, -1)
-        return self.power[k] - self.log_units
+        return self.power[k] - self.zeta * self.log_units
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef Py_ssize_t block = a & ~7
@@ -893,7 +918,7 @@ cdef class Gaussian(Normal):
         cdef double prior = self.log_b0
         if self.shape_of == FULL:
             prior += self.D * log(2.0)
-        return self.log_n[n] - self.a_n(n) * (log_det - prior) / (self.D if self.shape_of == ISO else 1)
+        return self.log_n[n] - self.zeta * self.a_n(n) * (log_det - prior) / (self.D if self.shape_of == ISO else 1)
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t n = self.size[a] + self.size[b]
@@ -904,7 +929,8 @@ cdef class Gaussian(Normal):
 
     def log_densities(self, Py_ssize_t first):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
-        away that it leaves no digits of the others. Of a row with missing cells (full), that of the others."""
+        away that it leaves no digits of the others. Of a row with missing cells (full), that of the others. Under a
+        power the density itself, not its power, with the parameters' posterior under the power."""
         cdef Py_ssize_t k, n, column, m = self.K - 1, D = self.D, start
         cdef double kappa, shrink, log_det, log_next
         cdef double[:] given_middle = <double[:D]> <double *> self.middle
@@ -923,10 +949,12 @@ cdef class Gaussian(Normal):
                 # the last of the clusters are the new items; behind it stands an empty column
                 column = k if k < m else m + 1
                 n = self.size[column]
-                kappa = self.kappa0 + n
-                shrink = kappa / (kappa + 1.0)
+                kappa = self.zeta * (self.kappa0 + n)
+                # over zeta, since b_n is
+                shrink = kappa / (kappa + 1.0) / self.zeta
+                constant = self.log_c[n] if self.zeta == 1.0 else self.predictive_constant(n, 1.0)
                 log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
-                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0, self.mean,
+                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0 / self.zeta, self.mean,
                                                self.scatter) if self.coarse else log_det
                 off = points - mean
                 if self.shape_of == FULL:
@@ -944,8 +972,8 @@ cdef class Gaussian(Normal):
                     log_q = np.log1p(0.5 * shrink / scatter[0] * (off ** 2).sum(axis=1))
                 else:
                     log_q = np.log1p(0.5 * shrink / scatter * off ** 2).sum(axis=1)
-                degree = self.a_n(n) + (0.5 * D if self.shape_of == ISO else 0.5)
-                density[rows, k] = self.log_c[n] - 0.5 * log_det - degree * log_q - self.log_units
+                degree = self.zeta * self.a_n(n) + (0.5 * D if self.shape_of == ISO else 0.5)
+                density[rows, k] = constant - 0.5 * log_det - degree * log_q - self.log_units
                 density[rows, k] -= degree * (log_next - log_det) / (D if self.shape_of == ISO else 1)
         return density
 
@@ -987,7 +1015,7 @@ cdef class Gaussian(Normal):
         cdef double *v = F + self.n_squares
         cdef double *row
         cdef double *into
-        cdef double a = self.a_n(n), weight, total = 0.0
+        cdef double a = self.zeta * self.a_n(n), weight, total = 0.0
         for r in range(D):
             into = inverse + r * (r + 1) // 2
             row = L + r * (r + 1) // 2
@@ -1200,10 +1228,12 @@ cdef class GaussianParameters(DrawnParameters):
         cdef double *mean = work
         cdef double *scatter = work + self.model.D
         cdef double *F
-        cdef double a = self.model.a_n(n), precision = 0.0
+        # of zeta times the precisions, as b_n is over zeta; a point's density to the power zeta has these
+        cdef double zeta = self.model.zeta, a = zeta * self.model.a_n(n), precision = 0.0
+        cdef double scaled = 0.5 * zeta * log(zeta)
         self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, mean, scatter)
         if self.model.shape_of == FULL:
-            theta[0] = self.model.draw_factor(rng, n, work)
+            theta[0] = zeta * self.model.draw_factor(rng, n, work) - self.model.D * scaled
             F = scatter + 2 * self.model.n_squares
             if self.model.coarse:
                 for d in range(self.model.D):
@@ -1211,11 +1241,11 @@ cdef class GaussianParameters(DrawnParameters):
                         theta[0] -= 0.5 * self.model.grain[c] * F[d * (d + 1) // 2 + c] ** 2
             tile_pack_factor(F, mean, self.model.D, theta + 1)
             return
-        theta[0] = 0.0
+        theta[0] = -self.model.D * scaled
         for d in range(self.model.D):
             if d == 0 or self.model.shape_of == DIAG:
                 precision = (a if rng is None else rng.draw_gamma(a)) / scatter[d]
-            theta[0] += 0.5 * (log(precision) - self.model.grain[d] * precision)
+            theta[0] += 0.5 * (zeta * log(precision) - self.model.grain[d] * precision)
             theta[1 + 2 * d] = mean[d]
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
@@ -1307,7 +1337,7 @@ cdef class GaussianShards(Shards):
 @cython.final
 cdef class GaussianPlugIn(PlugIn):
     """diag and iso: the normal density with mean m_n and variances b_n / a_n, the inverses of the posterior means of
-    the precisions."""
+    the precisions; of a power its log times zeta."""
 
     cdef Gaussian model
 
@@ -1344,8 +1374,8 @@ cdef class GaussianPlugIn(PlugIn):
                 gain = 0.5 * shrink / (0.5 * shrink / gain - 0.5 * grain)
                 total += gain * self.model.grain[d]
             total += gain * e * e
-        return (0.5 * self.model.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.model.log_det[k] - a / shrink * total
-                - self.model.log_units)
+        return self.model.zeta * (0.5 * self.model.D * (log(a) - log(2.0 * M_PI)) - 0.5 * self.model.log_det[k]
+                                  - a / shrink * total - self.model.log_units)
 
 
 cdef double factorise(double *a, Py_ssize_t D) noexcept nogil:

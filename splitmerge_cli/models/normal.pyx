@@ -26,6 +26,8 @@ HIERARCHICAL = Gamma(0.5, 0.5)
 RESOLUTION = Resolution("resolution", "auto", "the step to which real columns are recorded, a number or one per column,"
                         " 0: none; auto: found in each column of a table of your own, 0 where no value occurs twice",
                         later=True)
+POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run takes"
+               " auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
 
@@ -98,17 +100,17 @@ def resolutions_of(given, Py_ssize_t D, columns, str what="columns"):
     return np.broadcast_to(found, (D,)).astype(np.float64)
 
 
-def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units):
+def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):
     """Tables of the factors that depend on a cluster's size alone, from 0 to N + 1 items."""
     cdef Py_ssize_t n
     cdef Normal m = cls.__new__(cls)
     cdef double[::1] inverse = np.zeros(N + 2), log_c = np.empty(N + 2), log_n = np.empty(N + 2)
-    m._options(N, D, covariance, kappa0, a0)
+    m._options(N, D, covariance, kappa0, a0, zeta)
     m.log_b0, m.log_units = log_b0, log_units
     for n in range(N + 2):
         inverse[n] = 1.0 / n if n else 0.0
-        log_c[n] = m.predictive_constant(n)
-        log_n[n] = m.likelihood_constant(n) - m.likelihood_constant(0) - n * m.log_units
+        log_c[n] = m.predictive_constant(n, zeta)
+        log_n[n] = m.likelihood_constant(n) - m.likelihood_constant(0) - zeta * n * m.log_units
     return {"inverse": np.asarray(inverse), "log_c": np.asarray(log_c), "log_n": np.asarray(log_n)}
 
 
@@ -157,8 +159,9 @@ cdef class Normal(Scaled):
             return found | {"b0": with_unit(given["b0"], variance_of(given["covariance"], variance))}
         return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
 
-    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0) except -1:
-        """Keep the options of the prior on means and variances."""
+    cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=1.0) except -1:
+        """Keep the options of the prior on means and variances; of a power zeta kappa0 and a0 as they are over it."""
+        self.zeta = zeta
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
         self.shape_of = COVARIANCES.index(covariance)
         self.shape0, self.n_means = self.a_n(0), D
@@ -167,35 +170,42 @@ cdef class Normal(Scaled):
     cdef int _constants(self) except -1:
         """Fill what depends on a cluster's size alone."""
         by_size = share(_tables, type(self), self.total, self.D, self.covariance, self.kappa0, self.a0, self.log_b0,
-                        self.log_units)
+                        self.log_units, self.zeta)
         self._hold(by_size)
         self.inverse = doubles_of(by_size.inverse)
         self.log_c, self.log_n = doubles_of(by_size.log_c), doubles_of(by_size.log_n)
         return 0
 
-    cdef double predictive_constant(self, Py_ssize_t n):
-        """log of those predictive factors that depend on n alone, in units."""
-        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D
-        cdef double shrink = half * log(kappa / (kappa + 1.0))
+    cdef double predictive_constant(self, Py_ssize_t n, double step):
+        """log of those factors of a predictive that depend on n alone, in units; of the point's density to the power
+        `step`: zeta in a chain, 1 of a density that is reported."""
+        cdef double kappa = self.zeta * (self.kappa0 + n), a = self.zeta * self.a_n(n), half = 0.5 * self.D
+        cdef double shrink = half * log(kappa / (kappa + step)) - step * half * log(self.zeta), total = 0.0
+        cdef Py_ssize_t d
         if self.shape_of == DIAG:
-            return self.D * (lgamma(a + 0.5) - lgamma(a)) - half * log(2.0 * M_PI) + shrink
+            return self.D * (lgamma(a + 0.5 * step) - lgamma(a)) - step * half * log(2.0 * M_PI) + shrink
         if self.shape_of == ISO:
-            return lgamma(a + half) - lgamma(a) - half * log(2.0 * M_PI) + shrink
-        return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
+            return lgamma(a + step * half) - lgamma(a) - step * half * log(2.0 * M_PI) + shrink
+        if step == 1.0:
+            return lgamma(a + 0.5) - lgamma(a + 0.5 - half) - half * log(M_PI) + shrink
+        for d in range(self.D):
+            total += lgamma(a + 0.5 * step - 0.5 * d) - lgamma(a - 0.5 * d)
+        return total - step * half * log(M_PI) + shrink
 
     cdef double likelihood_constant(self, Py_ssize_t n):
         """log of those marginal likelihood factors that depend on n alone, in units, up to one for all n."""
-        cdef double kappa = self.kappa0 + n, a = self.a_n(n), half = 0.5 * self.D, total
+        cdef double kappa = self.kappa0 + n, a = self.zeta * self.a_n(n), half = 0.5 * self.D, total
+        cdef double times = self.zeta * n
         cdef Py_ssize_t d
-        total = -half * log(kappa)
+        total = -half * log(kappa) - times * half * log(self.zeta)
         if self.shape_of == FULL:
             for d in range(self.D):
                 total += lgamma(a - 0.5 * d)
             # of Psi0 beside det(Psi_n / Psi0)^-a: Psi0 = 2 diag(b0)
-            return total - n * half * log(M_PI) - 0.5 * n * (self.log_b0 + self.D * log(2.0))
+            return total - times * half * log(M_PI) - 0.5 * times * (self.log_b0 + self.D * log(2.0))
         if self.shape_of == ISO:
-            return total + lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
-        return total + self.D * lgamma(a) - n * half * log(2.0 * M_PI) - 0.5 * n * self.log_b0
+            return total + lgamma(a) - times * half * log(2.0 * M_PI) - 0.5 * times * self.log_b0
+        return total + self.D * lgamma(a) - times * half * log(2.0 * M_PI) - 0.5 * times * self.log_b0
 
 
 def prior_of(str covariance, m0, b0, mean, variance, span, centre):

@@ -327,9 +327,9 @@ cdef class SparseGaussian(Normal):
         memset(self.kept, 255, KEPT * sizeof(int64_t))
         return 0
 
-    cdef double predictive_constant(self, Py_ssize_t n):
+    cdef double predictive_constant(self, Py_ssize_t n, double step):
         """The constant of predictives whose determinants are relative to the prior's."""
-        return Normal.predictive_constant(self, n) - (0.5 * self.log_b0 + self.log_units)
+        return Normal.predictive_constant(self, n, step) - (0.5 * self.log_b0 + self.log_units)
 
     def __dealloc__(self):
         cdef Py_ssize_t k

@@ -163,6 +163,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     `_with_missing` says."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
     options |= {"a0": 1.5, "b0": 0.8, "resolution": "none"} | dict(params)
+    zeta = float(options.get("power", 1.0))
     sparse, missing = options.pop("sparse", False), options.pop("missing", False)
     rng = np.random.default_rng(seed)
     points: NDArray[Any] = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
@@ -196,7 +197,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         b0, kappa0 = held if hold else integrable
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
-        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, steps)
+        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
     integrated = partial(weight, hold=False) if resampled else None
@@ -363,6 +364,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "iso", "b0": "gamma(1.5,3)"},
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         {"covariance": "full", "resolution": [0.5, 2.0]},
+        {"covariance": "diag", "power": 0.4},
+        {"covariance": "full", "power": 0.4},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],

@@ -96,6 +96,7 @@ def gaussian_log_weight(
     a0: float,
     b0: Scales,
     resolution: ArrayLike = 0.0,
+    power: float = 1.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture, means and covariances integrated out.
 
@@ -115,13 +116,16 @@ def gaussian_log_weight(
         The rate a number or one for each column. iso: one number.
     resolution : float or array of float, shape (D,)
         r: a point has its mean log density over x - r / 2 to x + r / 2.
+    power : float
+        zeta: the density of every point is raised to it; of numbers kappa0 and b0 alone.
 
     Returns
     -------
     callable
         Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
         the Gaussian distribution (2007), equation 266. A resolution: the factor exp(-r^2 / (24 v)) of every point is
-        taken into the prior of the variance v, which is that of another b0.
+        taken into the prior of the variance v, which is that of another b0. A power: as written in
+        docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     grain = np.broadcast_to(np.asarray(resolution, dtype=float) ** 2 / 12, np.shape(x)[1])
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
@@ -140,10 +144,32 @@ def gaussian_log_weight(
         total += nu0 / 2 * np.log(2 * scale0).sum() - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
         return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
 
+    def log_lik_power(y: NDArray[np.float64]) -> float:
+        n = power * len(y)
+        mean, kappa = y.mean(axis=0), kappa0 + n
+        scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(
+            mean, mean
+        )
+        total = -n * D / 2 * np.log(2 * np.pi) + D / 2 * np.log(kappa0 / kappa)
+        if covariance == "full":
+            nu0, psi0 = 2 * a0 + D - 1, 2 * np.diag(scale0)
+            total += multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) + n * D / 2 * np.log(2)
+            total += nu0 / 2 * np.linalg.slogdet(psi0)[1] - (nu0 + n) / 2 * np.linalg.slogdet(psi0 + scatter)[1]
+            return float(total)
+        # one variance of D columns has the degrees of freedom of all
+        b0s, halves = (scale0[:1], [np.trace(scatter) / 2]) if covariance == "iso" else (scale0, np.diag(scatter) / 2)
+        a = a0 + n / 2 * (D if covariance == "iso" else 1)
+        for b, half in zip(b0s, halves, strict=True):
+            total += gammaln(a) - gammaln(a0) + a0 * np.log(b) - a * np.log(b + half)
+        return float(total)
+
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0
         for k in range(z.max() + 1):
             y = centred[z == k]
+            if power != 1.0:
+                total += log_lik_power(y)
+                continue
             scale = np.eye(len(y)) + 1 / kappa0
             if covariance == "full":
                 total += log_lik_full(y)

@@ -1,0 +1,153 @@
+"""Resolve ``model.power=auto`` by a calibration curve: fit against number of clusters (Miller and Dunson 2019, section 4).
+
+Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives as many others, held
+out, a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
+rows. Where the model is right both level off together; where clusters are not of the model's shape the number of
+clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster is
+largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that of
+the highest power; 1 where that saves no cluster.
+
+The power of N rows is zeta_N = alpha / (alpha + N), the paper's parametrisation: alpha does not depend on the number of
+rows, that of n sampled rows is n zeta / (1 - zeta).
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import Dataset
+
+POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
+MOST_ROWS = 1_000
+SHARE = 0.02
+"""Clusters with less of the rows are not counted: the prior has them under any power."""
+PRICE = 0.25
+NEAR = 0.25
+LEAST_SAVED = 0.5
+"""Clusters, on average, that a power below 1 must save."""
+
+
+class Sample(Protocol):
+    def __call__(self, model: Mapping[str, Any], dataset: Dataset) -> Any: ...
+
+
+class Calibration(NamedTuple):
+    """A calibration curve and what is taken.
+
+    Attributes
+    ----------
+    table : pandas.DataFrame
+        A row for each power, from 1 down: power (of the rows that were sampled), alpha (infinite at 1), clusters, fit
+        (nats a row), taken.
+    power : float
+        Of all rows.
+    alpha : float
+        Infinite where the power is 1.
+    rows : int
+        That were sampled.
+    """
+
+    table: pd.DataFrame
+    power: float
+    alpha: float
+    rows: int
+
+
+def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> Calibration:
+    """Draw up the calibration curve of a model on a data set, and take a power.
+
+    Parameters
+    ----------
+    options : mapping
+        Name and options of the model; its power is set.
+    sample : callable
+        Makes a `Posterior` of a model and a data set.
+    seed : int
+        Of the rows.
+
+    Raises
+    ------
+    ConfigError
+        Fewer than ten rows.
+    """
+    if dataset.N < 10:
+        raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")
+    rows = np.random.default_rng(seed).permutation(dataset.N)
+    held = rows[: min(dataset.N // 3, MOST_ROWS)]
+    kept = rows[len(held) : len(held) + MOST_ROWS]
+    clusters, fit = [], []
+    for power in POWERS:
+        posterior = sample({**options, "power": power}, _rows(dataset, kept))
+        if not posterior.complete:
+            raise KeyboardInterrupt
+        clusters.append(_mean_clusters(posterior.partitions))
+        fit.append(float(posterior.log_predictive(_rows(dataset, held)).mean()))
+    found = take(np.array(clusters), np.array(fit))
+    alpha = _alpha(POWERS[found], len(kept))
+    table = pd.DataFrame(
+        {
+            "power": POWERS,
+            "alpha": [_alpha(power, len(kept)) for power in POWERS],
+            "clusters": clusters,
+            "fit": fit,
+            "taken": np.arange(len(POWERS)) == found,
+        }
+    )
+    power = float(f"{alpha / (alpha + dataset.N):.3g}") if found else 1.0
+    return Calibration(table, power, alpha, len(kept))
+
+
+def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
+    """Return the number of the point that is taken of a curve whose first point has the power 1.
+
+    Examples
+    --------
+    >>> take(np.array([7.4, 5.3, 4.0, 3.2, 1.0]), np.array([-3.58, -3.61, -3.65, -3.68, -4.93]))
+    3
+    >>> take(np.array([3.0, 3.0, 2.0, 1.0]), np.array([-3.5, -3.5, -4.1, -4.9]))
+    0
+    """
+    best, fewest = int(fit.argmax()), int(np.lexsort((-fit, np.round(clusters)))[0])
+    wide = clusters[best] - clusters[fewest]
+    if wide < LEAST_SAVED:
+        return 0
+    price = PRICE * (fit[best] - fit[fewest]) / wide
+    value = fit - price * clusters
+    # powers fall along the curve
+    found = int((value >= value.max() - NEAR * price).argmax())
+    return found if clusters[0] - clusters[found] >= LEAST_SAVED else 0
+
+
+def format_calibration(found: Calibration) -> str:
+    """Return the curve, and what was taken, as text."""
+    text = found.table.assign(taken=np.where(found.table["taken"], "<", ""))
+    lines = [text.to_string(index=False, float_format=lambda value: f"{value:.3f}")]
+    if found.power == 1.0:
+        why = "no lower power saves clusters at so little fit"
+        return "\n".join([*lines, f"model.power=auto: 1, the likelihood as it is, since {why}"])
+    at, first = found.table[found.table["taken"]].iloc[0], found.table.iloc[0]
+    why = (
+        f"the calibration curve of {found.rows} rows levels off: {at['clusters']:.1f} clusters where power 1 has "
+        f"{first['clusters']:.1f}, and {first['fit'] - at['fit']:.3f} nats a row less fit"
+    )
+    said = f"model.power=auto: {found.power:g} (alpha {found.alpha:.0f}), where {why}"
+    return "\n".join([*lines, said, "model.power=1 takes the likelihood as it is, another number that power"])
+
+
+def _alpha(power: float, rows: int) -> float:
+    return np.inf if power == 1.0 else rows * power / (1.0 - power)
+
+
+def _mean_clusters(partitions: NDArray[np.int32]) -> float:
+    """Clusters with at least `SHARE` of the rows, mean over draws; partitions: shape (..., N)."""
+    draws = partitions.reshape(-1, partitions.shape[-1])
+    return float(np.mean([(np.bincount(labels) >= SHARE * len(labels)).sum() for labels in draws]))
+
+
+def _rows(dataset: Dataset, rows: NDArray[np.int64]) -> Dataset:
+    return replace(dataset, values=dataset.values[np.sort(rows)], truth=None, names=None)

@@ -1,0 +1,35 @@
+"""The calibration curve by which ``model.power=auto`` took a power."""
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
+
+from splitmerge_cli.plots.runs import option, subject
+from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of
+from splitmerge_cli.results.read import Run
+
+
+def can_draw(run: Run) -> bool:
+    """Whether the power of a finished run was taken from a calibration curve."""
+    return run.is_done and "model.power" in (run.summary.get("chosen") or {})
+
+
+def calibration(run: Run) -> Figure:
+    """Draw fit over number of clusters, a point for each power."""
+    chosen = run.summary["chosen"]
+    curve = pd.DataFrame(chosen["model.power"])
+    figure, ax = plt.subplots(figsize=(FULL * 0.6, 3.0), layout="constrained")
+    colour = colour_of(option(run, "sampler"))
+    ax.plot(curve["clusters"], curve["fit"], color=colour, marker="o", markersize=3.5, linewidth=1.0)
+    taken = curve[curve["taken"]]
+    ax.plot(taken["clusters"], taken["fit"], "o", color="none", markeredgecolor=REFERENCE, markersize=9)
+    low = -float("inf")
+    for row in curve.sort_values("clusters").itertuples():
+        # points of few clusters lie on top of each other
+        if row.taken or row.clusters - low > 0.08 * (curve["clusters"].max() - curve["clusters"].min()):
+            ax.annotate(f"{row.power:g}", (row.clusters, row.fit), (4, -9), textcoords="offset points", fontsize=6.5)
+            low = row.clusters
+    ax.margins(0.08, 0.1)
+    ax.set(xlabel="clusters with at least 2 % of the rows", ylabel="held-out log density, nats a row")
+    ax.set_title(f"{subject(run)}: power of the likelihood of {chosen['rows']:,} rows, taken: circle", fontsize=7.5)
+    return figure
