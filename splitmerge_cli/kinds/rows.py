@@ -106,7 +106,7 @@ class Rows(Kind):
 
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
-        without = without_data(x, names, self)
+        without = without_data(x, names, self, not table.left_out)
         if not without:
             return read, x
         kept = [d for d in range(len(read)) if d not in without]

@@ -209,10 +209,15 @@ def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
     texts.to_csv("docs.csv", index=False)
     found = prepare(compose(["data=corpus", "data.path=docs.csv"])).dataset
     assert found.values.tokens.J == 12 and "column text is read as texts" in found.notes[0]
-    command = re.search(r"smcmc (run \S+ \S+ data\.columns=\S+)", smcmc("run", "data=csv", "data.path=docs.csv").stderr)
-    assert command is not None and command[1] == "run data=corpus data.path=docs.csv data.columns=[text]"
-    ended = smcmc(*command[1].split(), *QUICK)
-    read = prepare(compose([*command[1].split()[1:], "data.stop_words=none"])).dataset
+    texts.assign(text=texts["text"] + " all the day long, and all of the night").to_csv("long.csv", index=False)
+    for file, model in (("long", ["model=gaussian"]), ("docs", [])):
+        said = smcmc("run", "data=csv", f"data.path={file}.csv", *model)
+        command = re.search(r"smcmc (run data=corpus .*?) reads it as documents", said.stderr)
+        assert said.exit_code == 2 and command is not None, said.stderr
+        assert command[1] == f"run data=corpus data.path={file}.csv 'data.columns=[text]'"
+    words = shlex.split(command[1])
+    ended = smcmc(*words, *QUICK)
+    read = prepare(compose([*words[1:], "data.stop_words=none"])).dataset
     assert ended.exit_code == 0 and read.values.tokens.J == 12
     assert read.vocabulary == sorted(["again", "bark", "cats", "dogs", "eat", "banks", "lend", "money"])
     # without names, and with one column alone

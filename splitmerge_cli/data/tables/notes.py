@@ -15,9 +15,11 @@ from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.inference import (
     COORDINATES,
+    LONG,
     NAMED_AS_CLASS,
     NAMED_AS_ID,
     SOME,
+    as_documents,
     as_written,
     infer,
     tells_apart,
@@ -90,7 +92,9 @@ def set_aside(table: Table, j: int) -> bool:
         if table.item_names is None:
             table.item_names = names
         table.left_out.add(j)
-        note_left_out(table, {j: NAMES_OF_ITEMS})
+        free = sum(map(len, names)) > LONG * len(names)
+        ways = {j: as_documents(table, column_key(table, j))} if free else None
+        note_left_out(table, {j: "it holds free text" if free else NAMES_OF_ITEMS}, ways)
         return True
     else:
         dated = re.search(DATE, str(column[0].as_py()).strip()) is not None
@@ -125,7 +129,9 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
     return pa.chunked_array([pa.array(reading.values, from_pandas=True)])
 
 
-def without_data(x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind: Kind) -> dict[int, str]:
+def without_data(
+    x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind: Kind, alone: bool = True
+) -> dict[int, str]:
     """The columns that are no data, and why: those that tell the rows apart, and those without two values.
 
     A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`.
@@ -140,9 +146,11 @@ def without_data(x: NDArray[Any] | csr_array, names: Sequence[str] | None, kind:
     kind : Kind
         Of the data: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is
         data though all of its cells are the same.
+    alone : bool
+        Whether these are all columns that the table has.
     """
     N, width = x.shape
-    if width < 2 or N < SOME:
+    if (width < 2 and alone) or N < SOME:
         return {}
     found = {}
     sparse = isinstance(x, csr_array)
