@@ -73,7 +73,7 @@ def rows_of(name: str, found: list[dict]) -> pd.DataFrame:
 
 
 def draw(table: pd.DataFrame) -> None:
-    """Draw, for each quantity, the distribution functions of ranks of all settings less the uniform one."""
+    """Draw for each quantity how the ranks of every setting deviate from uniform ones."""
     quantities = list(dict.fromkeys(table.dropna(subset=["p"])["quantity"]))
     with use_style():
         figure, axes = plt.subplots(
@@ -109,7 +109,7 @@ def page_table(table: pd.DataFrame) -> str:
         "covers",
         "states",
     )
-    lines = [f"| {' | '.join([*heads, 'pairs: .95'])} |", "|---" * (len(heads) + 1) + "|"]
+    lines = [f"| {' | '.join([*heads, 'pairs: 0.95'])} |", "|---" * (len(heads) + 1) + "|"]
     for name, own in table.groupby("setting", sort=False):
         of = own.set_index("quantity")
         worst = of["p"].idxmin()

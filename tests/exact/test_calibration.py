@@ -13,7 +13,7 @@ import pytest
 from splitmerge_cli.config import choices
 from splitmerge_cli.studies.calibration import (
     DRAWS,
-    LAWS,
+    GENERATORS,
     SETS,
     SETTINGS,
     bin_ranks,
@@ -25,19 +25,19 @@ from splitmerge_cli.studies.calibration import (
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "calibration.csv"
 LEAST = 1e-3
-"""Of the p value times the number of quantities, on data sets that are the same every time."""
+"""Bound for the p value times the number of quantities, on data sets that are the same every time."""
 WRONG = {
     "concentration": ("gaussian diag", {"concentration": "gamma(2,0.7)"}, "concentration"),
     "prior": ("bernoulli", {"concentration": 3}, "K"),
     "a0": ("gaussian diag", {"a0": 4}, "log likelihood"),
     "covariance": ("gaussian full", {"covariance": "diag"}, "log likelihood"),
-    "pseudo-counts": ("irm", {"beta1": 1, "beta0": 1}, "log likelihood"),
+    "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "log likelihood"),
     "entities": ("emm", {"label_prior": "partition"}, "K with empty ones"),
 }
 
 
 def measure(name: str, sets: int, fitted: dict | None = None) -> tuple[dict[str, float], dict[str, list[float]]]:
-    """P values of the ranks by quantity, and randomised coverage of each set of level .95."""
+    """P values by quantity, and for each set of level 0.95 which data sets are covered."""
     setting = SETTINGS[name]
     spec = setting.specify()
     other = setting.specify(fitted) if fitted else None
@@ -49,7 +49,7 @@ def measure(name: str, sets: int, fitted: dict | None = None) -> tuple[dict[str,
 
 
 def test_every_model_is_calibrated() -> None:
-    assert set(LAWS) == {setting.model for setting in SETTINGS.values()} == set(choices("model")) - {"auto"}
+    assert set(GENERATORS) == {setting.model for setting in SETTINGS.values()} == set(choices("model")) - {"auto"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS] + ["bernoulli"])
@@ -98,7 +98,7 @@ def test_p_values_are_uniform() -> None:
 
 
 def test_the_kept_table_holds_what_it_is_said_to_show() -> None:
-    """docs/calibration.md: no rank deviates, given how many are looked at; sets of .95 cover 93 to 97 %."""
+    """docs/calibration.md: no rank deviates, given how many are looked at; sets of 0.95 cover 93 to 97 %."""
     with KEPT.open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     assert {row["setting"] for row in rows} == set(SETTINGS)
