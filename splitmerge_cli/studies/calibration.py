@@ -311,7 +311,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
     scales = [drawn["kappa0"]] if "kappa0" in drawn else []
-    cells = list(made.hidden) if setting.options.get("covariance") == "full" else []
+    cells = _place_cells(made) if setting.options.get("covariance") == "full" else []
     if scales or cells:
         # the state holds them beside the partition
         model.set_parameters([*scales, *cells])
@@ -355,6 +355,15 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     other = np.where(both, (LEVEL - certain) / np.maximum(1 - certain, 1e-12), 0.0)
     randomised["pairs"] = np.where(right, np.minimum(1.0, LEVEL / certain), other).mean()
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
+
+
+def _place_cells(made: Drawn) -> list[float]:
+    """The missing cells as `Model.parameters` gives them: from the middle of the known cells of their column."""
+    if not made.hidden.size:
+        return []
+    values = made.dataset.values
+    middle = (np.nanmin(values, axis=0) + np.nanmax(values, axis=0)) / 2
+    return (made.hidden - middle[np.nonzero(np.isnan(values))[1]]).tolist()
 
 
 def _pairs(partitions: NDArray[np.int32], truth: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
