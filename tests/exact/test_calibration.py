@@ -23,7 +23,8 @@ from splitmerge_cli.studies.calibration import (
     uniformity,
 )
 
-KEPT = Path(__file__).resolve().parents[2] / "docs" / "calibration.csv"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+KEPT, PAGE = DOCS / "calibration.csv", DOCS / "calibration.md"
 LEAST = 1e-3
 """Bound for the p value times the number of quantities, on data sets that are the same every time."""
 WRONG = {
@@ -107,3 +108,7 @@ def test_the_kept_table_holds_what_it_is_said_to_show() -> None:
     shares = {(row["setting"], row["quantity"]): float(row["randomised"]) for row in rows if row["randomised"]}
     assert len(shares) == 3 * len(SETTINGS)
     assert all(0.93 <= share <= 0.97 for share in shares.values()), shares
+    text = PAGE.read_text(encoding="utf-8")
+    for (name, quantity), share in shares.items():
+        (line,) = (line for line in text.splitlines() if line.startswith(f"| {name} |"))
+        assert f" {share:.3f} " in line, (name, quantity)
