@@ -91,7 +91,6 @@ def draw(table: pd.DataFrame) -> None:
             ax.set_axis_off()
         figure.supxlabel("rank / 200")
         figure.supylabel("distribution function − uniform")
-        figure.tight_layout()
         figure.savefig(FIGURE, dpi=110)
         plt.close(figure)
 
