@@ -26,6 +26,7 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
 from splitmerge_cli.diagnostics.similarity import co_clustering
+from splitmerge_cli.models.gaussian import REACH
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
@@ -300,6 +301,11 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     """
     rng = np.random.default_rng([20, number])
     made = draw_data(setting, spec, rng)
+    cells, reach = _place_cells(setting, made)
+    while (np.abs(cells) > reach).any():
+        # the posterior is that of cells within reach, so data are, too
+        made = draw_data(setting, spec, rng)
+        cells, reach = _place_cells(setting, made)
     labels, drawn = made.labels, made.hyperparameters
     chain = Builder(fitted or spec, made.dataset, None, False, setting.thin).chain(number)
     found = chain.advance(setting.thin * (BURN + 2 * DRAWS))
@@ -311,8 +317,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
     scales = [drawn["kappa0"]] if "kappa0" in drawn else []
-    cells = _place_cells(made) if setting.options.get("covariance") == "full" else []
-    if scales or cells:
+    if scales or cells.size:
         # the state holds them beside the partition
         model.set_parameters([*scales, *cells])
     draws: dict[str, NDArray[Any]] = {
@@ -329,7 +334,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     }
     if model.allows_empty:
         draws["K with empty ones"], true["K with empty ones"] = found["K"][first:], made.K
-    if cells:
+    if cells.size:
         draws["missing cell"], true["missing cell"] = found["partition_parameters"][first:, len(scales)], cells[0]
     for name in sorted(set(drawn) & set(found)):
         draws[name], true[name] = found[name][first:], drawn[name]
@@ -357,13 +362,16 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
 
 
-def _place_cells(made: Drawn) -> list[float]:
-    """The missing cells as `Model.parameters` gives them: from the middle of the known cells of their column."""
-    if not made.hidden.size:
-        return []
+def _place_cells(setting: Setting, made: Drawn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The missing cells that a state holds, from the middle of the known cells of their column, and how far from it
+    the model looks for them."""
+    if not made.hidden.size or setting.options.get("covariance") != "full":
+        return np.empty(0), np.empty(0)
     values = made.dataset.values
-    middle = (np.nanmin(values, axis=0) + np.nanmax(values, axis=0)) / 2
-    return (made.hidden - middle[np.nonzero(np.isnan(values))[1]]).tolist()
+    column = np.nonzero(np.isnan(values))[1]
+    low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
+    half = np.where(high > low, (high - low) / 2, 1.0)
+    return made.hidden - ((low + high) / 2)[column], REACH * half[column]
 
 
 def _pairs(partitions: NDArray[np.int32], truth: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
