@@ -1,0 +1,149 @@
+"""Measure the calibration of every model by simulation: docs/calibration.csv, the figure and the table of its page.
+
+    python scripts/measure_calibration.py [SETTING ...] [--sets 1000] [--cache results/calibration]
+    python scripts/measure_calibration.py --draw
+
+Data sets that the cache holds are not made again; settings that are not named keep their rows. A minute of a core for
+1,000 data sets of a setting. --draw: the figure and the table from the file that is there.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from splitmerge_cli.diagnostics.intervals import mean_interval
+from splitmerge_cli.plots.style import use_style
+from splitmerge_cli.studies.calibration import (
+    BINS,
+    DRAWS,
+    SETS,
+    SETTINGS,
+    band,
+    bin_ranks,
+    calibrate,
+    uniformity,
+)
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+TABLE, FIGURE, PAGE = DOCS / "calibration.csv", DOCS / "images" / "calibration.png", DOCS / "calibration.md"
+BEGIN, END = "<!-- table: scripts/measure_calibration.py -->", "<!-- end of the table -->"
+PARTS = [f"part {j + 1}" for j in range(BINS)]
+
+
+def measure(name: str, sets: int, cache: Path) -> pd.DataFrame:
+    """Rows of one setting, a row for each quantity, of at least as many data sets as the cache holds."""
+    setting = SETTINGS[name]
+    file = cache / f"{name.replace(' ', '-').replace(',', '')}.jsonl"
+    about = json.dumps([repr(setting), DRAWS])
+    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
+    if not lines or lines[0] != about:
+        lines = [about]
+        file.write_text(about + "\n", encoding="utf-8")
+    spec = setting.specify()
+    with file.open("a", encoding="utf-8") as stream:
+        for number in range(len(lines) - 1, sets):
+            lines.append(json.dumps(vars(calibrate(setting, number, spec))))
+            stream.write(lines[-1] + "\n")
+    return rows_of(name, [json.loads(line) for line in lines[1 : sets + 1]])
+
+
+def rows_of(name: str, found: list[dict]) -> pd.DataFrame:
+    """Rows of a setting from what its data sets showed."""
+    setting, rows = SETTINGS[name], []
+    options = " ".join(f"{key}={value}" for key, value in setting.options.items())
+    for quantity in [*dict.fromkeys(key for one in found for key in one["ranks"]), "pairs"]:
+        row: dict = {"setting": name, "options": options, "items": setting.N, "data sets": len(found)}
+        row["quantity"] = quantity
+        if quantity != "pairs":
+            counts = bin_ranks([one["ranks"][quantity] for one in found if quantity in one["ranks"]])
+            row |= {"p": uniformity(counts), **dict(zip(PARTS, counts, strict=True))}
+        of = {"distance": "ball"}.get(quantity, quantity)
+        if of in SETS:
+            for column in ("covered", "stated", "randomised"):
+                row[column] = np.mean([one[column][of] for one in found])
+            _, row["low"], row["high"] = mean_interval([one["randomised"][of] for one in found])
+            excess = [one["covered"][of] - one["stated"][of] for one in found]
+            row["excess"], row["excess low"], row["excess high"] = mean_interval(excess)
+        rows.append(row)
+    return pd.DataFrame(rows)
+
+
+def draw(table: pd.DataFrame) -> None:
+    """Draw for each quantity how the ranks of every setting deviate from uniform ones."""
+    quantities = list(dict.fromkeys(table.dropna(subset=["p"])["quantity"]))
+    with use_style():
+        figure, axes = plt.subplots(
+            -(-len(quantities) // 3), 3, figsize=(9, 7), sharex=True, sharey=True, squeeze=False
+        )
+        z = np.arange(BINS + 1) / BINS
+        low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(table["data sets"].min())))
+        for ax, quantity in zip(axes.flat, quantities, strict=False):
+            ax.fill_between(z, low, high, color="0.85", lw=0)
+            for _, row in table[table["quantity"] == quantity].iterrows():
+                counts = row[PARTS].to_numpy(dtype=float)
+                ax.plot(z, np.append(0, counts.cumsum()) / counts.sum() - z, lw=0.8)
+            ax.set_title(quantity)
+        for ax in axes.flat[len(quantities) :]:
+            ax.set_axis_off()
+        figure.supxlabel("rank / 200")
+        figure.supylabel("distribution function − uniform")
+        figure.savefig(FIGURE, dpi=110)
+        plt.close(figure)
+
+
+def page_table(table: pd.DataFrame) -> str:
+    """The table of the page: a row for each setting."""
+    heads = (
+        "model",
+        "data sets",
+        "least p of its ranks",
+        "K: .95",
+        "covers",
+        "states",
+        "ball: .95",
+        "covers",
+        "states",
+    )
+    lines = [f"| {' | '.join([*heads, 'pairs: 0.95'])} |", "|---" * (len(heads) + 1) + "|"]
+    for name, own in table.groupby("setting", sort=False):
+        of = own.set_index("quantity")
+        worst = of["p"].idxmin()
+        cells = [name, f"{own['data sets'].iloc[0]:,}", f"{of['p'].min():.2g} ({worst})"]
+        for quantity in ("K", "distance"):
+            covered, stated, randomised = of.loc[quantity, ["covered", "stated", "randomised"]]
+            cells += [f"{share:.3f}" for share in (randomised, covered, stated)]
+        lines.append(f"| {' | '.join([*cells, format(of.loc['pairs', 'randomised'], '.3f')])} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("settings", nargs="*", metavar="SETTING", help=", ".join(SETTINGS))
+    parser.add_argument("--sets", type=int, default=1000)
+    parser.add_argument("--cache", type=Path, default=Path("results") / "calibration")
+    parser.add_argument("--draw", action="store_true")
+    given = parser.parse_args()
+    table = pd.read_csv(TABLE) if TABLE.is_file() else pd.DataFrame()
+    if not given.draw:
+        given.cache.mkdir(parents=True, exist_ok=True)
+        known = {} if table.empty else dict(tuple(table.groupby("setting")))
+        for name in given.settings or SETTINGS:
+            known[name] = measure(name, given.sets, given.cache)
+            print(known[name].drop(columns=[*PARTS, "options"]).to_string(index=False), flush=True)
+        table = pd.concat([known[name] for name in SETTINGS if name in known], ignore_index=True)
+        table[PARTS] = table[PARTS].astype("Int64")
+        table.to_csv(TABLE, index=False, lineterminator="\n", float_format="%.4g")
+        table = pd.read_csv(TABLE)
+    draw(table)
+    text = PAGE.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    after = rest.partition(END)[2]
+    PAGE.write_text(f"{before}{BEGIN}\n{page_table(table)}\n\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
