@@ -1,19 +1,19 @@
-"""Resolve ``model.power=auto`` by a calibration curve: fit against number of clusters (Miller and Dunson 2019, section 4).
+"""Resolve ``model.power=auto`` by a calibration curve, fit against number of clusters (Miller and Dunson 2019).
 
-Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives as many others, held
-out, a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
+Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives others, held out,
+a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
 rows. Where the model is right both level off together; where clusters are not of the model's shape the number of
-clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster is
-largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that of
-the highest power; 1 where that saves no cluster.
+clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster
+is largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that
+of the highest power; 1 where that saves no cluster.
 
-The power of N rows is zeta_N = alpha / (alpha + N), the paper's parametrisation: alpha does not depend on the number of
-rows, that of n sampled rows is n zeta / (1 - zeta).
+The power of N rows is zeta_N = alpha / (alpha + N), the paper's parametrisation: alpha does not depend on the number
+of rows, that of n sampled rows is n zeta / (1 - zeta).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,9 +31,7 @@ NEAR = 0.25
 LEAST_SAVED = 0.5
 """Clusters, on average, that a power below 1 must save."""
 
-
-class Sample(Protocol):
-    def __call__(self, model: Mapping[str, Any], dataset: Dataset) -> Any: ...
+Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Calibration(NamedTuple):
@@ -133,10 +131,12 @@ def format_calibration(found: Calibration) -> str:
     at, first = found.table[found.table["taken"]].iloc[0], found.table.iloc[0]
     why = (
         f"the calibration curve of {found.rows} rows levels off: {at['clusters']:.1f} clusters where power 1 has "
-        f"{first['clusters']:.1f}, and {first['fit'] - at['fit']:.3f} nats a row less fit"
+        f"{first['clusters']:.1f}, held-out density {at['fit'] - first['fit']:+.3f} nats a row"
     )
     said = f"model.power=auto: {found.power:g} (alpha {found.alpha:.0f}), where {why}"
-    return "\n".join([*lines, said, "model.power=1 takes the likelihood as it is, another number that power"])
+    return "\n".join(
+        [*lines, said, "model.power=1 takes the likelihood as it is, another number that power in place of this one"]
+    )
 
 
 def _alpha(power: float, rows: int) -> float:

@@ -234,7 +234,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
 
 
 def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """The same with the power of the calibration curve."""
+    """A command line with the power of the calibration curve."""
     spec = compose(given.overrides, config_dir)
     if "power" not in spec.model.options:
         raise ConfigError(f"model.power={AUTO}: model={spec.model.name} has no power to choose; model=gaussian has")
@@ -259,7 +259,7 @@ def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[
 
 
 def _settle_covariance(settled: list[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """The same with the covariance that predicts held-out rows best, where it is ``auto``."""
+    """A command line with the covariance that predicts held-out rows best, where it is ``auto``."""
     if f"model.covariance={AUTO}" not in settled:
         return Settled(settled, None)
     settled.remove(f"model.covariance={AUTO}")

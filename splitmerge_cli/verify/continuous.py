@@ -147,7 +147,9 @@ def gaussian_log_weight(
     def log_lik_power(y: NDArray[np.float64]) -> float:
         n = power * len(y)
         mean, kappa = y.mean(axis=0), kappa0 + n
-        scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(mean, mean)
+        scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(
+            mean, mean
+        )
         total = -n * D / 2 * np.log(2 * np.pi) + D / 2 * np.log(kappa0 / kappa)
         if covariance == "full":
             nu0, psi0 = 2 * a0 + D - 1, 2 * np.diag(scale0)

@@ -32,8 +32,7 @@ LOG_V = np.linspace(-9.0, 12.0, 241)
 
 
 def log_integral(cells, zeta, new=()):
-    """log of the integral of the prior times the densities of the cells to the power zeta, those of `new` as they
-    are."""
+    """log integral: prior times densities, that of each cell to the power zeta, those of `new` as they are."""
     terms = []
     for v in np.exp(LOG_V):
         log_f = stats.norm.logpdf(MU, PRIOR["m0"], np.sqrt(v / PRIOR["kappa0"]))
@@ -144,7 +143,10 @@ def test_a_run_has_the_id_that_it_had_without_the_option():
     [
         ({"power": 0.0}, r"model.power=0: expected a number from 1e-06 to 1$"),
         ({"power": 1.5}, r"model.power=1.5: expected a number from 1e-06 to 1$"),
-        ({"power": 0.5, "b0": "hierarchical"}, "model.power=0.5: expected 1 where model.b0 or model.kappa0 is resampled"),
+        (
+            {"power": 0.5, "b0": "hierarchical"},
+            "model.power=0.5: expected 1 where model.b0 or model.kappa0 is resampled",
+        ),
         ({"power": 0.5, "covariance": "full", "gap": True}, "model.power=0.5: a cell is missing"),
         ({"power": 0.5, "gap": True}, "model.power=0.5: .*missing"),
     ],
