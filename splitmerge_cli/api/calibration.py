@@ -7,8 +7,9 @@ clusters goes on to rise while the fit hardly does. The power is that of the poi
 is largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that
 of the highest power; 1 where that saves no cluster.
 
-The power of N rows is zeta_N = alpha / (alpha + N), the paper's parametrisation: alpha does not depend on the number
-of rows, that of n sampled rows is n zeta / (1 - zeta).
+The power that is taken on some rows is that of all rows. The prior of the partition, which has no power, and the
+powered likelihood both grow in proportion to the rows, so that their balance is that of the power: with alpha / (alpha
++ N) in its place the prior would leave one cluster of enough rows.
 """
 
 from collections.abc import Callable, Mapping
@@ -40,19 +41,16 @@ class Calibration(NamedTuple):
     Attributes
     ----------
     table : pandas.DataFrame
-        A row for each power, from 1 down: power (of the rows that were sampled), alpha (infinite at 1), clusters, fit
+        A row for each power, from 1 down: power, clusters, fit
         (nats a row), taken.
     power : float
-        Of all rows.
-    alpha : float
-        Infinite where the power is 1.
+        That is taken.
     rows : int
         That were sampled.
     """
 
     table: pd.DataFrame
     power: float
-    alpha: float
     rows: int
 
 
@@ -86,18 +84,15 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
         clusters.append(_mean_clusters(posterior.partitions))
         fit.append(float(posterior.log_predictive(_rows(dataset, held)).mean()))
     found = take(np.array(clusters), np.array(fit))
-    alpha = _alpha(POWERS[found], len(kept))
     table = pd.DataFrame(
         {
             "power": POWERS,
-            "alpha": [_alpha(power, len(kept)) for power in POWERS],
             "clusters": clusters,
             "fit": fit,
             "taken": np.arange(len(POWERS)) == found,
         }
     )
-    power = float(f"{alpha / (alpha + dataset.N):.3g}") if found else 1.0
-    return Calibration(table, power, alpha, len(kept))
+    return Calibration(table, POWERS[found], len(kept))
 
 
 def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
@@ -133,14 +128,10 @@ def format_calibration(found: Calibration) -> str:
         f"the calibration curve of {found.rows} rows levels off: {at['clusters']:.1f} clusters where power 1 has "
         f"{first['clusters']:.1f}, held-out density {at['fit'] - first['fit']:+.3f} nats a row"
     )
-    said = f"model.power=auto: {found.power:g} (alpha {found.alpha:.0f}), where {why}"
+    said = f"model.power=auto: {found.power:g}, where {why}"
     return "\n".join(
         [*lines, said, "model.power=1 takes the likelihood as it is, another number that power in place of this one"]
     )
-
-
-def _alpha(power: float, rows: int) -> float:
-    return np.inf if power == 1.0 else rows * power / (1.0 - power)
 
 
 def _mean_clusters(partitions: NDArray[np.int32]) -> float:

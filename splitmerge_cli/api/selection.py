@@ -252,9 +252,8 @@ def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[
         warnings.simplefilter("ignore", DataNote)
         found = calibrate(options, dataset, _sampler(spec))
     say(format_calibration(found))
-    curve = found.table.replace(np.inf, np.nan).astype(object).where(found.table["alpha"] < np.inf, None)
-    curve[["power", "clusters", "fit", "taken"]] = found.table[["power", "clusters", "fit", "taken"]].astype(object)
-    chosen = {**(given.chosen or {}), "model.power": curve.to_dict("records"), "rows": found.rows}
+    curve = found.table.astype(object).to_dict("records")
+    chosen = {**(given.chosen or {}), "model.power": curve, "rows": found.rows}
     return Settled([*given.overrides, f"model.power={found.power:g}"], chosen)
 
 
