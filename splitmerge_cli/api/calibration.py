@@ -1,19 +1,20 @@
-"""Resolve ``model.power=auto`` by a calibration curve: fit against number of clusters (Miller and Dunson 2019, section 4).
+"""Resolve ``model.power=auto`` by a calibration curve, fit against number of clusters (Miller and Dunson 2019).
 
-Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives as many others, held
-out, a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
+Of at most `MOST_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives others, held out,
+a mean log predictive density: the fit. The complexity is the mean number of clusters with at least `SHARE` of the
 rows. Where the model is right both level off together; where clusters are not of the model's shape the number of
-clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster is
-largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that of
-the highest power; 1 where that saves no cluster.
+clusters goes on to rise while the fit hardly does. The power is that of the point where fit less a price per cluster
+is largest, at `PRICE` of what a cluster gains on average along the curve, of points within `NEAR` prices of it that
+of the highest power; 1 where that saves no cluster.
 
-The power of N rows is zeta_N = alpha / (alpha + N), the paper's parametrisation: alpha does not depend on the number of
-rows, that of n sampled rows is n zeta / (1 - zeta).
+The power that is taken on some rows is that of all rows. The prior of the partition, which has no power, and the
+powered likelihood both grow in proportion to the rows, so that their balance is that of the power: with alpha / (alpha
++ N) in its place the prior would leave one cluster of enough rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -31,9 +32,7 @@ NEAR = 0.25
 LEAST_SAVED = 0.5
 """Clusters, on average, that a power below 1 must save."""
 
-
-class Sample(Protocol):
-    def __call__(self, model: Mapping[str, Any], dataset: Dataset) -> Any: ...
+Sample = Callable[[Mapping[str, Any], Dataset], Any]
 
 
 class Calibration(NamedTuple):
@@ -42,19 +41,16 @@ class Calibration(NamedTuple):
     Attributes
     ----------
     table : pandas.DataFrame
-        A row for each power, from 1 down: power (of the rows that were sampled), alpha (infinite at 1), clusters, fit
+        A row for each power, from 1 down: power, clusters, fit
         (nats a row), taken.
     power : float
-        Of all rows.
-    alpha : float
-        Infinite where the power is 1.
+        That is taken.
     rows : int
         That were sampled.
     """
 
     table: pd.DataFrame
     power: float
-    alpha: float
     rows: int
 
 
@@ -88,18 +84,15 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
         clusters.append(_mean_clusters(posterior.partitions))
         fit.append(float(posterior.log_predictive(_rows(dataset, held)).mean()))
     found = take(np.array(clusters), np.array(fit))
-    alpha = _alpha(POWERS[found], len(kept))
     table = pd.DataFrame(
         {
             "power": POWERS,
-            "alpha": [_alpha(power, len(kept)) for power in POWERS],
             "clusters": clusters,
             "fit": fit,
             "taken": np.arange(len(POWERS)) == found,
         }
     )
-    power = float(f"{alpha / (alpha + dataset.N):.3g}") if found else 1.0
-    return Calibration(table, power, alpha, len(kept))
+    return Calibration(table, POWERS[found], len(kept))
 
 
 def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
@@ -133,14 +126,12 @@ def format_calibration(found: Calibration) -> str:
     at, first = found.table[found.table["taken"]].iloc[0], found.table.iloc[0]
     why = (
         f"the calibration curve of {found.rows} rows levels off: {at['clusters']:.1f} clusters where power 1 has "
-        f"{first['clusters']:.1f}, and {first['fit'] - at['fit']:.3f} nats a row less fit"
+        f"{first['clusters']:.1f}, held-out density {at['fit'] - first['fit']:+.3f} nats a row"
     )
-    said = f"model.power=auto: {found.power:g} (alpha {found.alpha:.0f}), where {why}"
-    return "\n".join([*lines, said, "model.power=1 takes the likelihood as it is, another number that power"])
-
-
-def _alpha(power: float, rows: int) -> float:
-    return np.inf if power == 1.0 else rows * power / (1.0 - power)
+    said = f"model.power=auto: {found.power:g}, where {why}"
+    return "\n".join(
+        [*lines, said, "model.power=1 takes the likelihood as it is, another number that power in place of this one"]
+    )
 
 
 def _mean_clusters(partitions: NDArray[np.int32]) -> float:

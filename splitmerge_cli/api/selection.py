@@ -287,7 +287,7 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
 
 
 def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """The same with the power of the calibration curve."""
+    """A command line with the power of the calibration curve."""
     spec = compose(given.overrides, config_dir)
     if "power" not in spec.model.options:
         raise ConfigError(f"model.power={AUTO}: model={spec.model.name} has no power to choose; model=gaussian has")
@@ -305,16 +305,15 @@ def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[
         warnings.simplefilter("ignore", DataNote)
         found = calibrate(options, dataset, _sampler(spec))
     say(format_calibration(found))
-    curve = found.table.replace(np.inf, np.nan).astype(object).where(found.table["alpha"] < np.inf, None)
-    curve[["power", "clusters", "fit", "taken"]] = found.table[["power", "clusters", "fit", "taken"]].astype(object)
-    chosen = {**(given.chosen or {}), "model.power": curve.to_dict("records"), "rows": found.rows}
+    curve = found.table.astype(object).to_dict("records")
+    chosen = {**(given.chosen or {}), "model.power": curve, "rows": found.rows}
     return Settled([*given.overrides, f"model.power={found.power:g}"], chosen)
 
 
 def _settle_readings(
     settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None, say: Callable[[str], None]
 ) -> Settled:
-    """The same with the reading of counts, where `of_reals` reads them otherwise, and with the covariance that predict
+    """A command line with the reading of counts, where `of_reals` reads them otherwise, and with the covariance that predict
     held-out rows best, where this is ``auto``."""
     if of_reals is None and OF_COVARIANCE not in settled:
         return Settled(settled, None)

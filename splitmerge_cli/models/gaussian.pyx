@@ -26,8 +26,8 @@ resolution of real columns"). With grain r^2 / 12 of each column every point add
 so that a predictive has b_n + grain / 2 where b_n stood, and the factor (b_n / (b_n + grain / 2))^(a_n + 1/2) in level.
 
 A likelihood to the power zeta (``model.power``; Miller and Dunson 2019) has the statistics n, sum and squares times
-zeta: kappa_n, a_n and b_n are zeta times those of the prior kappa0 / zeta, a0 / zeta, b0 / zeta (docs/derivations.md, "A
-power of the likelihood"). The model keeps these, so that q is what it is without a power, and multiplies degrees and
+zeta: kappa_n, a_n and b_n are zeta times those of the prior kappa0 / zeta, a0 / zeta, b0 / zeta (docs/derivations.md,
+"A power of the likelihood"). The model keeps these, so that q is what it is without a power, and multiplies degrees and
 log b_n by zeta.
 
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
@@ -423,8 +423,8 @@ cdef class Gaussian(Normal):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         b0, kappa0, zeta = given["b0"], given["kappa0"], given["power"]
         if zeta != 1.0 and (isinstance(b0, Gamma) or isinstance(kappa0, Gamma)):
-            raise ValueError(f"model.power={zeta:g}: expected 1 where model.b0 or model.kappa0 is resampled, or numbers "
-                             "of these")
+            raise ValueError(f"model.power={zeta:g}: expected 1 where model.b0 or model.kappa0 is resampled, or "
+                             "numbers of these")
         points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
         if isinstance(x, Rows):
             self.total = x.total
@@ -954,8 +954,8 @@ cdef class Gaussian(Normal):
                 shrink = kappa / (kappa + 1.0) / self.zeta
                 constant = self.log_c[n] if self.zeta == 1.0 else self.predictive_constant(n, 1.0)
                 log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
-                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0 / self.zeta, self.mean,
-                                               self.scatter) if self.coarse else log_det
+                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0 / self.zeta,
+                                               self.mean, self.scatter) if self.coarse else log_det
                 off = points - mean
                 if self.shape_of == FULL:
                     absent = np.isnan(points)

@@ -6,13 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.core.options import Gamma, Resolution
+from splitmerge_cli.core.options import Gamma, Number, Resolution
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.scale_prior import Scaled
 
 COVARIANCES: tuple[str, ...]
 HIERARCHICAL: Gamma
 LEAST_SCALE: float
+POWER: Number
 RESOLUTION: Resolution
 MOST_SCALE: float
 SAME: float
@@ -40,3 +41,5 @@ class Normal(Scaled):
     def D(self) -> int: ...
     @property
     def covariance(self) -> str: ...
+    @property
+    def zeta(self) -> float: ...

@@ -26,8 +26,8 @@ HIERARCHICAL = Gamma(0.5, 0.5)
 RESOLUTION = Resolution("resolution", "auto", "the step to which real columns are recorded, a number or one per column,"
                         " 0: none; auto: found in each column of a table of your own, 0 where no value occurs twice",
                         later=True)
-POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run takes"
-               " auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
+POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run "
+               "takes auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
 
@@ -177,8 +177,8 @@ cdef class Normal(Scaled):
         return 0
 
     cdef double predictive_constant(self, Py_ssize_t n, double step):
-        """log of those factors of a predictive that depend on n alone, in units; of the point's density to the power
-        `step`: zeta in a chain, 1 of a density that is reported."""
+        """log of those predictive factors that depend on n alone, in units, the point's density to the power `step`:
+        zeta in a chain, 1 where a density is reported."""
         cdef double kappa = self.zeta * (self.kappa0 + n), a = self.zeta * self.a_n(n), half = 0.5 * self.D
         cdef double shrink = half * log(kappa / (kappa + step)) - step * half * log(self.zeta), total = 0.0
         cdef Py_ssize_t d

@@ -23,13 +23,14 @@ def calibration(run: Run) -> Figure:
     ax.plot(curve["clusters"], curve["fit"], color=colour, marker="o", markersize=3.5, linewidth=1.0)
     taken = curve[curve["taken"]]
     ax.plot(taken["clusters"], taken["fit"], "o", color="none", markeredgecolor=REFERENCE, markersize=9)
-    low = -float("inf")
-    for row in curve.sort_values("clusters").itertuples():
-        # points of few clusters lie on top of each other
-        if row.taken or row.clusters - low > 0.08 * (curve["clusters"].max() - curve["clusters"].min()):
-            ax.annotate(f"{row.power:g}", (row.clusters, row.fit), (4, -9), textcoords="offset points", fontsize=6.5)
-            low = row.clusters
+    least, labelled = 0.1 * (curve["clusters"].max() - curve["clusters"].min()), list[float]()
+    for _, row in curve.sort_values("taken", ascending=False, kind="stable").iterrows():
+        # points of much the same number of clusters lie on top of each other
+        if all(abs(row["clusters"] - at) > least for at in labelled):
+            at = (row["clusters"], row["fit"])
+            ax.annotate(f"{row['power']:g}", at, (5, -10), textcoords="offset points", fontsize=6.5)
+            labelled.append(row["clusters"])
     ax.margins(0.08, 0.1)
     ax.set(xlabel="clusters with at least 2 % of the rows", ylabel="held-out log density, nats a row")
-    ax.set_title(f"{subject(run)}: power of the likelihood of {chosen['rows']:,} rows, taken: circle", fontsize=7.5)
+    ax.set_title(f"{subject(run)}: powers on {chosen['rows']:,} rows", fontsize=7.5)
     return figure

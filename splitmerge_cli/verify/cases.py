@@ -364,7 +364,6 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "iso", "b0": "gamma(1.5,3)"},
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         {"covariance": "full", "resolution": [0.5, 2.0]},
-        {"covariance": "diag", "power": 0.4},
         {"covariance": "full", "power": 0.4},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},

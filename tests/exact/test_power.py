@@ -8,6 +8,7 @@ from compiled import pieces
 from scipy import stats
 from scipy.special import logsumexp
 
+from splitmerge_cli.api.calibration import take
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
@@ -32,8 +33,7 @@ LOG_V = np.linspace(-9.0, 12.0, 241)
 
 
 def log_integral(cells, zeta, new=()):
-    """log of the integral of the prior times the densities of the cells to the power zeta, those of `new` as they
-    are."""
+    """log integral: prior times densities, that of each cell to the power zeta, those of `new` as they are."""
     terms = []
     for v in np.exp(LOG_V):
         log_f = stats.norm.logpdf(MU, PRIOR["m0"], np.sqrt(v / PRIOR["kappa0"]))
@@ -158,3 +158,17 @@ def test_messages(options, message):
         points[2, 1] = np.nan
     with pytest.raises(ValueError, match=message):
         Gaussian.from_data(Dataset("small", "points", points), **options)
+
+
+@pytest.mark.parametrize(
+    ("clusters", "fit", "expected"),
+    [
+        # levels off at three; among near equals the highest power
+        ([5.8, 3.3, 3.1, 2.1, 1.0], [-3.69, -3.757, -3.765, -4.19, -4.92], 1),
+        # the model is right: fit and clusters fall together
+        ([3.1, 3.0, 2.0, 1.0], [-3.5, -3.5, -4.1, -4.9], 0),
+        ([1.0, 1.0, 1.0], [-3.5, -3.6, -3.7], 0),
+    ],
+)
+def test_where_a_calibration_curve_levels_off(clusters, fit, expected):
+    assert take(np.array(clusters), np.array(fit)) == expected
