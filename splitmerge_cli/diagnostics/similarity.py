@@ -25,6 +25,8 @@ MAX_DENSE = 10_000
 
 _CELLS = 2**24
 """Cells of what is held at a time, beside the result."""
+_PAIR_COST = 1500
+"""Time to count a pair of items of a cluster, in that of a product in a multiplication of matrices; measured."""
 
 
 class TooManyItems(ValueError):
@@ -63,9 +65,14 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
     # items that no partition separates have the same row
     blocks, block, _ = find_blocks(rows)
     A = blocks.shape[1]
+    # counts below 2^24 are exact in single precision
     together = np.zeros((A, A), dtype=np.float32)
-    for some in _bands(blocks, A):
-        # counts below 2^24 are exact in single precision
+    is_fine = _has_small_clusters(blocks)
+    for row in blocks[is_fine]:
+        order = np.argsort(row, kind="stable")
+        for members in np.split(order, np.cumsum(np.bincount(row))[:-1]):
+            together[members[:, None], members] += 1
+    for some in _bands(blocks[~is_fine], A):
         shown = _one_hot(some).toarray()
         together += shown @ shown.T
     return together[np.ix_(block, block)].astype(np.float64) / len(rows)
@@ -166,6 +173,14 @@ def _fitting(
     if own.min() < 0 or not (sizes := np.bincount(own)).all():
         raise ValueError("labels: expected clusters numbered 0, 1, ..., none left out")
     return rows, own.astype(np.int64), sizes
+
+
+def _has_small_clusters(rows: NDArray[np.int32]) -> NDArray[np.bool_]:
+    """Which partitions have clusters so small that it is faster to count the pairs in each than to multiply indicator
+    matrices, which looks at all pairs of items for every cluster: bool ``[M]``."""
+    N, K = rows.shape[1], rows.max(axis=1) + 1
+    pairs = np.array([float((np.bincount(row).astype(float) ** 2).sum()) for row in rows])
+    return np.asarray(_PAIR_COST * pairs < float(N) ** 2 * K)
 
 
 def _one_hot(rows: NDArray[np.int32]) -> csr_array:

@@ -144,6 +144,10 @@ def test_co_clustering_is_its_definition(monkeypatch):
     np.testing.assert_allclose(similarity.co_clustering(rows), whole, atol=1e-12)
     monkeypatch.setattr(similarity, "_CELLS", 200)
     np.testing.assert_allclose(similarity.co_clustering(rows), whole, atol=1e-12)
+    for cost in (0.0, np.inf):
+        # pairs of every partition one by one, or products alone
+        monkeypatch.setattr(similarity, "_PAIR_COST", cost)
+        np.testing.assert_allclose(similarity.co_clustering(rows), whole, atol=1e-12)
     np.testing.assert_allclose(similarity.co_clustering_rows(rows, [5, 2, 29]), whole[[5, 2, 29]], atol=1e-12)
     # items that are never separated, too
     twins = np.repeat(rows, 2, axis=1)
