@@ -15,7 +15,7 @@ Counts among the columns
     probability, over the same folds: a whole number has its probability as a count, and as a real number the mean log
     density over its unit interval, which is at most the log of the probability of that interval.
 ``model.power=auto``
-    By a calibration curve: `splitmerge_cli.api.calibration`.
+    By a calibration curve: `splitmerge_cli.api.power`.
 """
 
 import time
@@ -30,8 +30,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.api.calibration import calibrate, format_calibration
 from splitmerge_cli.api.cautions import DataNote, NotConverged
+from splitmerge_cli.api.power import calibrate, format_calibration
 from splitmerge_cli.config import (
     ConfigError,
     RunSpecification,
@@ -313,8 +313,8 @@ def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[
 def _settle_readings(
     settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None, say: Callable[[str], None]
 ) -> Settled:
-    """A command line with the reading of counts, where `of_reals` reads them otherwise, and with the covariance that predict
-    held-out rows best, where this is ``auto``."""
+    """A command line with what predicts held-out rows best: of `settled` and `of_reals`, which reads counts otherwise,
+    and of the covariances where these are ``auto``."""
     if of_reals is None and OF_COVARIANCE not in settled:
         return Settled(settled, None)
     by = _describe_folds()

@@ -11,8 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from splitmerge_cli.kinds import Kind
-from splitmerge_cli.plots import calibration, columns, dendrogram, network, points, topics, uncertainty
 from splitmerge_cli.plots import cluster_means as means
+from splitmerge_cli.plots import columns, dendrogram, network, points, power, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
 from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, narrow, title_of
 from splitmerge_cli.results.read import Run
@@ -164,8 +164,8 @@ PICTURES = {
     "calibration": Picture(
         "Where does the fit level off?",
         "line of held-out log density over the number of clusters, a point for each power of the likelihood",
-        calibration.can_draw,
-        calibration.calibration,
+        power.can_draw,
+        power.calibration,
         in_column=True,
     ),
     "topics": Picture(

@@ -8,7 +8,7 @@ from compiled import pieces
 from scipy import stats
 from scipy.special import logsumexp
 
-from splitmerge_cli.api.calibration import take
+from splitmerge_cli.api.power import take
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
