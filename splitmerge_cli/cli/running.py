@@ -169,7 +169,10 @@ def sweep(
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
-    jobs = settle_jobs(jobs, config_dir)
+    try:
+        jobs = settle_jobs(jobs, config_dir)
+    except KeyboardInterrupt:
+        fail(f"interrupted: {len(jobs)} to do; the same command continues the sweep", interrupts.STATUS)
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:
