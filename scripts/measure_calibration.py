@@ -1,10 +1,12 @@
 """Measure the calibration of every model by simulation: docs/calibration.csv, the figure and the table of its page.
 
     python scripts/measure_calibration.py [SETTING ...] [--sets 1000] [--cache results/calibration]
+    python scripts/measure_calibration.py SETTING ... --first 1000
     python scripts/measure_calibration.py --draw
 
 Data sets that the cache holds are not made again; settings that are not named keep their rows. A minute of a core for
-1,000 data sets of a setting. --draw: the figure and the table from the file that is there.
+1,000 data sets of a setting. --first: other data sets, from that number on, whose rows are printed and not kept.
+--draw: the figure and the table from the file that is there.
 """
 
 import argparse
@@ -116,8 +118,15 @@ def main() -> None:
     parser.add_argument("settings", nargs="*", metavar="SETTING", help=", ".join(SETTINGS))
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--cache", type=Path, default=Path("results") / "calibration")
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--draw", action="store_true")
     given = parser.parse_args()
+    if given.first:
+        for name in given.settings or SETTINGS:
+            spec, numbers = SETTINGS[name].specify(), range(given.first, given.first + given.sets)
+            found = rows_of(name, [vars(calibrate(SETTINGS[name], number, spec)) for number in numbers])
+            print(found.drop(columns=[*PARTS, "options"]).to_string(index=False), flush=True)
+        return
     table = pd.read_csv(TABLE) if TABLE.is_file() else pd.DataFrame()
     if not given.draw:
         given.cache.mkdir(parents=True, exist_ok=True)
