@@ -26,7 +26,7 @@ MAX_DENSE = 10_000
 _CELLS = 2**24
 """Cells of what is held at a time, beside the result."""
 _PAIR_COST = 1500
-"""Products of a multiplication of matrices in the time that one pair of items takes to be counted; measured."""
+"""Counting one pair of items takes as long as so many products in a multiplication of matrices; measured."""
 
 
 class TooManyItems(ValueError):
