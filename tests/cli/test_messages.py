@@ -40,7 +40,7 @@ FILLED = {
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
     "{shlex.quote(f'data.path={table.path}')}": "data.path=x.csv",
-    "[{key}]": "[text]",
+    "{shlex.quote(f'data.columns=[{key}]')}": "data.columns=[text]",
     "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
     "{where}": "",
     "schedule=[{sams: 1}, {gibbs: 1}]": "schedule=[sams,gibbs]",

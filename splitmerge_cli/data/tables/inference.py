@@ -340,8 +340,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
 
 def as_documents(table: Table, key: str) -> str:
     """The command that reads a column as documents."""
-    words = map(shlex.quote, (f"data.path={table.path}", f"data.columns=[{key}]"))
-    return f"smcmc run data=corpus {' '.join(words)} reads it as documents"
+    return (
+        f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} {shlex.quote(f'data.columns=[{key}]')} reads it "
+        "as documents"
+    )
 
 
 def _reject(cells: Cells, what: str, *ways: str) -> Reading:
