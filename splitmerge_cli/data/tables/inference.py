@@ -341,8 +341,8 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
 def as_documents(table: Table, key: str) -> str:
     """The command that reads a column as documents."""
     return (
-        f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} {shlex.quote(f'data.columns=[{key}]')} reads it "
-        "as documents"
+        f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} {shlex.quote(f'data.columns=[{key}]')} reads "
+        "it as documents"
     )
 
 
