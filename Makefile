@@ -21,7 +21,7 @@ COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(VENV)/installed-core ## install, run SDDS on generated data, draw Figure 3 of paper 000 at quick scale
+demo: $(VENV)/installed-core ## install, run SDDS on generated data, draw Figure 3 of Wang and Russell at quick scale
 	$(BIN)/smcmc run sampler=sdds data=emm N=500 iterations=20000 chains=4 seed=1
 	$(BIN)/smcmc reproduce sdds-fig3 --scale quick
 
