@@ -4,6 +4,7 @@ python scripts/execute_notebooks.py [NAME.ipynb ...]
 """
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -12,6 +13,8 @@ import nbformat
 from nbclient import NotebookClient
 
 NOTEBOOKS = Path(__file__).resolve().parents[1] / "docs" / "notebooks"
+FILE_OF_CELL = re.compile(r"^\S*ipykernel_\d+/\d+\.py:\d+: ", re.MULTILINE)
+"""Where a warning says that it comes from: another file in every run."""
 SECONDS = 600
 """That a cell may take."""
 
@@ -35,6 +38,9 @@ def execute(path: Path) -> nbformat.NotebookNode:
     notebook.metadata = {key: notebook.metadata[key] for key in ("kernelspec",)}
     for cell in notebook.cells:
         cell.metadata = {}
+        for output in cell.get("outputs", []):
+            if output.output_type == "stream":
+                output.text = FILE_OF_CELL.sub("", output.text)
     return notebook
 
 
