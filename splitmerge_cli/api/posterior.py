@@ -125,16 +125,17 @@ class Posterior:
         run = open_run(path)
         dataset = None
         if data is not None:
-            from splitmerge_cli.api.selection import columns_read
+            from splitmerge_cli.api.selection import columns_read, default_words
 
-            kind, wanted = specification_of(run).model.kind.name, run.config["data"].get("sha256")
+            kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
 
-            def read(given: Any) -> Dataset | None:
-                found = from_object(given, kind, truth)
+            def read(given: Any, **options: Any) -> Dataset | None:
+                found = from_object(given, kind.name, truth, **options)
                 return found if wanted is None or hold(found) == wanted else None
 
             try:
-                dataset = read(data)
+                # documents may have been kept whole
+                dataset = read(data, **default_words(kind)) or read(data)
             except DataError:
                 dataset = None
             # model=auto leaves out what is no data of a frame

@@ -22,6 +22,7 @@ from splitmerge_cli.api.selection import (
     MIXED,
     OF_REALS,
     Settled,
+    default_words,
     kind_of_model,
     model_for_object,
     options_for,
@@ -94,7 +95,8 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns`` and ``data.types``: ``{"data.types": {"year": "real"}}``.
+        ``data.columns`` and ``data.types``: ``{"data.types": {"year": "real"}}``; of texts ``data.stop_words``,
+        ``data.min_documents`` and ``data.max_share``. Stop words are left out as of ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}
@@ -189,7 +191,7 @@ def overrides_of(
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] | None = None
     if not isinstance(data, str | Path | Dataset):
-        of_table = {name: of_run.pop(key) for name in ("columns", "types") if (key := f"data.{name}") in of_run}
+        of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
         if keys["model"] == MIXED and not isinstance(data, Dataset):
@@ -222,6 +224,10 @@ def choose_progress(progress: str) -> str:
     return progress
 
 
+OF_OBJECTS = ("columns", "types", "stop_words", "min_documents", "max_share")
+"""Options of data that hold for an object, too."""
+
+
 def _choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys of a choice and its options."""
     if isinstance(value, str):
@@ -242,7 +248,7 @@ def _data(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tup
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}
-    dataset = from_object(data, kind.name, truth, **of_table)
+    dataset = from_object(data, kind.name, truth, **default_words(kind) | of_table)
     # as data=corpus
     start = {"init": "sequential"} if kind.has_topics else {}
     return dataset, {"data": "given", "data.sha256": hold(dataset)} | start

@@ -548,3 +548,8 @@ def _short(sampler: Any, seed: int) -> Sample:
         return sample(model, dataset, sampler, **keys, progress="none")
 
     return short
+
+
+def default_words(kind: Kind) -> dict[str, Any]:
+    """What is left out of texts of an object, as of data=corpus."""
+    return {"stop_words": AUTO} if kind.has_topics else {}

@@ -28,6 +28,7 @@ def from_object(
     *,
     columns: Sequence[str | int] | None = None,
     types: Mapping[str | int, str] | None = None,
+    **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
 
@@ -52,6 +53,9 @@ def from_object(
         Columns of a table that are read, as data.columns of a file: none of them is left out.
     types : mapping, optional
         ``mixed``: types of some columns, as data.types of a file.
+    **words : object
+        ``documents``: `stop_words`, `min_documents` and `max_share`, as data.stop_words and so on of a file, but that
+        none is left out where nothing is given.
 
     Raises
     ------
@@ -65,7 +69,9 @@ def from_object(
     of_kind, labels = get_kind(kind), None if truth is None else numbered_labels(truth)
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
-    given: dict[str, Any] = {} if types is None else {"types": types}
+    for key, value in words.items():
+        require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
+    given: dict[str, Any] = words if types is None else {"types": types}
     if columns is not None:
         data, given["whole"] = _choose_columns(data, as_list("data.columns", columns) or []), True
     return of_kind.from_object(data, labels, name, **given)

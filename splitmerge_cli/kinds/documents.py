@@ -39,15 +39,34 @@ class Documents(Kind):
     def recognises(self, data: Any) -> bool:
         return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)
 
-    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+    def from_object(
+        self,
+        data: Any,
+        truth: Labels,
+        name: str,
+        stop_words: str | None = None,
+        min_documents: int = 0,
+        max_share: float = 1.0,
+    ) -> Dataset:
+        """Convert an object; words are left out as of a file (`splitmerge_cli.data.corpora.words.keep_words`)."""
         from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
+        from splitmerge_cli.data.corpora.words import AUTO, keep_words
         from splitmerge_cli.data.objects import count_words, counts_of, has_counts, texts_of
 
         data, names = texts_of(data)
         vocabulary: list[str] | None = None
         if has_counts(data):
+            texts = False
             counts, vocabulary, names = counts_of(data)
         else:
+            data = list(data)
+            texts = all(isinstance(document, str) for document in data)
             counts, vocabulary = count_words(data)
         words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
-        return dataset(name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words)
+        found = dataset(name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words)
+        if stop_words == AUTO and not texts:
+            # words that somebody chose
+            stop_words = None
+        if (stop_words, min_documents, max_share) == (None, 0, 1.0):
+            return found
+        return keep_words(found, stop_words, min_documents, max_share, texts)

@@ -39,7 +39,7 @@ REFUSED_FILES = [
     (
         TABLE,
         ["data=csv", "model=hdp"],
-        "data.kind=documents: data=csv reads tables; data of kind documents are read by data=corpus",
+        "data.kind=documents: data=csv reads tables; expected data=corpus data.path=",
     ),
     (("d.ldac", "1 0:1\n2 1:1 2:x\n"), [], "d.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
     (("d.txt", "\0\0\0"), [], "d.txt: row 1: byte 0x00; expected text in utf-8 (data.encoding)"),

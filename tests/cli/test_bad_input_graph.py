@@ -51,7 +51,7 @@ REFUSED_FILES = [
     (
         TRIANGLE,
         ["data=csv", "model=irm"],
-        "data.kind=graph: data=csv reads tables; data of kind graph are read by data=edges",
+        "data.kind=graph: data=csv reads tables; expected data=edges data.path=",
     ),
 ]
 

@@ -56,6 +56,20 @@ def test_graphs_become_simple(graph: Any) -> None:
     assert from_object(graph, "graph").values.toarray().tolist() == [[0, 1, 0], [1, 0, 1], [0, 1, 0]]
 
 
+def test_stop_words_of_texts_are_left_out() -> None:
+    texts = ["the cat sat on the mat", "a dog and the cat"]
+    assert (from_object(texts, "documents").vocabulary or [])[-2:] == ["sat", "the"]
+    found = from_object(texts, "documents", stop_words="auto")
+    assert found.vocabulary == ["cat", "dog", "mat", "sat"] and "the English list" in found.meta["notes"][0]
+    assert from_object(texts, "documents", stop_words="auto", min_documents=2).vocabulary == ["cat"]
+    # words that somebody chose stay, unless a list is named
+    words = [text.split() for text in texts]
+    assert "the" in (from_object(words, "documents", stop_words="auto").vocabulary or [])
+    assert from_object(words, "documents", stop_words="english").vocabulary == ["cat", "dog", "mat", "sat"]
+    with pytest.raises(DataError, match="data.stop_words=auto: .*points has no words"):
+        from_object([[0.0], [1.0]], "points", stop_words="auto")
+
+
 def test_documents_are_texts_words_or_counts() -> None:
     texts = from_object(["red blue", "blue blue green"], "documents")
     words = from_object([["red", "blue"], ["blue", "blue", "green"]], "documents")

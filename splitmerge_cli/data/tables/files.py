@@ -1,5 +1,6 @@
 """The user's own data: text tables (.csv, .tsv, .txt; also gzipped), .parquet, .feather, .xlsx, .npy, .npz."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -98,7 +99,8 @@ def csv(
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:
         reader = kinds()[kind].reader
-        raise DataError(f"data.kind={kind}: data=csv reads tables; data of kind {kind} are read by data={reader}")
+        instead = f"data={reader} {shlex.quote(f'data.path={path}')}"
+        raise DataError(f"data.kind={kind}: data=csv reads tables; expected {instead}, which reads {kind}")
     require(kind in tables, "data.kind", kind, f"one of {', '.join(tables)}")
     of_kind = get_kind(kind)
     header = header_key("data.header", header)
