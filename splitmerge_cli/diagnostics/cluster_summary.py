@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
-from scipy import stats
+from scipy import special  # scipy.stats takes a second to import
 
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
@@ -122,11 +122,11 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     level = [known.level[f] for f in at]
     share = np.array([value is not None for value in level], dtype=bool)
     with np.errstate(invalid="ignore", divide="ignore"):
-        half = stats.t.ppf(0.5 + LEVEL / 2, n - 1) * np.sqrt(variance / (n - 1))
+        half = special.stdtrit(n - 1, 0.5 + LEVEL / 2) * np.sqrt(variance / (n - 1))
         low, high = mean - half, mean + half
     held = n[share] * np.nan_to_num(mean[share])
     low[share], high[share] = (
-        stats.beta.ppf(q, held + 0.5, n[share] - held + 0.5) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
+        special.betaincinv(held + 0.5, n[share] - held + 0.5, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
     )
     return pd.DataFrame(
         {

@@ -49,6 +49,9 @@ POLLED = 0.1
 GENTLE = 0.5
 """Seconds that a chain has to end its iteration when the run is to stop; then the iteration is broken off."""
 
+SILENT = 2.0
+"""Seconds after the last iteration until a line says what takes time."""
+
 OnProgress = Callable[[int, ChainProgress], None]
 """Called with the number of a chain and where it is, from several threads."""
 
@@ -186,8 +189,13 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                     last_said = time.monotonic()
                     progress.say(describe_look(asdict(found), asdict(spec.until)))
         progress.stop()
-        finish.assemble(plan, store, chains, outcomes, found)
-        keep_states(plan, store, chains)
+        saying = threading.Timer(SILENT, progress.say, ["the chains have ended; now the tables and the estimate"])
+        saying.start()
+        try:
+            finish.assemble(plan, store, chains, outcomes, found)
+            keep_states(plan, store, chains)
+        finally:
+            saying.cancel()
         store.finish()
     except KeyboardInterrupt:
         store.write_status("interrupted", share=sum(share) / spec.chains)
