@@ -13,7 +13,6 @@ from libc.stdint cimport int64_t
 from libc.stdlib cimport free
 
 import numpy as np
-from scipy.stats import nbinom
 
 from splitmerge_cli.core.memory cimport doubles_of, larger
 from splitmerge_cli.models.count_vectors cimport CountVectors
@@ -132,6 +131,8 @@ cdef class GammaPoisson(CountVectors):
     @classmethod
     def reference_log_lik(cls, values, labels, *, shape, rate, **options):
         """float: log likelihood by negative binomial predictives of the items one after the other, for tests."""
+        from scipy.stats import nbinom  # takes half a second to import
+
         total, rate = 0.0, np.asarray(find_rates(values, shape, rate))
         for k in set(labels):
             total_shape, total_rate = np.full(values.shape[1], shape), rate.copy()
