@@ -129,13 +129,17 @@ class Posterior:
 
             kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
 
+            # words that were left out
+            words = {}
+            if kind.has_topics:
+                words = run.summary["documents"]["options"] if run.complete else default_words(kind)
+
             def read(given: Any, **options: Any) -> Dataset | None:
                 found = from_object(given, kind.name, truth, **options)
                 return found if wanted is None or hold(found) == wanted else None
 
             try:
-                # documents may have been kept whole
-                dataset = read(data, **default_words(kind)) or read(data)
+                dataset = read(data, **words)
             except DataError:
                 dataset = None
             # model=auto leaves out what is no data of a frame
@@ -174,7 +178,7 @@ class Posterior:
     @property
     def complete(self) -> bool:
         """bool: whether all chains made what was asked for; False after Ctrl-C."""
-        return self.run.is_done
+        return self.run.complete
 
     @property
     def dataset(self) -> Dataset:
