@@ -174,6 +174,22 @@ cdef extern from *:
         }
     }
 
+    /* full: coordinate c of a point that is counted becomes another. */
+    static inline void gauss_change(int64_t *sum, whole *square, double *x, ptrdiff_t D, ptrdiff_t c, double to)
+    {
+        const int64_t from = (int64_t)x[c], now = (int64_t)to, off = now - from;
+        whole *row = square + c * (c + 1) / 2;
+        sum[c] += off;
+        for (ptrdiff_t d = 0; d < c; d++)
+            row[d] += (whole)off * (int64_t)x[d];
+        row[c] += (whole)now * now - (whole)from * from;
+        for (ptrdiff_t d = c + 1; d < D; d++) {
+            row += d;
+            row[c] += (whole)off * (int64_t)x[d];
+        }
+        x[c] = to;
+    }
+
     static inline void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
                                     ptrdiff_t D, ptrdiff_t n_squares)
     {
@@ -227,6 +243,7 @@ cdef extern from *:
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void score_weigh(const double *W, const double *power, double top, double *w) noexcept nogil
     void gauss_count(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
+    void gauss_change(int64_t *sum, whole *square, double *x, Py_ssize_t D, Py_ssize_t c, double to) noexcept nogil
     void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                       Py_ssize_t n_squares) noexcept nogil
     double inner(const double *a, const double *b, Py_ssize_t n) noexcept nogil
@@ -1085,33 +1102,32 @@ cdef class Gaussian(Normal):
                         precision[r * D + c] += F[s * (s + 1) // 2 + r] * F[s * (s + 1) // 2 + c]
                     precision[c * D + r] = precision[r * D + c]
             while g >= 0:
-                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
-                self.impute_row(rng, g, work, precision, precision + D * D)
-                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, 1)
+                self.impute_row(rng, g, k, work, precision, precision + D * D)
                 g = self.gap_next[g]
             self.stale[k] = True
 
-    cdef void impute_row(self, Rng rng, Py_ssize_t row, const double *mean, const double *precision,
+    cdef void impute_row(self, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean, const double *precision,
                          double *work) noexcept nogil:
-        """Draw the missing cells of a row given the others: normal, of precision the block of these cells, P, and
-        of mean that of the cluster less P^-1 times the other block times how far the others are from theirs. A draw
-        beyond the reach is a rejected proposal."""
+        """Draw the missing cells of a row of cluster k given the others: normal, of precision the block of these
+        cells, P, and of mean that of the cluster less P^-1 times the other block times how far the others are from
+        theirs. A draw beyond the reach is a rejected proposal."""
         cdef Py_ssize_t r, c, s, D = self.D, m = self.gap_begin[row + 1] - self.gap_begin[row]
         cdef const int32_t *column = self.gap_column + self.gap_begin[row]
         cdef double *x = self.filled + row * D
         cdef double *block = work
         cdef double *u = work + self.n_squares
+        cdef double *off = u + D
         cdef double v
+        for c in range(D):
+            off[c] = x[c] - mean[c]
+        for r in range(m):
+            off[column[r]] = 0.0
         for r in range(m):
             for c in range(r + 1):
                 block[r * (r + 1) // 2 + c] = precision[column[r] * D + column[c]]
             v = 0.0
-            s = 0
             for c in range(D):
-                if s < m and column[s] == c:
-                    s += 1
-                else:
-                    v -= precision[column[r] * D + c] * (x[c] - mean[c])
+                v -= precision[column[r] * D + c] * off[c]
             u[r] = v
         factorise(block, m)
         for r in range(m):
@@ -1131,7 +1147,7 @@ cdef class Gaussian(Normal):
             if not fabs(u[r]) <= self.reach[column[r]]:
                 return
         for r in range(m):
-            x[column[r]] = u[r]
+            gauss_change(self.sums_of(k), self.squares_of(k), x, D, column[r], u[r])
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         cdef Py_ssize_t t
