@@ -62,6 +62,7 @@ cdef class Gaussian(Normal):
     cdef double *free_n
     cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
     cdef double *own_n
+    cdef double *own_b0                 # [D] the present ones over zeta; iso: one
 
     cdef int _take(self, data) except -1
     cdef int _own_tables(self) except -1
