@@ -102,9 +102,9 @@ static inline void copy_full(normals *s, I from, I to)
 static inline double log_full(const normals *s, I k, I n, const double *x, int own, double *left)
 {
     const double kappa = s->kappa0 + n, turn = own ? -(kappa + 1) / (kappa - 1) : 1;
-    const double a = s->a0 + .5 * n + .5 * (s->D - 1), degree = own ? a - .5 : -(a + .5);
+    const double a = s->a0 + 0.5 * n + 0.5 * (s->D - 1), degree = own ? a - 0.5 : -(a + 0.5);
     *left = 1 + turn * kappa / (kappa + 1) * distance(s, k, x, s->work);
-    return s->log_c[n - own] - .5 * s->log_det[k] + degree * log(*left);
+    return s->log_c[n - own] - 0.5 * s->log_det[k] + degree * log(*left);
 }
 
 /* Sum of products, in eight lanes. */
@@ -173,7 +173,7 @@ static void impute(normals *s, const int32_t *z, const int32_t *size, I N, I K)
     for (I k = 0; k < K; k++) {
         /* each has moved on to where the next begins */
         const I begin = k ? s->first[k - 1] : 0, end = s->first[k];
-        const double kappa = s->kappa0 + size[k], a = s->a0 + .5 * size[k] + .5 * (D - 1);
+        const double kappa = s->kappa0 + size[k], a = s->a0 + 0.5 * size[k] + 0.5 * (D - 1);
         double *c = s->c + k * s->stride, *inv = c + D, *L = inv + D;
         if (begin == end) continue;
         memset(inverse, 0, D * D * sizeof(double));
@@ -188,7 +188,7 @@ static void impute(normals *s, const int32_t *z, const int32_t *size, I N, I K)
         }
         memset(P, 0, D * D * sizeof(double));
         for (I r = 0; r < D; r++) {
-            double *restrict f = F + r * D, w = sqrt(2 * random_standard_gamma(&s->bits, a - .5 * (D - 1 - r)));
+            double *restrict f = F + r * D, w = sqrt(2 * random_standard_gamma(&s->bits, a - 0.5 * (D - 1 - r)));
             for (I d = 0; d < D; d++) f[d] = w * inverse[r * D + d];
             for (I t = 0; t < r; t++) {
                 const double *restrict from = inverse + t * D;
@@ -213,7 +213,7 @@ static void impute(normals *s, const int32_t *z, const int32_t *size, I N, I K)
         for (I d = 0; d < D; d++) e[d] = c[d] - s->m0[d], v[d] = e[d] + v[d] / kappa, c[d] = s->m0[d] + v[d];
         for (I r = 0; r < D; r++)
             for (I d = 0; d < D; d++) {
-                double sum = .5 * (G[r * D + d] + G[d * D + r]) + kappa * (e[r] * e[d] - v[r] * v[d]);
+                double sum = 0.5 * (G[r * D + d] + G[d * D + r]) + kappa * (e[r] * e[d] - v[r] * v[d]);
                 P[r * D + d] = sum;
             }
         for (I t = 0; t < D; t++)

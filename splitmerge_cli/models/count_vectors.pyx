@@ -194,7 +194,7 @@ cdef class CountVectors(Model):
         return NAN
 
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """The same of the density of an item that the column does not count, which has no power."""
+        """The terms of a reported density, which has no power, beside these: item i, which column k does not count."""
         return NAN
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:

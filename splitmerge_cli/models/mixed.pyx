@@ -1220,8 +1220,8 @@ cdef class Mixed(Scaled):
         return found + self.joint.log_densities(first)
 
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive density of the columns of item i that are not jointly normal in cluster k, which does not
-        count it, given parameters whose posterior has the power."""
+        """Log predictive density of item i in cluster k, which does not count it, but for jointly normal columns; the
+        posterior of the parameters has the power."""
         cdef Py_ssize_t c, r, n
         cdef const int32_t *code = self.code + i * self.C
         cdef const int64_t *sum = self.sum + k * self.sums
