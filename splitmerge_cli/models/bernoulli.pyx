@@ -1,8 +1,8 @@
 """Mixture of products of Bernoulli attributes with Beta priors, probabilities integrated out.
 
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
-over partitions. Rows with missing cells, and likelihoods to a power, are those of ``mixed.pyx``. Sources: Wang and Russell 2015, section 5.2; Herlau et al. 2014,
-section 3.1.
+over partitions. Rows with missing cells, and likelihoods to a power, are those of ``mixed.pyx``. Sources: Wang and
+Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 """
 cimport cython
 from libc.math cimport exp, fabs, frexp, ldexp, log, log1p, log10

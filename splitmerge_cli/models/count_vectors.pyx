@@ -208,7 +208,8 @@ cdef class CountVectors(Model):
         cdef const int64_t *row = self.sums
         cdef double total = (self.constant_sum[a] + (self.constant_sum[b] if b >= 0 else 0)) * self.unit
         for _d in range(self.D):
-            total += log_rise(self.rise, self.length, self.zeta, self.pseudo_count, 0, row[a] + (row[b] if b >= 0 else 0))
+            total += log_rise(self.rise, self.length, self.zeta, self.pseudo_count, 0,
+                              row[a] + (row[b] if b >= 0 else 0))
             row += self.cap
         return total
 

@@ -194,7 +194,8 @@ cdef class GammaPoisson(CountVectors):
         # the constant has the rate of each count
         cdef double total = 0.0, n = self.zeta * self.size[k]
         for d in range(self.D):
-            total -= (self.shape + self.zeta * self.sums[d * self.cap + k]) * log1p(1.0 / (self.zeta * self.rate[d] + n))
+            total -= ((self.shape + self.zeta * self.sums[d * self.cap + k])
+                      * log1p(1.0 / (self.zeta * self.rate[d] + n)))
         for t in range(self.start[i], self.start[i + 1]):
             total -= self.value[t] * log1p((n + 1.0) / (self.zeta * self.rate[self.column[t]]))
         return total

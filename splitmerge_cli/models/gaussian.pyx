@@ -453,8 +453,8 @@ cdef class Gaussian(Normal):
                              "table without missing cells")
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             n = 1 if given["covariance"] == "iso" else D
-            self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2, data.log_unit,
-                                          data.least)
+            self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2,
+                                          data.log_unit, data.least)
             kappa0 = self.scale_prior.kappa0
         # half of nu0 has a0 and half of D - 1
         freedom = 0.5 * (D - 1) if given["covariance"] == "full" else 0.0
@@ -790,8 +790,8 @@ cdef class Gaussian(Normal):
 
     cdef void draw_inverse_covariance(self, Rng rng, double a, double noise) noexcept nogil:
         """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n, in self.scatter
-        that over the root of zeta, A lower triangular, column after column: the root of a chi-square of 2 a - c degrees of freedom, c from 0, then
-        standard normals (Bartlett 1933)."""
+        that over the root of zeta, A lower triangular, column after column: the root of a chi-square of 2 a - c degrees
+        of freedom, c from 0, then standard normals (Bartlett 1933)."""
         cdef Py_ssize_t r, c, s, D = self.D
         cdef double *column = self.work
         cdef double *u = self.work + D

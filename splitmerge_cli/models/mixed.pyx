@@ -15,10 +15,10 @@ at level v, s their sum, and b_n as in ``gaussian.pyx``, the predictive of one m
 
 (derivation: docs/derivations.md). A likelihood to the power zeta (``model.power``) has zeta times the counts, sums and
 squares ("A power of the likelihood" there): what was a logarithm of n + a is that of Gamma(a + zeta (n + 1)) over
-Gamma(a + zeta n), and rates, kappa0, a0 and b0 are held over zeta, as in ``gaussian.pyx``. b0 and kappa0 of the real columns are numbers, or have gamma priors
-(``scale_prior.pyx``) and are resampled. The mixtures of binary and of real columns alone, ``bernoulli.pyx`` and
-``gaussian.pyx`` with covariance=diag, leave tables with missing cells to this one. Source: Gelman et al. 2013,
-*Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
+Gamma(a + zeta n), and rates, kappa0, a0 and b0 are held over zeta, as in ``gaussian.pyx``. b0 and kappa0 of the real
+columns are numbers, or have gamma priors (``scale_prior.pyx``) and are resampled. The mixtures of binary and of real
+columns alone, ``bernoulli.pyx`` and ``gaussian.pyx`` with covariance=diag, leave tables with missing cells to this one.
+Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
@@ -279,9 +279,9 @@ def _by_kind(kinds, with_missing):
 
 
 def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, double zeta, columns=None):
-    """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError for a cell
-    that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a
-    part."""
+    """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError
+    for a cell that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these
+    are a part."""
     cdef Py_ssize_t N = values.shape[0], D = values.shape[1], j, total = N if columns is None else columns.rows
     there = ~np.isnan(values)
     for j in range(D):
