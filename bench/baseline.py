@@ -41,7 +41,7 @@ def build(source: str) -> ctypes.CDLL:
         It failed.
     """
     target = HERE / "build" / f"{source}.so"
-    files = [HERE / f"{source}.c", HERE / "stream.h"]
+    files = [HERE / f"{source}.c", *HERE.glob("*.h")]
     march = ["-march=native"] if platform.machine().lower() in ("x86_64", "amd64", "i686") else []
     if not target.exists() or target.stat().st_mtime < max(f.stat().st_mtime for f in files):
         target.parent.mkdir(exist_ok=True)
@@ -184,8 +184,26 @@ class OfLines(Baseline):
         }
 
 
+def jointly_normal(values: NDArray[Any], model: Any) -> dict[str, Any]:
+    """Cells and constants of jointly normal columns, for ``full.h``; missing cells as the model has them at present."""
+    x = np.array(values, dtype=float)
+    N, D = x.shape
+    absent = np.isnan(x)
+    m0, b0 = np.nanmean(x, axis=0), 0.1 * np.nanvar(x, axis=0)
+    if absent.any():
+        middle = np.nanmin(x, axis=0) / 2 + np.nanmax(x, axis=0) / 2
+        x[absent] = model.parameters[:, 0] + middle[np.nonzero(absent)[1]]
+    kappa, a = model.kappa0 + np.arange(N + 2), model.a0 + 0.5 * np.arange(N + 2)
+    log_c = -0.5 * D * np.log(np.pi) + 0.5 * D * np.log(kappa / (kappa + 1)) + gammaln(a + 0.5 * D) - gammaln(a)
+    gap = np.append(0, np.cumsum(absent.sum(axis=1)))
+    return {
+        **{"x": x, "m0": m0, "b0": b0, "log_c": log_c},
+        **{"gap": gap.astype(np.int64), "column": np.append(np.nonzero(absent)[1], 0).astype(np.int32)},
+    }
+
+
 class OfGaussian(Baseline):
-    """Plain C for ``Gaussian`` with covariance diag or full."""
+    """Plain C for ``Gaussian`` with covariance diag, or full, with missing cells or without."""
 
     source = "gaussian"
 
@@ -195,18 +213,12 @@ class OfGaussian(Baseline):
         full = model.covariance == "full"
         kappa = model.kappa0 + np.arange(N + 2)
         a = model.a0 + 0.5 * np.arange(N + 2)
-        log_c = -0.5 * D * np.log(np.pi if full else 2 * np.pi) + 0.5 * D * np.log(kappa / (kappa + 1))
-        if full:
-            log_c += gammaln(a + 0.5 * D) - gammaln(a)
-        else:
-            log_c += D * (gammaln(a + 0.5) - gammaln(a))
+        log_c = D * (gammaln(a + 0.5) - gammaln(a) + 0.5 * (np.log(kappa / (kappa + 1)) - np.log(2 * np.pi)))
+        of_points = {"x": x, "m0": x.mean(axis=0), "b0": 0.1 * x.var(axis=0), "log_c": log_c, "gap": None}
         return {
             **{"N": N, "D": D, "K": model.K, "cap": 256, "full": int(full)},
             **{"concentration": float(model.prior.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
-            "x": x,
-            "m0": x.mean(axis=0),
-            "b0": 0.1 * x.var(axis=0),
-            "log_c": log_c,
+            **(jointly_normal(x, model) if full else {**of_points, "column": None}),
             "z": model.labels,
         }
 
@@ -223,6 +235,9 @@ class OfMixed(Baseline):
         discrete = [j for j, kind in enumerate(kinds) if kind in ("binary", "categorical")]
         counts = [j for j, kind in enumerate(kinds) if kind == "count"]
         reals = sorted((j for j, kind in enumerate(kinds) if kind == "real"), key=lambda j: bool(missing[:, j].any()))
+        together = sorted(reals) if model.covariance == "full" else []
+        reals = [] if together else reals
+        joint = jointly_normal(x[:, together], model) if together else {}
         pseudo = [
             [model.beta0, model.beta1] if kinds[j] == "binary" else [model.alpha] * len(data.types[j].levels)
             for j in discrete
@@ -235,6 +250,7 @@ class OfMixed(Baseline):
         return {
             **{"N": N, "K": model.K, "cap": 256, "C": len(discrete), "P": len(counts), "R": len(reals)},
             **{"complete": int((~missing[:, reals].any(axis=0)).sum()), "levels": int(first[-1])},
+            "joint": len(together),
             **{"concentration": float(model.prior.concentration), "shape": float(model.shape)},
             **{"kappa0": float(model.kappa0), "a0": float(model.a0)},
             "code": code.astype(np.int32),
@@ -248,6 +264,8 @@ class OfMixed(Baseline):
             "b0": 0.1 * np.nanvar(x[:, reals], axis=0),
             "log_gamma": gammaln(model.shape + np.arange(largest + 1)),
             "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(kappa / (kappa + 1)),
+            **{f"joint_{key}": joint.get(key) for key in ("x", "m0", "b0", "log_c")},
+            **{key: joint.get(key) for key in ("gap", "column")},
             "z": model.labels,
         }
 

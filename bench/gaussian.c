@@ -1,30 +1,33 @@
 /* Plain C for Gibbs sweeps of a mixture of normal distributions, statistics as doubles.
 
    diag  per dimension sums of x and x^2; log q = log prod_d (1 + g_d (x_d - m_d)^2), one log and one exp a cluster
-   full  the Cholesky factor of Psi_n, by rank-one updates and downdates; q = 1 + g |L^-1 (x - m)|^2
+   full  full.h; with missing cells a Gibbs step on these after each sweep
 
    The predictive is c_n |b_n|^(-1/2) q^(-a), and that of a cluster's own point a closed form in the same statistics
    (splitmerge_cli/models/gaussian.pyx). */
 #include <stdlib.h>
 #include <string.h>
+#include "full.h"
 #include "stream.h"
 
 typedef struct {
     /* given by the caller */
     I N, D, K, cap, full;
     double concentration, kappa0, a0;
-    const double *x;              /* [N, D] */
+    double *x;                    /* [N, D] full: missing cells as they are at present */
     const double *m0, *b0;        /* [D] */
     const double *log_c;          /* [N + 2] the part of a predictive that depends on n alone */
+    const int64_t *gap;           /* as in full.h */
+    const int32_t *column;
     int32_t *z;                   /* [N] */
     uint64_t rng[4];
     /* made here */
     stream stream;
-    I stride;                     /* numbers of a cluster: 4 D; full: 2 D + D D */
+    normals normals;              /* full */
+    I stride;                     /* numbers of a cluster: 4 D */
     int32_t *size;
-    double *c;                    /* [cap, stride] diag: sums, squares, mean, gain; full: mean,
-                                     1 / diagonal, columns of L */
-    double *log_det;              /* [cap] sum of log b_n; log |Psi_n| */
+    double *c;                    /* [cap, stride] diag: sums, squares, mean, gain */
+    double *log_det;              /* [cap] diag: sum of log b_n */
     double *w, *e, *work;
 } S;
 
@@ -82,97 +85,36 @@ static inline double log_q_diag(const S *s, I k, const double *x, double turn, d
     return log(all);
 }
 
-/* ------------------------------------------------------------------------------------------------------- full */
-
-static inline void settle_full(S *s, I k)
-{
-    double product = 1, total = 0, *inv = s->c + k * s->stride + s->D;
-    const double *L = inv + s->D;
-    for (I r = 0; r < s->D; r++) {
-        product *= L[r * s->D + r];
-        inv[r] = 1 / L[r * s->D + r];
-        if (product < 1e-200 || product > 1e200) total += log(product), product = 1;
-    }
-    s->log_det[k] = 2 * (total + log(product));
-}
-
-/* Psi += one * f v v', v = x - mean; columns of L are stored as rows so that the update runs along memory. */
-static inline void add_full(S *s, I k, I i, double one)
-{
-    const I D = s->D;
-    double *restrict mean = s->c + k * s->stride, *L = mean + 2 * D, *restrict v = s->work;
-    const double *x = s->x + i * D;
-    const double kappa = s->kappa0 + s->size[k], after = kappa + one, root = sqrt(kappa / after);
-    for (I d = 0; d < D; d++) {
-        v[d] = x[d] - mean[d];
-        mean[d] += one * v[d] / after;
-        v[d] *= root;
-    }
-    for (I r = 0; r < D; r++) {
-        double *restrict col = L + r * D;
-        const double l = col[r], rho = sqrt(l * l + one * v[r] * v[r]), cos = rho / l, sin = v[r] / l, inv = l / rho;
-        col[r] = rho;
-        for (I d = r + 1; d < D; d++) {
-            col[d] = (col[d] + one * sin * v[d]) * inv;
-            v[d] = cos * v[d] - sin * col[d];
-        }
-    }
-    s->size[k] += (int32_t)one;
-    settle_full(s, k);
-}
-
-/* |L^-1 (x - m)|^2, column by column */
-static inline double distance(const S *s, I k, const double *x, double *restrict v)
-{
-    const I D = s->D;
-    const double *mean = s->c + k * s->stride, *inv = mean + D, *L = inv + D;
-    double total = 0;
-    for (I d = 0; d < D; d++) v[d] = x[d] - mean[d];
-    for (I r = 0; r < D; r++) {
-        const double *restrict col = L + r * D;
-        const double u = v[r] * inv[r];
-        total += u * u;
-        for (I d = r + 1; d < D; d++) v[d] -= col[d] * u;
-    }
-    return total;
-}
-
 /* ------------------------------------------------------------------------------------------------------ sweep */
 
 static inline void clear(S *s, I k, const int full)
 {
-    double *c = s->c + k * s->stride;
-    memset(c, 0, s->stride * sizeof(double));
     s->size[k] = 0;
     if (full) {
-        memcpy(c, s->m0, s->D * sizeof(double));
-        for (I r = 0; r < s->D; r++) c[2 * s->D + r * s->D + r] = sqrt(2 * s->b0[r]);
-        settle_full(s, k);
-    } else
-        settle_diag(s, k);
+        clear_full(&s->normals, k);
+        return;
+    }
+    memset(s->c + k * s->stride, 0, s->stride * sizeof(double));
+    settle_diag(s, k);
 }
 
 static inline void add(S *s, I k, I i, double one, const int full)
 {
-    if (full)
-        add_full(s, k, i, one);
-    else
+    if (!full) {
         add_diag(s, k, i, one);
+        return;
+    }
+    add_full(&s->normals, k, s->size[k], i, one);
+    s->size[k] += (int32_t)one;
 }
 
 /* log predictive of a point; `own`: of the point that cluster k counts, given the others. `left`: q, for `own`. */
 static inline double log_pred(const S *s, I k, const double *x, int own, double *left, const int full)
 {
     const double n = s->size[k], kappa = s->kappa0 + n, turn = own ? -(kappa + 1) / (kappa - 1) : 1;
-    const double a = s->a0 + .5 * n + (full ? .5 * (s->D - 1) : 0), degree = own ? a - .5 : -(a + .5);
-    double log_q;
-    if (full) {
-        *left = 1 + turn * kappa / (kappa + 1) * distance(s, k, x, s->work);
-        log_q = log(*left);
-    } else {
-        log_q = log_q_diag(s, k, x, turn, left);
-    }
-    return s->log_c[(I)n - own] - .5 * s->log_det[k] + degree * log_q;
+    const double a = s->a0 + .5 * n, degree = own ? a - .5 : -(a + .5);
+    if (full) return log_full(&s->normals, k, s->size[k], x, own, left);
+    return s->log_c[(I)n - own] - .5 * s->log_det[k] + degree * log_q_diag(s, k, x, turn, left);
 }
 
 static inline I weights_of(S *s, I i, const int full)
@@ -213,9 +155,12 @@ static inline void sweep(S *s, I scans, const int full)
         if (s->size[own] > 0) continue;
         const I last = --s->K;
         if (own != last) {
-            memcpy(s->c + own * s->stride, s->c + last * s->stride, s->stride * sizeof(double));
             s->size[own] = s->size[last];
-            s->log_det[own] = s->log_det[last];
+            if (full) copy_full(&s->normals, last, own);
+            else {
+                memcpy(s->c + own * s->stride, s->c + last * s->stride, s->stride * sizeof(double));
+                s->log_det[own] = s->log_det[last];
+            }
             for (I j = 0; j < s->N; j++) s->z[j] = s->z[j] == last ? (int32_t)own : s->z[j];
         }
         clear(s, last, full);
@@ -224,6 +169,15 @@ static inline void sweep(S *s, I scans, const int full)
 
 void gibbs_diag(S *s, I scans) { sweep(s, scans, 0); }
 void gibbs_full(S *s, I scans) { sweep(s, scans, 1); }
+
+/* Each sweep with a Gibbs step on the missing cells behind it. */
+void gibbs_gaps(S *s, I scans)
+{
+    for (I t = 0; t < scans; t++) {
+        sweep(s, 1, 1);
+        impute(&s->normals, s->z, s->size, s->N, s->K);
+    }
+}
 
 /* ------------------------------------------------------------------------------------------------------ set up */
 
@@ -240,7 +194,10 @@ I weights(S *s, I i, double *w)
 void prepare(S *s)
 {
     s->stream = stream_at(s->rng);
-    s->stride = s->full ? s->D * (s->D + 2) : 4 * s->D;
+    s->normals = (normals){.D = s->D, .kappa0 = s->kappa0, .a0 = s->a0, .m0 = s->m0, .b0 = s->b0, .log_c = s->log_c,
+                           .x = s->x, .gap = s->gap, .column = s->column};
+    if (s->full) prepare_full(&s->normals, &s->stream, s->N, s->cap);
+    s->stride = 4 * s->D;
     s->size = calloc(s->cap, 4);
     s->c = calloc(s->cap * s->stride, 8);
     s->log_det = calloc(s->cap, 8);

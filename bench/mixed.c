@@ -1,16 +1,19 @@
 /* Plain C for Gibbs sweeps of a mixture of tables with binary, categorical, count and real columns and missing cells;
    all rows are contiguous over clusters, so that the compiler vectorises what is no logarithm; sums as doubles.
 
+   Jointly normal columns (full.h) stand beside the others; with missing cells a Gibbs step on these ends a sweep.
+
    A cluster that has changed is settled anew: log shares of all levels, constants of the counts, mean and gain of the
    reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
    closed form in the same statistics (splitmerge_cli/models/mixed.pyx). */
 #include <stdlib.h>
 #include <string.h>
+#include "full.h"
 #include "stream.h"
 
 typedef struct {
     /* given by the caller */
-    I N, K, cap, C, P, R, complete, levels;
+    I N, K, cap, C, P, R, complete, levels, joint; /* joint: jointly normal columns */
     double concentration, shape, kappa0, a0;
     const int32_t *code;          /* [N, C] row of the level; -1 missing */
     const int32_t *tally;         /* [N, P] -1 missing */
@@ -22,10 +25,15 @@ typedef struct {
     const double *m0, *b0;        /* [R] */
     const double *log_gamma;      /* log Gamma(shape + s), s = 0 .. the largest sum */
     const double *log_c;          /* [N + 2] the part of a real cell's predictive that depends on n alone */
+    double *joint_x;              /* of the jointly normal columns, as in full.h */
+    const double *joint_m0, *joint_b0, *joint_log_c;
+    const int64_t *gap;
+    const int32_t *column;
     int32_t *z;                   /* [N] */
     uint64_t rng[4];
     /* made here, all [rows, cap] */
     stream stream;
+    normals normals;
     int32_t *size, *count, *seen; /* seen: C + P + R rows */
     int64_t *sum;                 /* P rows */
     double *sx, *sxx;             /* R rows, about m0 */
@@ -74,6 +82,7 @@ static inline void settle(S *s, I k)
 static inline void tell(S *s, I k, I i, int one)
 {
     const I cap = s->cap;
+    if (s->joint) add_full(&s->normals, k, s->size[k], i, one);
     s->size[k] += one;
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
@@ -101,7 +110,11 @@ static inline void tell(S *s, I k, I i, int one)
 static inline double log_own(const S *s, I k, I i)
 {
     const I cap = s->cap;
-    double product = 1, total = 0, q = 1, degree = 0;
+    double product = 1, total = 0, q = 1, degree = 0, joint_left;
+    if (s->joint) {
+        total = log_full(&s->normals, k, s->size[k], s->joint_x + i * s->joint, 1, &joint_left);
+        if (!(joint_left > 1e-4)) return NAN;
+    }
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
         if (r < 0) continue;
@@ -135,8 +148,9 @@ static inline double log_own(const S *s, I k, I i)
 static inline void scores(S *s, I i)
 {
     const I m = s->K + 1, cap = s->cap;
-    double *restrict e = s->e, *restrict q = s->q;
-    for (I k = 0; k < m; k++) e[k] = 0;
+    double *restrict e = s->e, *restrict q = s->q, left;
+    for (I k = 0; k < m; k++)
+        e[k] = s->joint ? log_full(&s->normals, k, s->size[k], s->joint_x + i * s->joint, 0, &left) : 0;
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
         const double *restrict share = s->share + r * cap;
@@ -202,6 +216,8 @@ static inline void copy(S *s, I from, I to)
     COLUMN(s->P, sum, from, to)
     COLUMN(s->R, sx, from, to)
     COLUMN(s->R, sxx, from, to)
+    if (s->joint && from < 0) clear_full(&s->normals, to);
+    else if (s->joint) copy_full(&s->normals, from, to);
     settle(s, to);
 }
 
@@ -224,6 +240,15 @@ void gibbs(S *s, I scans)
             for (I j = 0; j < s->N; j++) s->z[j] = s->z[j] == last ? (int32_t)own : s->z[j];
         }
         copy(s, -1, last);
+    }
+}
+
+/* Each sweep with a Gibbs step on the missing cells of jointly normal columns behind it. */
+void gibbs_gaps(S *s, I scans)
+{
+    for (I t = 0; t < scans; t++) {
+        gibbs(s, 1);
+        impute(&s->normals, s->z, s->size, s->N, s->K);
     }
 }
 
@@ -254,6 +279,9 @@ void prepare(S *s)
     s->w = calloc(s->cap, 8);
     s->e = calloc(s->cap, 8);
     s->q = calloc(s->cap, 8);
-    for (I k = 0; k <= s->K; k++) settle(s, k);
+    s->normals = (normals){.D = s->joint, .kappa0 = s->kappa0, .a0 = s->a0, .m0 = s->joint_m0, .b0 = s->joint_b0,
+                           .log_c = s->joint_log_c, .x = s->joint_x, .gap = s->gap, .column = s->column};
+    prepare_full(&s->normals, &s->stream, s->N, s->cap);
+    for (I k = 0; k <= s->K; k++) copy(s, -1, k);
     for (I i = 0; i < s->N; i++) tell(s, s->z[i], i, 1);
 }

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from time import thread_time
 from typing import Any
@@ -54,7 +54,7 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'dirichlet_multinomial', 'gamma_poisson'}
+            'mixed full', 'dirichlet_multinomial', 'gamma_poisson'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -141,7 +141,10 @@ class Result:
 
 def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
-    return [*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()]
+    return [
+        *(*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()),
+        *jointly_normal_rows(),
+    ]
 
 
 def count_rows() -> list[Row]:
@@ -294,6 +297,32 @@ def vector_rows() -> list[Row]:
     ]
 
 
+def jointly_normal_rows() -> list[Row]:
+    """The rows h: full covariances with missing cells, a Gibbs sweep and the step on these: 10,000 points of 25
+    dimensions, and tables of 12 columns, six of them real, with 10 true clusters."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    with_gaps: Samplers = lambda m, r: [Gibbs(m, r), Refresh(m, r)]  # noqa: E731
+
+    def points(separation: float) -> Dataset:
+        """With 5% of the cells missing, each by itself."""
+        whole = gaussian.generate(10_000, components=10, D=25, separation=separation)
+        absent = np.random.default_rng(1).random(whole.values.shape) < 0.05
+        return replace(whole, values=np.where(absent, np.nan, whole.values))
+
+    def table(separation: float, missing: float) -> Dataset:
+        types = {"binary": 2, "categorical": 2, "count": 2, "real": 6}
+        return mixed.generate(10_000, components=10, separation=separation, missing=missing, **types)
+
+    cases: list[tuple[str, str, Samplers, str, Callable[[], Dataset]]] = [
+        ("Gaussian full, 5% missing, apart", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(5.0)),
+        ("Gaussian full, 5% missing, overlap", "gaussian full", with_gaps, "gibbs_gaps", lambda: points(0.5)),
+        ("mixed full, complete, apart", "mixed full", gibbs, "gibbs", lambda: table(4.0, 0.0)),
+        ("mixed full, 5% missing, apart", "mixed full", with_gaps, "gibbs_gaps", lambda: table(4.0, 0.05)),
+        ("mixed full, 5% missing, overlap", "mixed full", with_gaps, "gibbs_gaps", lambda: table(1.0, 0.05)),
+    ]
+    return [Row("h", what, "sweep", model, how, c, (), 2, data=data) for what, model, how, c, data in cases]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
@@ -310,12 +339,12 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         data = jain_neal.generate(10_000)
         model = Bernoulli.from_data(data)
     elif row.model.startswith("gaussian"):
-        data = gaussian.generate(10_000, components=10, D=25, separation=row.separation)
+        data = row.data() if row.data else gaussian.generate(10_000, components=10, D=25, separation=row.separation)
         model = Gaussian.from_data(data, covariance=row.model.split()[1])
         kind = OfGaussian
-    elif row.model == "mixed" and row.data is not None:
+    elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
-        model = Mixed.from_data(data)
+        model = Mixed.from_data(data, covariance="full" if row.model == "mixed full" else "diag")
         kind = OfMixed
     elif row.model in VECTOR_MODELS and row.data is not None:
         data = row.data()

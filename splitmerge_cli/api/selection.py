@@ -31,11 +31,12 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.cautions import DataNote, NotConverged
-from splitmerge_cli.api.power import calibrate, format_calibration
+from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.config import (
     ConfigError,
     RunSpecification,
     choice,
+    classes,
     component,
     compose,
     read_component,
@@ -66,6 +67,10 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 
 OF_COVARIANCE = "model.covariance=auto"
+OF_POWER = "model.power=auto"
+POWER = "power"
+A_POWER = {POWER: 0.5}
+"""Options with which a model is asked whether it has a power for a data set."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 
@@ -80,11 +85,13 @@ class Settled(NamedTuple):
     chosen: dict[str, Any] | None
 
 
-def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0) -> pd.DataFrame:
+def covariances(
+    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
     """Held-out log predictive density of rows, two at least, under each covariance that the model has.
 
     `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
-    is that of the folds.
+    is that of the folds; `later` are options that the data are to allow, too, with the covariance.
 
     Returns
     -------
@@ -102,7 +109,8 @@ def covariances(options: Mapping[str, Any], dataset: Dataset, sample: Sample, se
         raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
     # of one column all are one model
     candidates = _covariances_of(str(options["name"])) if _reals(dataset) > 1 else COVARIANCES[:1]
-    problems = {covariance: _problem({**options, "covariance": covariance}, dataset) for covariance in candidates}
+    allows = {**options, **(later or {})}
+    problems = {covariance: _problem({**allows, "covariance": covariance}, dataset) for covariance in candidates}
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     found: dict[str, NDArray[np.float64]] = {}
     seconds: dict[str, float] = {}
@@ -270,9 +278,9 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     a time.
     """
     settled, of_reals = list(overrides), None
-    calibrates = f"model.power={AUTO}" in settled
+    calibrates = OF_POWER in settled
     if calibrates:
-        settled.remove(f"model.power={AUTO}")
+        settled.remove(OF_POWER)
     if f"model={AUTO}" in settled:
         settled.remove(f"model={AUTO}")
         said, compares = _by_data(settled, config_dir)
@@ -282,44 +290,14 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             of_reals = _with_reals(settled, config_dir)
         if compares:
             settled.append(OF_COVARIANCE)
-    found = _settle_readings(settled, of_reals, config_dir, say)
-    return _settle_power(found, config_dir, say) if calibrates else found
-
-
-def _settle_power(given: Settled, config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """A command line with the power of the calibration curve."""
-    spec = compose(given.overrides, config_dir)
-    if "power" not in spec.model.options:
-        raise ConfigError(f"model.power={AUTO}: model={spec.model.name} has no power to choose; model=gaussian has")
-    dataset = _read(given.overrides, config_dir)
-    accepted, reason = spec.model.target.accepts(dataset)
-    if not accepted:
-        raise ConfigError(f"model.power={AUTO}: data={spec.data.name}: {reason}")
-    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
-    problem = _problem({**options, "power": 0.5}, dataset)
-    if problem:
-        raise ConfigError(problem.replace("model.power=0.5", f"model.power={AUTO}"))
-    with warnings.catch_warnings():
-        # as for covariances
-        warnings.simplefilter("ignore", NotConverged)
-        warnings.simplefilter("ignore", DataNote)
-        found = calibrate(options, dataset, _sampler(spec))
-    say(format_calibration(found))
-    curve = found.table.astype(object).to_dict("records")
-    chosen = {**(given.chosen or {}), "model.power": curve, "rows": found.rows}
-    return Settled([*given.overrides, f"model.power={found.power:g}"], chosen)
-
-
-def _settle_readings(
-    settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None, say: Callable[[str], None]
-) -> Settled:
-    """A command line with what predicts held-out rows best: of `settled` and `of_reals`, which reads counts otherwise,
-    and of the covariances where these are ``auto``."""
-    if of_reals is None and OF_COVARIANCE not in settled:
+    compares = of_reals is not None or OF_COVARIANCE in settled
+    if not (compares or calibrates):
         return Settled(settled, None)
-    by = _describe_folds()
+    if calibrates:
+        _require_power(compose([given for given in settled if given != OF_COVARIANCE], config_dir).model.name)
+    by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
     with shared_choices():
-        for decided, what in _candidates(settled, of_reals, config_dir):
+        for decided, what in _candidates(settled, of_reals, calibrates, config_dir):
             run = finished_run(specify(decided, config_dir))
             chosen = None if run is None else run.summary.get("chosen")
             if run is None or chosen is None or chosen.get("by") != by:
@@ -327,6 +305,52 @@ def _settle_readings(
             if ("counts" in chosen) == (of_reals is not None):
                 say(f"{what}, as {run.path} says")
                 return Settled(decided, chosen)
+    decided, chosen = _settle_readings(settled, of_reals, calibrates, config_dir, say)
+    if calibrates:
+        decided, curve = _settle_power(decided, config_dir, say)
+        chosen |= curve
+    return Settled(decided, chosen | {"by": by})
+
+
+def _require_power(model: str) -> None:
+    having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
+    if model not in having:
+        raise ConfigError(f"{OF_POWER}: model={model} has no power; expected one of {', '.join(having)}")
+
+
+def _settle_power(
+    settled: list[str], config_dir: str | Path | None, say: Callable[[str], None]
+) -> tuple[list[str], dict[str, Any]]:
+    """A command line with the power of the calibration curve, and the curve."""
+    spec = compose(settled, config_dir)
+    dataset = _read(settled, config_dir)
+    accepted, reason = spec.model.target.accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"{OF_POWER}: data={spec.data.name}: {reason}")
+    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+    problem = _problem({**options, **A_POWER}, dataset)
+    if problem:
+        raise ConfigError(problem.replace(f"model.power={A_POWER[POWER]:g}", OF_POWER))
+    with warnings.catch_warnings():
+        # as for covariances
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", DataNote)
+        found = calibrate(options, dataset, _sampler(spec))
+    say(format_calibration(found))
+    curve = found.table.astype(object).to_dict("records")
+    return [*settled, f"model.power={found.power:g}"], {"model.power": curve, "rows": found.rows}
+
+
+def _settle_readings(
+    settled: list[str],
+    of_reals: list[str] | None,
+    calibrates: bool,
+    config_dir: str | Path | None,
+    say: Callable[[str], None],
+) -> tuple[list[str], dict[str, Any]]:
+    """A command line with what predicts held-out rows best: of `settled` and `of_reals`, which reads counts otherwise,
+    and of the covariances where these are ``auto``, if a power is to be chosen of those that have one; and how that was
+    chosen."""
     found: dict[str, Any] = {}
     with warnings.catch_warnings():
         # chains too short to converge tell models apart
@@ -350,16 +374,21 @@ def _settle_readings(
             if not accepted:
                 raise ConfigError(f"{OF_COVARIANCE}: data={spec.data.name}: {reason}")
             options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
-            table = covariances(options, dataset, _sampler(spec))
+            table = covariances(options, dataset, _sampler(spec), later=A_POWER if calibrates else None)
             say(format_covariances(table))
             found["model.covariance"] = _as_records(table)
             settled.append(f"model.covariance={table['covariance'][0]}")
-    return Settled(settled, found | {"by": by})
+    return settled, found
 
 
 def _describe_folds() -> dict[str, int]:
     """How candidates are compared."""
     return {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+
+
+def _describe_calibration() -> dict[str, list[float]]:
+    """How powers are compared."""
+    return {"powers": list(POWERS)}
 
 
 def read_counts(
@@ -401,15 +430,21 @@ def _choose_counts(
 
 
 def _candidates(
-    settled: list[str], of_reals: list[str] | None, config_dir: str | Path | None
+    settled: list[str], of_reals: list[str] | None, calibrates: bool, config_dir: str | Path | None
 ) -> Iterator[tuple[list[str], str]]:
     """Command lines that may be chosen, and what is then said."""
+    if calibrates:
+        for decided, what in _candidates(settled, of_reals, False, config_dir):
+            for power in POWERS:
+                chosen = ", ".join([*([what] if what else []), f"{OF_POWER}: {power:g}"])
+                yield [*decided, f"model.power={power:g}"], chosen
+        return
     for reading, named in ((settled, "counts as counts"), (of_reals, "counts as real numbers")):
         if reading is None:
             continue
         said = [] if of_reals is None else [named]
         if OF_COVARIANCE not in reading:
-            yield reading, said[0]
+            yield reading, "".join(said)
             continue
         plain = [given for given in reading if given != OF_COVARIANCE]
         model = compose(plain, config_dir).model.name
@@ -463,7 +498,7 @@ def settle_jobs(
 
 
 def _is_auto(given: str) -> bool:
-    return given in (f"model={AUTO}", OF_COVARIANCE, f"model.power={AUTO}")
+    return given in (f"model={AUTO}", OF_COVARIANCE, OF_POWER)
 
 
 def format_counts(table: pd.DataFrame) -> str:
@@ -502,9 +537,6 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[l
         if columns is None:
             model, columns = MIXED, []
     options = options_for(model, dataset)
-    if _is_given(overrides, "power"):
-        # of fixed scales
-        options = {key: value for key, value in options.items() if key not in SCALES}
     compares = options.pop("covariance", None) is not None and not _is_given(overrides, "covariance")
     scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(overrides, key)]
     return [f"model={model}", *(columns or []), *scales], compares

@@ -1,8 +1,8 @@
 """Mixture of products of Bernoulli attributes with Beta priors, probabilities integrated out.
 
 p(x | z) = prod_k prod_d B(n_kd1 + beta1, n_kd0 + beta0) / B(beta1, beta0); z ~ Chinese restaurant process, or uniform
-over partitions. Sources: Wang and Russell 2015, section 5.2; Herlau et al. 2014,
-section 3.1.
+over partitions. Rows with missing cells, and likelihoods to a power, are those of ``mixed.pyx``. Sources: Wang and
+Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 """
 cimport cython
 from libc.math cimport exp, fabs, frexp, ldexp, log, log1p, log10
@@ -21,6 +21,7 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import as_array, as_frozen, share
+from splitmerge_cli.models.normal import POWER
 
 cdef extern from "tiles.h":
     void tile_binary(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
@@ -130,8 +131,8 @@ cdef class Bernoulli(Model):
     Cost: an item against K clusters O(D K), in blocks of eight clusters; a cluster's likelihood O(D). Memory: 12 bytes
     an item, 16 D (K + 3) for the counts; shared by the models of the same data, the data and 72 bytes an item. A
     product over attributes is a plain product while it cannot leave the range of a double (35 attributes at N =
-    10,000); beyond that it is taken in pieces, with an exponent kept apart. Rows of which cells are missing, NaN:
-    ``from_data``. Source: Wang & Russell 2015, section 5.2;
+    10,000); beyond that it is taken in pieces, with an exponent kept apart. Rows of which cells are missing, NaN, or a
+    power below 1: ``from_data``. Source: Wang & Russell 2015, section 5.2;
     Herlau et al. 2014, section 3.1.
     """
 
@@ -142,6 +143,7 @@ cdef class Bernoulli(Model):
         *priors.OPTIONS,
         Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),
         Positive("beta0", 0.1, "pseudo-count of zeros in every attribute"),
+        POWER,
     )
 
     cdef readonly Py_ssize_t D
@@ -163,6 +165,8 @@ cdef class Bernoulli(Model):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
+        if given["power"] != 1.0:
+            raise ValueError(f"model.power={given['power']:g}: expected 1 of rows in shards")
         values = x.values if isinstance(x, Rows) else as_array(x)
         if isinstance(x, Rows):
             self.total = x.total
@@ -205,9 +209,9 @@ cdef class Bernoulli(Model):
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset: a ``Mixed`` of rows with missing cells."""
+        """The model of a Dataset: a ``Mixed`` of rows with missing cells, or with a power below 1."""
         cls._require(data)
-        if data.missing:
+        if data.missing or read_options("model", cls.OPTIONS, params)["power"] != 1.0:
             # alone: most tables miss nothing
             from splitmerge_cli.models.mixed import of_one_type
             return of_one_type(data.values, "binary", **{o.name: o.default for o in cls.OPTIONS} | params)

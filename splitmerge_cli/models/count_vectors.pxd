@@ -11,9 +11,10 @@ cdef class CountVectors(Model):
     cdef const int32_t *value           # [entries]
     cdef const int64_t *total           # [N] sum of an item's counts
     cdef const int64_t *constant        # [N] log of the term of an item alone, in multiples of `unit`
-    cdef double unit
+    cdef readonly double zeta           # power of the likelihood
+    cdef double unit                    # times zeta
     cdef double pseudo_count            # what is added to every sum of a column
-    cdef const double *rise             # [length] log of pseudo_count (pseudo_count + 1) ...
+    cdef const double *rise             # [length] log of pseudo_count (pseudo_count + 1) ...; as in log_rise.h
     cdef Py_ssize_t length
     cdef bint is_whole                  # whether it has all sums that there can be, and a count more
     # -- statistics of a cluster
@@ -23,9 +24,10 @@ cdef class CountVectors(Model):
     cdef int8_t *is_settled             # [cap] for a model that derives more of them: whether that follows the sums
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL
-    cdef int take_counts(self, data, double pseudo_count) except -1
+    cdef int take_counts(self, data, double pseudo_count, double zeta) except -1
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     # -- must implement
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil

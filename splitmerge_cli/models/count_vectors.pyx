@@ -1,7 +1,9 @@
 """Vectors of counts, their sums by cluster, and the loops that mixtures of them share.
 
-A model of such vectors implements two methods beside those loops: ``log_of``, the log likelihood of a cluster or of two
-as one, and ``log_rest``, what an item's log predictive counts beside the terms of its columns. Items are held as their
+A model of such vectors implements three methods beside those loops: ``log_of``, the log likelihood of a cluster or of
+two as one, ``log_rest``, what an item's log predictive counts beside the terms of its columns, and
+``log_rest_density``, the same of a density that is reported. A likelihood to the power zeta (``model.power``) weights
+every count, and every item, by it (docs/derivations.md, "A power of the likelihood"). Items are held as their
 counts that are not 0, so that words, species or genes of which most are absent cost nothing.
 """
 from libc.math cimport INFINITY, NAN, exp, log
@@ -22,9 +24,11 @@ LONGEST_TABLE = 1 << 16
 """Entries of the table of rising factorials; larger sums are worth two logarithms."""
 
 cdef extern from "log_rise.h":
-    double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
-    void add_log_rises(const double *rise, int64_t length, bint whole, double a, const int64_t *sum, int64_t x,
-                       Py_ssize_t m, double *out) noexcept nogil
+    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
+    double log_rise_far(double a, double x) noexcept nogil
+    void log_rising_by(double a, double zeta, Py_ssize_t n, double *out) noexcept nogil
+    void add_log_rises(const double *rise, int64_t length, bint whole, double zeta, double a, const int64_t *sum,
+                       int64_t x, Py_ssize_t m, double *out) noexcept nogil
 
 
 def _prepare(values, bint ordered, rates):
@@ -55,10 +59,13 @@ def _prepare(values, bint ordered, rates):
     }
 
 
-def _rising(double a, Py_ssize_t length):
-    """Log rising factorials of a, of 0 to length - 1 factors."""
+def _rising(double a, Py_ssize_t length, double zeta):
+    """Log rising factorials of a, of 0 to length - 1 factors; of a power as in log_rise.h."""
     cdef double[::1] rise = np.empty(length)
-    log_rising(a, length - 1, &rise[0])
+    if zeta == 1.0:
+        log_rising(a, length - 1, &rise[0])
+    else:
+        log_rising_by(a, zeta, length - 1, &rise[0])
     return {"rise": np.asarray(rise)}
 
 
@@ -106,13 +113,13 @@ cdef class CountVectors(Model):
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL:
         """Log rising factorials of a, of 0 to length - 1 factors, which are held."""
-        table = share(_rising, a, length)
+        table = share(_rising, a, length, self.zeta)
         self._hold(table)
         return doubles_of(table.rise)
 
-    cdef int take_counts(self, data, double pseudo_count) except -1:
-        """Take what ``prepare_counts`` returned, and the table of rising factorials of `pseudo_count`."""
-        self.D, self.unit, self.pseudo_count = data.D, data.unit, pseudo_count
+    cdef int take_counts(self, data, double pseudo_count, double zeta) except -1:
+        """Take what ``prepare_counts`` returned, the power, and the table of rising factorials of `pseudo_count`."""
+        self.D, self.zeta, self.unit, self.pseudo_count = data.D, zeta, zeta * data.unit, pseudo_count
         self._hold(data)
         self.start, self.column, self.value = longs_of(data.start), ints_of(data.column), ints_of(data.value)
         self.total, self.constant = longs_of(data.total), longs_of(data.constant)
@@ -186,6 +193,10 @@ cdef class CountVectors(Model):
         """The terms of ``log_pred_of`` beside the constant and the columns' rising factorials."""
         return NAN
 
+    cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """The terms of a reported density, which has no power, beside these: item i, which column k does not count."""
+        return NAN
+
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Log likelihood of cluster a, joined with cluster b unless b is -1."""
         return NAN
@@ -197,7 +208,8 @@ cdef class CountVectors(Model):
         cdef const int64_t *row = self.sums
         cdef double total = (self.constant_sum[a] + (self.constant_sum[b] if b >= 0 else 0)) * self.unit
         for _d in range(self.D):
-            total += log_rise(self.rise, self.length, self.pseudo_count, 0, row[a] + (row[b] if b >= 0 else 0))
+            total += log_rise(self.rise, self.length, self.zeta, self.pseudo_count, 0,
+                              row[a] + (row[b] if b >= 0 else 0))
             row += self.cap
         return total
 
@@ -213,7 +225,7 @@ cdef class CountVectors(Model):
         cdef double total = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
             sum = self.sums[self.column[t] * self.cap + k] - counted * self.value[t]
-            total += log_rise(self.rise, self.length, self.pseudo_count, sum, self.value[t])
+            total += log_rise(self.rise, self.length, self.zeta, self.pseudo_count, sum, self.value[t])
         return total + self.log_rest(i, k, counted)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -232,7 +244,7 @@ cdef class CountVectors(Model):
         for k in range(columns):
             self.w[k] = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
-            add_log_rises(self.rise, self.length, self.is_whole, self.pseudo_count,
+            add_log_rises(self.rise, self.length, self.is_whole, self.zeta, self.pseudo_count,
                           self.sums + self.column[t] * self.cap, self.value[t], columns, self.w)
         for k in range(m):
             if k != own:
@@ -247,6 +259,24 @@ cdef class CountVectors(Model):
                 top = max(top, self.w[k])
         for k in range(m):
             self.w[k] = self.weight_of(k, k == own) * exp(self.w[k] - top)
+
+    def log_densities(self, Py_ssize_t first):
+        """Under a power the density itself, not its power, with the parameters' posterior under the power."""
+        cdef Py_ssize_t i, k, column
+        cdef int64_t t
+        cdef double[:, ::1] density = np.empty((self.N - first, self.K))
+        if self.zeta == 1.0:
+            return super().log_densities(first)
+        self.begin_scan()
+        for i in range(first, self.N):
+            for k in range(self.K):
+                # the last of the clusters are the new items; behind it stands an empty column
+                column = k + (k == self.K - 1)
+                density[i - first, k] = (self.constant[i] * self.unit / self.zeta + self.log_rest_density(i, column))
+                for t in range(self.start[i], self.start[i + 1]):
+                    density[i - first, k] += log_rise_far(
+                        self.pseudo_count + self.zeta * self.sums[self.column[t] * self.cap + column], self.value[t])
+        return np.asarray(density)
 
     def statistics(self):
         """dict of ndarray: sums, shape (K, D), a copy."""

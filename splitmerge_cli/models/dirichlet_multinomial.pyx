@@ -4,7 +4,8 @@ Item i has counts x_i1, ..., x_iD with total n_i: x_i ~ Multinomial(n_i, p_k), p
 
     p(x | z) = prod_i n_i! / prod_d x_id!  prod_k prod_d (alpha)_(s_kd) / (D alpha)_(s_k)
 
-with s_kd the sum of column d over cluster k, s_k its total and (a)_n rising factorials.
+with s_kd the sum of column d over cluster k, s_k its total and (a)_n rising factorials. With a power zeta the first
+product has it, and (a)_n is Gamma(a + zeta n) / Gamma(a).
 """
 from libc.stdint cimport int64_t
 
@@ -16,9 +17,10 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
+from splitmerge_cli.models.normal import POWER
 
 cdef extern from "log_rise.h":
-    double log_rise(const double *rise, int64_t length, double a, int64_t s, int64_t x) noexcept nogil
+    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
     double log_rise_far(double a, double x) noexcept nogil
 
 LONGEST_TABLE = 1 << 18
@@ -48,7 +50,7 @@ cdef class DirichletMultinomial(CountVectors):
     most 2.5 MB of tables.
     """
 
-    OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"))
+    OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"), POWER)
 
     cdef readonly double alpha
     cdef double all_alpha               # of all columns together
@@ -61,7 +63,7 @@ cdef class DirichletMultinomial(CountVectors):
         cdef Py_ssize_t N = len(data.total)
         self.alpha = given["alpha"]
         self.vectors = x
-        self.take_counts(data, self.alpha)
+        self.take_counts(data, self.alpha, given["power"])
         self.all_alpha = data.D * self.alpha
         self.length_all = min(data.all + 1, LONGEST_TABLE)
         self.rise_all = self.rising_table(self.all_alpha, self.length_all)
@@ -70,22 +72,25 @@ cdef class DirichletMultinomial(CountVectors):
         self._start()
 
     @classmethod
-    def reference_log_lik(cls, values, labels, *, alpha, **options):
-        """float: log likelihood by adding the counts one after the other (Polya's urn), for tests."""
+    def reference_log_lik(cls, values, labels, *, alpha, power, **options):
+        """float: log likelihood by adding the items one after the other to urns (Polya's), for tests."""
         total = 0.0
         for k in set(labels):
             urn = np.full(values.shape[1], alpha)
             for row in values[labels == k]:
-                total += gammaln(row.sum() + 1) - gammaln(row + 1).sum()
-                for d in np.repeat(np.arange(len(row)), row):
-                    total += np.log(urn[d] / urn.sum())
-                    urn[d] += 1
+                total += power * (gammaln(row.sum() + 1) - gammaln(row + 1).sum()) + gammaln(urn.sum())
+                total -= gammaln(urn).sum()
+                urn += power * row
+                total += gammaln(urn).sum() - gammaln(urn.sum())
         return total
 
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef int64_t total = self.total_sum[k] - counted * self.total[i]
-        return -log_rise(self.rise_all, self.length_all, self.all_alpha, total, self.total[i])
+        return -log_rise(self.rise_all, self.length_all, self.zeta, self.all_alpha, total, self.total[i])
+
+    cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        return -log_rise_far(self.all_alpha + self.zeta * self.total_sum[k], self.total[i])
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef int64_t total = self.total_sum[a] + (self.total_sum[b] if b >= 0 else 0)
-        return self.log_column_terms(a, b) - log_rise_far(self.all_alpha, <double> total)
+        return self.log_column_terms(a, b) - log_rise_far(self.all_alpha, self.zeta * total)

@@ -62,6 +62,7 @@ cdef class Gaussian(Normal):
     cdef double *free_n
     cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
     cdef double *own_n
+    cdef double *own_b0                 # [D] the present ones over zeta; iso: one
 
     cdef int _take(self, data) except -1
     cdef int _own_tables(self) except -1
@@ -80,7 +81,7 @@ cdef class Gaussian(Normal):
     cdef double draw_factor(self, Rng rng, Py_ssize_t n, double *work) noexcept nogil
     cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
     cdef int take_parameters(self, values, const int32_t *z) except -1
-    cdef void impute_row(self, Rng rng, Py_ssize_t row, const double *mean, const double *precision,
+    cdef void impute_row(self, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean, const double *precision,
                          double *work) noexcept nogil
 
     @cython.final

@@ -174,6 +174,22 @@ cdef extern from *:
         }
     }
 
+    /* full: coordinate c of a point that is counted becomes another. */
+    static inline void gauss_change(int64_t *sum, whole *square, double *x, ptrdiff_t D, ptrdiff_t c, double to)
+    {
+        const int64_t from = (int64_t)x[c], now = (int64_t)to, off = now - from;
+        whole *row = square + c * (c + 1) / 2;
+        sum[c] += off;
+        for (ptrdiff_t d = 0; d < c; d++)
+            row[d] += (whole)off * (int64_t)x[d];
+        row[c] += (whole)now * now - (whole)from * from;
+        for (ptrdiff_t d = c + 1; d < D; d++) {
+            row += d;
+            row[c] += (whole)off * (int64_t)x[d];
+        }
+        x[c] = to;
+    }
+
     static inline void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
                                     ptrdiff_t D, ptrdiff_t n_squares)
     {
@@ -227,6 +243,7 @@ cdef extern from *:
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void score_weigh(const double *W, const double *power, double top, double *w) noexcept nogil
     void gauss_count(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int kind, int64_t sign) noexcept nogil
+    void gauss_change(int64_t *sum, whole *square, double *x, Py_ssize_t D, Py_ssize_t c, double to) noexcept nogil
     void gauss_absorb(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                       Py_ssize_t n_squares) noexcept nogil
     double inner(const double *a, const double *b, Py_ssize_t n) noexcept nogil
@@ -328,7 +345,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=No
     if known is not None:
         N = known
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
-    scale, kappa0 = scale / zeta, kappa0 if resampled or isinstance(kappa0, Gamma) else kappa0 / zeta
+    scale, kappa0 = scale / zeta, kappa0 if isinstance(kappa0, Gamma) else kappa0 / zeta
     unit = unit_of(covariance, b0, variance)
     found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
     # the least multiple of the variance that a resampled scale may become
@@ -337,11 +354,11 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=No
         # a factorisation loses what the scatter exceeds the prior's by
         most = N if isinstance(kappa0, Gamma) else min(kappa0, N)
         largest = N * variance + most * (widest + np.abs(location)) ** 2
-        least = max(least, 5e-11 * (largest / unit).max())
+        least = max(least, zeta * 5e-11 * (largest / unit).max())
         narrow = 2.0 * scale < 1e-10 * largest
         if narrow.any():
             d = int(narrow.argmax())
-            found = f"a prior of mean {scale[d]:.3g}" if resampled else f"{zeta * scale[d]:.3g}"
+            found = f"a prior of mean {zeta * scale[d]:.3g}" if resampled else f"{zeta * scale[d]:.3g}"
             raise ValueError(f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
                              f"covariance=full and this model.m0, got {found}: less leaves no digits of the "
                              "covariances")
@@ -353,7 +370,7 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=No
     if known is not None:
         np.clip(x[known:], -widest / units, widest / units, out=x[known:])
     # the widest factor of a product over dimensions
-    narrowest = least * unit if resampled else scale
+    narrowest = least * unit / zeta if resampled else scale
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     return {"x": x, "middle": centre, "units": units, "m0": location / units, "b0": scale / units ** 2,
             "grain": (found / units) ** 2 / 12.0, "coarse": bool(found.any()),
@@ -422,9 +439,6 @@ cdef class Gaussian(Normal):
         if scipy.sparse.issparse(x):
             raise ValueError("x: sparse points; expected an array (SparseGaussian takes them)")
         b0, kappa0, zeta = given["b0"], given["kappa0"], given["power"]
-        if zeta != 1.0 and (isinstance(b0, Gamma) or isinstance(kappa0, Gamma)):
-            raise ValueError(f"model.power={zeta:g}: expected 1 where model.b0 or model.kappa0 is resampled, or "
-                             "numbers of these")
         points, how = x.values if isinstance(x, Rows) else as_array(x), [given[key] for key in _OF_DATA]
         if isinstance(x, Rows):
             self.total = x.total
@@ -435,16 +449,17 @@ cdef class Gaussian(Normal):
             points = data.points
         cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
         if zeta != 1.0 and data.gaps:
-            raise ValueError(f"model.power={zeta:g}: a cell is missing; expected 1, or a table without missing cells")
+            raise ValueError(f"model.power={zeta:g}: a real cell is missing; expected 1 or model.covariance=diag, or a "
+                             "table without missing cells")
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             n = 1 if given["covariance"] == "iso" else D
-            self.scale_prior = ScalePrior(b0, kappa0, data.b0[:n], data.unit[:n], data.units[:n] ** 2, data.log_unit,
-                                          data.least)
+            self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2,
+                                          data.log_unit, data.least)
             kappa0 = self.scale_prior.kappa0
         # half of nu0 has a0 and half of D - 1
         freedom = 0.5 * (D - 1) if given["covariance"] == "full" else 0.0
         a0 = given["a0"] if zeta == 1.0 else (given["a0"] + freedom) / zeta - freedom
-        self._options(N, D, given["covariance"], kappa0 if zeta == 1.0 else kappa0 / zeta, a0, zeta)
+        self._options(N, D, given["covariance"], kappa0 / zeta, a0, zeta)
         self.given = None if isinstance(x, Rows) else points
         self.vectors = None if data.gaps else self.given
         self.n_squares = D if self.shape_of == DIAG else 1 if self.shape_of == ISO else D * (D + 1) // 2
@@ -475,7 +490,6 @@ cdef class Gaussian(Normal):
                                  "missing cells, or model.covariance=diag or full, which read such tables")
             # alone: most tables miss nothing
             from splitmerge_cli.models.mixed import of_one_type
-            params = _without_power(params, data.first_missing)
             return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
         return super().from_data(data, **params)
 
@@ -517,14 +531,16 @@ cdef class Gaussian(Normal):
     cdef int _own_tables(self) except -1:
         """Tables that follow b0 and kappa0, from those of the start, which the models of a run share."""
         cdef Py_ssize_t n, room = self.total + 2
+        self.own_b0 = doubles(self.scale_prior.n)
         cdef double half = 0.5 * self.D, kappa
         self.free_c, self.free_n, self.own_c, self.own_n = doubles(room), doubles(room), doubles(room), doubles(room)
         for n in range(room):
             kappa = self.kappa0 + n
             self.free_c[n] = self.log_c[n] - half * (log(kappa) - log(kappa + 1.0))
-            self.free_n[n] = self.log_n[n] + half * (log(kappa) - log(self.kappa0)) + 0.5 * n * self.log_b0
+            self.free_n[n] = (self.log_n[n] + half * (log(kappa) - log(self.kappa0))
+                              + 0.5 * self.zeta * n * self.log_b0)
         self.log_c, self.log_n = self.own_c, self.own_n
-        self.b0 = self.scale_prior.b0
+        self.b0 = self.own_b0
         self.scales_changed()
         return 0
 
@@ -533,6 +549,7 @@ cdef class Gaussian(Normal):
         free(self.free_n)
         free(self.own_c)
         free(self.own_n)
+        free(self.own_b0)
         free(self.sum)
         free(self.square)
         free(self.at)
@@ -736,9 +753,10 @@ cdef class Gaussian(Normal):
     cdef void scales_changed(self) noexcept nogil:
         cdef Py_ssize_t n, d
         cdef double half = 0.5 * self.D, log_first, log_kappa, log_next
-        self.kappa0 = self.scale_prior.kappa0
+        self.kappa0 = self.scale_prior.kappa0 / self.zeta
         self.log_b0 = 0.0
         for d in range(self.scale_prior.n):
+            self.own_b0[d] = self.scale_prior.b0[d] / self.zeta
             self.log_b0 += log(self.b0[d])
         if self.shape_of == ISO:
             self.log_b0 *= self.D
@@ -746,7 +764,7 @@ cdef class Gaussian(Normal):
         for n in range(self.total + 2):
             log_next = log(self.kappa0 + n + 1.0)
             self.own_c[n] = self.free_c[n] + half * (log_kappa - log_next)
-            self.own_n[n] = self.free_n[n] - half * (log_kappa - log_first) - 0.5 * n * self.log_b0
+            self.own_n[n] = self.free_n[n] - half * (log_kappa - log_first) - 0.5 * self.zeta * n * self.log_b0
             log_kappa = log_next
         for n in range(self.cap):
             self.stale[n] = True
@@ -756,14 +774,14 @@ cdef class Gaussian(Normal):
         """diag: for each column its precision, then its mean; iso: the precision of all, then the means; full:
         Bartlett's decomposition. Means only where kappa0 is resampled."""
         cdef Py_ssize_t d, n = self.size[k]
-        cdef double a = self.a_n(n), noise = 1.0 / sqrt(self.kappa0 + n), precision = 0.0, off
+        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * (self.kappa0 + n)), precision = 0.0, off
         self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
         if self.shape_of == FULL:
             self.draw_inverse_covariance(rng, a, noise)
             return
         for d in range(self.D):
             if d == 0 or self.shape_of == DIAG:
-                precision = rng.draw_gamma(a) / self.scatter[d]
+                precision = rng.draw_gamma(a) / (self.zeta * self.scatter[d])
                 self.scale_prior.count_precision(d, precision)
             if self.scale_prior.of_kappa0:
                 # how far the drawn mean is from m0, in standard deviations of a point
@@ -771,15 +789,15 @@ cdef class Gaussian(Normal):
                 self.scale_prior.count_distance(off)
 
     cdef void draw_inverse_covariance(self, Rng rng, double a, double noise) noexcept nogil:
-        """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n in self.scatter,
-        A lower triangular, column after column: the root of a chi-square of 2 a - c degrees of freedom, c from 0, then
-        standard normals (Bartlett 1933)."""
+        """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n, in self.scatter
+        that over the root of zeta, A lower triangular, column after column: the root of a chi-square of 2 a - c degrees
+        of freedom, c from 0, then standard normals (Bartlett 1933)."""
         cdef Py_ssize_t r, c, s, D = self.D
         cdef double *column = self.work
         cdef double *u = self.work + D
         cdef double *solved = self.work + 2 * D
         cdef double *row = self.scatter
-        cdef double v, off
+        cdef double v, off, root = sqrt(self.zeta)
         # u = L^-1 (m_n - m0)
         for r in range(D):
             v = self.mean[r] - self.m0[r]
@@ -787,6 +805,8 @@ cdef class Gaussian(Normal):
                 v -= row[s] * u[s]
             u[r] = v * row[r]
             row += r + 1
+        for r in range(D):
+            u[r] /= root
         for c in range(D):
             for r in range(D):
                 if r < c:
@@ -803,7 +823,7 @@ cdef class Gaussian(Normal):
                 for s in range(r + 1, D):
                     v -= self.scatter[s * (s + 1) // 2 + r] * solved[s]
                 solved[r] = v * self.scatter[r * (r + 1) // 2 + r]
-                self.scale_prior.count_precision(r, solved[r] * solved[r])
+                self.scale_prior.count_precision(r, solved[r] * solved[r] / self.zeta)
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -1085,33 +1105,32 @@ cdef class Gaussian(Normal):
                         precision[r * D + c] += F[s * (s + 1) // 2 + r] * F[s * (s + 1) // 2 + c]
                     precision[c * D + r] = precision[r * D + c]
             while g >= 0:
-                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
-                self.impute_row(rng, g, work, precision, precision + D * D)
-                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, 1)
+                self.impute_row(rng, g, k, work, precision, precision + D * D)
                 g = self.gap_next[g]
             self.stale[k] = True
 
-    cdef void impute_row(self, Rng rng, Py_ssize_t row, const double *mean, const double *precision,
+    cdef void impute_row(self, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean, const double *precision,
                          double *work) noexcept nogil:
-        """Draw the missing cells of a row given the others: normal, of precision the block of these cells, P, and
-        of mean that of the cluster less P^-1 times the other block times how far the others are from theirs. A draw
-        beyond the reach is a rejected proposal."""
+        """Draw the missing cells of a row of cluster k given the others: normal, of precision the block of these
+        cells, P, and of mean that of the cluster less P^-1 times the other block times how far the others are from
+        theirs. A draw beyond the reach is a rejected proposal."""
         cdef Py_ssize_t r, c, s, D = self.D, m = self.gap_begin[row + 1] - self.gap_begin[row]
         cdef const int32_t *column = self.gap_column + self.gap_begin[row]
         cdef double *x = self.filled + row * D
         cdef double *block = work
         cdef double *u = work + self.n_squares
+        cdef double *off = u + D
         cdef double v
+        for c in range(D):
+            off[c] = x[c] - mean[c]
+        for r in range(m):
+            off[column[r]] = 0.0
         for r in range(m):
             for c in range(r + 1):
                 block[r * (r + 1) // 2 + c] = precision[column[r] * D + column[c]]
             v = 0.0
-            s = 0
             for c in range(D):
-                if s < m and column[s] == c:
-                    s += 1
-                else:
-                    v -= precision[column[r] * D + c] * (x[c] - mean[c])
+                v -= precision[column[r] * D + c] * off[c]
             u[r] = v
         factorise(block, m)
         for r in range(m):
@@ -1131,7 +1150,7 @@ cdef class Gaussian(Normal):
             if not fabs(u[r]) <= self.reach[column[r]]:
                 return
         for r in range(m):
-            x[column[r]] = u[r]
+            gauss_change(self.sums_of(k), self.squares_of(k), x, D, column[r], u[r])
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         cdef Py_ssize_t t

@@ -13,10 +13,12 @@ at level v, s their sum, and b_n as in ``gaussian.pyx``, the predictive of one m
     count                 ((rate + n) / (rate + n + 1))^A (A)_x / (x! (rate + n + 1)^x),   A = shape + s
     real                  level_n b_n^(-1/2) (1 + g (x - m_n)^2)^-(a_n + 1/2)
 
-(derivation: docs/derivations.md). b0 and kappa0 of the real columns are numbers, or have gamma priors
-(``scale_prior.pyx``) and are resampled. The mixtures of binary and of real columns alone, ``bernoulli.pyx`` and
-``gaussian.pyx`` with covariance=diag, leave tables with missing cells to this one. Source: Gelman et al. 2013,
-*Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
+(derivation: docs/derivations.md). A likelihood to the power zeta (``model.power``) has zeta times the counts, sums and
+squares ("A power of the likelihood" there): what was a logarithm of n + a is that of Gamma(a + zeta (n + 1)) over
+Gamma(a + zeta n), and rates, kappa0, a0 and b0 are held over zeta, as in ``gaussian.pyx``. b0 and kappa0 of the real
+columns are numbers, or have gamma priors (``scale_prior.pyx``) and are resampled. The mixtures of binary and of real
+columns alone, ``bernoulli.pyx`` and ``gaussian.pyx`` with covariance=diag, leave tables with missing cells to this one.
+Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
@@ -42,7 +44,7 @@ from splitmerge_cli.core.options import (
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.models.normal import (
-    HIERARCHICAL, RESOLUTION, prior_of, resolutions_of, settle_resolution, unit_of, variance_of, with_unit,
+    HIERARCHICAL, POWER, RESOLUTION, prior_of, resolutions_of, settle_resolution, unit_of, variance_of, with_unit,
 )
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
@@ -75,8 +77,9 @@ cdef extern from *:
        an item which the cluster counts; for the real columns without missing cells a common level and degree, then mean
        and gain of each; for those with missing cells mean, gain, level and degree. */
     static inline void score_mixed(const double *block, const int32_t *code, ptrdiff_t C, ptrdiff_t levels,
-                                   const int32_t *tally, ptrdiff_t P, const double *rise, int64_t length, double shape,
-                                   const double *x, ptrdiff_t complete, ptrdiff_t R, ptrdiff_t piece, double *power)
+                                   const int32_t *tally, ptrdiff_t P, const double *rise, int64_t length, double zeta,
+                                   double shape, const double *x, ptrdiff_t complete, ptrdiff_t R, ptrdiff_t piece,
+                                   double *power)
     {
         const lanes8 *row = (const lanes8 *)block;
         lanes8 total = {0}, more = {0};
@@ -101,7 +104,7 @@ cdef extern from *:
             if (any)
                 for (int l = 0; l < 8; l++)
                     /* the constant is short by what the table holds of the sum, where it does */
-                    found[l] = (sum[l] < length ? rise[sum[l]] : 0.0) + log_rise(rise, length, shape, sum[l], n);
+                    found[l] = (sum[l] < length ? rise[sum[l]] : 0.0) + log_rise(rise, length, zeta, shape, sum[l], n);
             else
                 for (int l = 0; l < 8; l++)
                     found[l] = rise[at[l]];
@@ -206,9 +209,11 @@ cdef extern from *:
         return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, inverse, shrunk, kappa0, m0, b0, &mean);
     }
     """
-    double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x) noexcept nogil
+    double log_rise(const double *rise, int64_t length, double zeta, double shape, int64_t s, int64_t x) noexcept nogil
+    double log_rise_far(double a, double x) noexcept nogil
+    void log_rising_by(double a, double zeta, Py_ssize_t n, double *out) noexcept nogil
     void score_mixed(const double *block, const int32_t *code, Py_ssize_t C, Py_ssize_t levels, const int32_t *tally,
-                     Py_ssize_t P, const double *rise, int64_t length, double shape, const double *x,
+                     Py_ssize_t P, const double *rise, int64_t length, double zeta, double shape, const double *x,
                      Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece, double *power) noexcept nogil
     void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, Py_ssize_t R, const double *x,
                     double log_weight, double *out) noexcept nogil
@@ -273,10 +278,10 @@ def _by_kind(kinds, with_missing):
     return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
 
 
-def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, columns=None):
-    """The cells by type, reals in units from their column's middle, and the prior with them; a ValueError for a cell
-    that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a
-    part."""
+def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, double zeta, columns=None):
+    """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError
+    for a cell that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these
+    are a part."""
     cdef Py_ssize_t N = values.shape[0], D = values.shape[1], j, total = N if columns is None else columns.rows
     there = ~np.isnan(values)
     for j in range(D):
@@ -344,7 +349,7 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, columns=N
             x[:, d] = np.rint((values[:, j] - centre[d]) / units[d])
             constant[there[:, j]] -= np.log(units[d])
     # the widest factor of a product over real columns
-    narrowest = LEAST_SCALE * unit if isinstance(b0, Gamma) else scale
+    narrowest = (LEAST_SCALE * unit if isinstance(b0, Gamma) else scale) / zeta
     factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (narrowest / units ** 2)
     if columns is None:
         largest_constant = np.abs(constant).max()
@@ -363,10 +368,10 @@ def _prepare(values, kinds, levels, double shape, rate, m0, b0, steps, columns=N
         "totals": tuple(totals), "slot": _flat(slot, np.int32),
         "slot_discrete": _flat(slot[discrete], np.int32), "slot_count": _flat(slot[counts], np.int32),
         "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
-        "rate": _flat(rates, np.float64), "largest": largest,
-        "m0": _flat((location / units)[order], np.float64), "b0": _flat((scale / units ** 2)[order], np.float64),
+        "rate": _flat(rates / zeta, np.float64), "largest": largest,
+        "m0": _flat((location / units)[order], np.float64), "b0": _flat((scale / zeta / units ** 2)[order], np.float64),
         "grain": _flat(((steps / units) ** 2 / 12.0)[order], np.float64), "coarse": bool(steps.any()),
-        "log_b0": _flat(np.log(scale / units ** 2)[order], np.float64), "real": _flat(order, np.int32),
+        "log_b0": _flat(np.log(scale / zeta / units ** 2)[order], np.float64), "real": _flat(order, np.int32),
         "start": scale / units ** 2, "unit": unit / units ** 2, "square": units ** 2,
         "log_unit": float(np.log(unit).sum()),
         "piece": max(1, min(max(R, 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01)))),
@@ -390,11 +395,12 @@ def _log_factorials(const int64_t[::1] counts):
     return np.asarray(out)
 
 
-def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, double kappa0, double a0):
+def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, double kappa0, double a0, double zeta):
     """Logarithms that depend on a number of cells, 0 to N + 1: of it plus each pseudo-count and plus each sum of them,
-    of their rising factorials, and of the factors of real columns."""
+    of their rising factorials, and of the factors of real columns; kappa0 and a0 over zeta."""
     cdef Py_ssize_t n, t
-    cdef double b, a, kappa
+    # b_n is held over zeta
+    cdef double b, a, kappa, log_two_pi = log(2.0 * M_PI * zeta)
     pseudo = [beta0, beta1, alpha]
     sums = [beta0 + beta1, *(alpha * levels for levels in totals)]
     cdef double[:, ::1] log_of = np.empty((len(pseudo) + len(sums), N + 2)), rise = np.empty_like(log_of)
@@ -403,23 +409,29 @@ def _tables(Py_ssize_t N, double beta0, double beta1, double alpha, totals, doub
     for t in range(log_of.shape[0]):
         b = (pseudo + sums)[t]
         for n in range(N + 2):
-            log_of[t, n] = log(n + b)
-        log_rising(b, N + 1, &rise[t, 0])
+            log_of[t, n] = log(n + b) if zeta == 1.0 else log_rise_far(b + zeta * n, zeta)
+        if zeta == 1.0:
+            log_rising(b, N + 1, &rise[t, 0])
+        else:
+            log_rising_by(b, zeta, N + 1, &rise[t, 0])
     for n in range(N + 2):
-        kappa, a = kappa0 + n, a0 + 0.5 * n
+        kappa, a = kappa0 + n, zeta * (a0 + 0.5 * n)
         inverse[n] = 1.0 / n if n else 0.0
         shrunk[n] = 1.0 / kappa
-        log_c[n] = lgamma(a + 0.5) - lgamma(a) + 0.5 * (log(kappa / (kappa + 1.0)) - log(2.0 * M_PI))
-        log_n[n] = lgamma(a) - lgamma(a0) - 0.5 * (log(kappa / kappa0) + n * log(2.0 * M_PI))
+        log_c[n] = lgamma(a + 0.5 * zeta) - lgamma(a) + 0.5 * (log(kappa / (kappa + 1.0)) - zeta * log_two_pi)
+        log_n[n] = lgamma(a) - lgamma(zeta * a0) - 0.5 * (log(kappa / kappa0) + zeta * n * log_two_pi)
     shrunk[N + 2] = 1.0 / (kappa0 + N + 2)
     return {"log_of": np.asarray(log_of), "rise": np.asarray(rise), "log_c": np.asarray(log_c),
             "log_n": np.asarray(log_n), "inverse": np.asarray(inverse), "shrunk": np.asarray(shrunk)}
 
 
-def _rising(double shape, Py_ssize_t length):
-    """log of shape (shape + 1) ... (shape + s - 1) for s below `length`."""
+def _rising(double shape, Py_ssize_t length, double zeta):
+    """log of shape (shape + 1) ... (shape + s - 1) for s below `length`; of Gamma(shape + zeta s) / Gamma(shape)."""
     cdef double[::1] rise = np.empty(length)
-    log_rising(shape, length - 1, &rise[0])
+    if zeta == 1.0:
+        log_rising(shape, length - 1, &rise[0])
+    else:
+        log_rising_by(shape, zeta, length - 1, &rise[0])
     return {"rise": np.asarray(rise)}
 
 
@@ -491,9 +503,12 @@ cdef class Mixed(Scaled):
                        " a tenth of the data's variance; gamma(shape,rate), in units of that variance: resampled",
                        optional=True, least=1e-100, most=1e100, hierarchical=HIERARCHICAL),
         RESOLUTION,
+        POWER,
     )
 
     cdef readonly Py_ssize_t D
+    cdef readonly double zeta           # power of the likelihood; rates, kappa0, a0, b0 and what follows are over it
+    cdef double log_zeta
     cdef readonly tuple types           # [D] words of TYPES
     cdef readonly str covariance        # of the real columns
     cdef Gaussian joint                 # statistics and scores of the real columns where it is full, its sizes those
@@ -566,6 +581,8 @@ cdef class Mixed(Scaled):
         kinds, levels = _types_of(values, types, columns)
         self.covariance = given["covariance"]
         of_reals = [given[key] for key in ("m0", "b0", "resolution")]
+        self.zeta = given["power"]
+        self.log_zeta = log(self.zeta)
         # of one column both are one model, which needs no missing cells drawn
         if self.covariance == "full" and kinds.count("real") > 1:
             if columns is not None:
@@ -573,28 +590,29 @@ cdef class Mixed(Scaled):
             reals = share(_real_columns, values, kinds)
             self._hold(reals)
             self.joint = Gaussian(reals.values, known, **{
-                key: given[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution")})
+                key: given[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution", "power")})
             kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
-        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals
+        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta
         data = share(_prepare, *prepared) if columns is None else Prepared(_prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.D, self.types = values.shape[1], tuple("real" if kind == JOINT else kind for kind in kinds)
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
-        self.shape, self.a0 = given["shape"], given["a0"]
+        self.shape, self.a0 = given["shape"], given["a0"] / self.zeta
         self._hold(data)
         self._take(data)
         self._scales(data, given["b0"], given["kappa0"])
         self.total = N
         self._allocate(values.shape[0], N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        by_count = share(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0)
+        by_count = share(_tables, N, self.beta0, self.beta1, self.alpha, data.totals, self.kappa0, self.a0,
+                         self.zeta)
         self._hold(by_count)
         self.log_add, self.rise_add = doubles_of(by_count.log_of), doubles_of(by_count.rise)
         self.log_all, self.rise_all = self.log_add + 3 * (N + 2), self.rise_add + 3 * (N + 2)
         self.log_c, self.log_n = doubles_of(by_count.log_c), doubles_of(by_count.log_n)
         self.inverse, self.shrunk = doubles_of(by_count.inverse), doubles_of(by_count.shrunk)
         self.length = min(data.largest + 1, LONGEST_TABLE)
-        by_sum = share(_rising, self.shape, self.length)
+        by_sum = share(_rising, self.shape, self.length, self.zeta)
         self._hold(by_sum)
         self.rise = doubles_of(by_sum.rise)
         if self.scale_prior is not None and self.joint is None:
@@ -603,17 +621,18 @@ cdef class Mixed(Scaled):
 
     cdef int _scales(self, data, b0, kappa0) except -1:
         """Take b0 and kappa0, or the priors of those that are resampled."""
-        self.shape0, self.n_means = self.a0, self.R
+        self.shape0, self.n_means = self.zeta * self.a0, self.R
         if self.joint is not None:
-            self.scale_prior, kappa0 = self.joint.scale_prior, self.joint.kappa0
+            self.scale_prior, self.kappa0 = self.joint.scale_prior, self.joint.kappa0
             self.shape0, self.n_means = self.joint.shape0, self.joint.n_means
-        elif isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
+            return 0
+        if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             if not self.R:
                 key, value = ("b0", b0) if isinstance(b0, Gamma) else ("kappa0", kappa0)
                 raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
             self.scale_prior = ScalePrior(b0, kappa0, data.start, data.unit, data.square, data.log_unit, LEAST_SCALE)
             kappa0 = self.scale_prior.kappa0
-        self.kappa0 = kappa0
+        self.kappa0 = kappa0 / self.zeta
         return 0
 
     cdef int _own_tables(self) except -1:
@@ -630,7 +649,7 @@ cdef class Mixed(Scaled):
     cdef int _take(self, data) except -1:
         """Take what ``_prepare`` made."""
         self.C, self.P, self.R, self.complete, self.S = data.C, data.P, data.R, data.complete, data.S
-        self.levels, self.piece, self.constant_unit = data.levels, data.piece, data.constant_unit
+        self.levels, self.piece, self.constant_unit = data.levels, data.piece, self.zeta * data.constant_unit
         self.sums = self.P + self.R + 1
         self.rows = self.levels + 5 * self.P + 4 * self.R - 2 * self.complete + (2 if self.complete else 0)
         self.code, self.tally, self.x = ints_of(data.code), ints_of(data.tally), doubles_of(data.x)
@@ -797,10 +816,10 @@ cdef class Mixed(Scaled):
         row += 8 * self.levels
         for c in range(self.P):
             rate = self.rate[c] + self.cells(k, self.slot_count[c])
-            row[0] = -(self.shape + sum[c]) * log1p(1.0 / rate)
+            row[0] = -(self.shape + self.zeta * sum[c]) * log1p(1.0 / rate)
             if sum[c] < self.length:
                 row[0] -= self.rise[sum[c]]
-            row[8] = -log(rate + 1.0)
+            row[8] = -self.zeta * (log(rate + 1.0) + self.log_zeta)
             (<int64_t *> row)[16] = sum[c]
             row += 40
         sum += self.P
@@ -820,8 +839,8 @@ cdef class Mixed(Scaled):
                 if not product < 1e150:
                     level += log(product)
                     product = 1.0
-            common[0] = self.complete * self.log_c[n] - 0.5 * (level + log(product))
-            common[8] = -(self.a0 + 0.5 * n + 0.5)
+            common[0] = self.complete * self.log_c[n] - 0.5 * self.zeta * (level + log(product))
+            common[8] = -self.zeta * (self.a0 + 0.5 * n + 0.5)
             # what scores another cell has its grain, too
             common[0] += common[8] * rise
         for c in range(self.complete, self.R):
@@ -829,8 +848,8 @@ cdef class Mixed(Scaled):
             scale = self.scale(sum, square, c, 0, n, row)
             next = scale + 0.5 * self.grain[c]
             row[8] = 0.5 * self.shrink(n) / next
-            row[16] = self.log_c[n] - 0.5 * log(scale)
-            row[24] = -(self.a0 + 0.5 * n + 0.5)
+            row[16] = self.log_c[n] - 0.5 * self.zeta * log(scale)
+            row[24] = -self.zeta * (self.a0 + 0.5 * n + 0.5)
             if self.coarse:
                 row[16] += row[24] * log(next / scale)
             row += 32
@@ -852,13 +871,14 @@ cdef class Mixed(Scaled):
         cdef double *log_c = shrunk + M + 1
         cdef double *log_n = log_c + M
         cdef double start, kappa
-        self.kappa0 = self.scale_prior.kappa0
         if self.joint is not None:
             self.joint.scales_changed()
+            self.kappa0 = self.joint.kappa0
             self.real_columns_changed()
             return
+        self.kappa0 = self.scale_prior.kappa0 / self.zeta
         for c in range(self.R):
-            self.own[c] = self.scale_prior.b0[self.real[c]]
+            self.own[c] = self.scale_prior.b0[self.real[c]] / self.zeta
             self.own[self.R + c] = log(self.own[c])
         for n in range(M):
             start, kappa = self.kappa_start + n, self.kappa0 + n
@@ -926,11 +946,11 @@ cdef class Mixed(Scaled):
         for c in range(self.R):
             n = self.cells(k, self.slot_real[c])
             precision = self.scale(sum, self.squares_of(k), c, 0, n, &mean)
-            precision = rng.draw_gamma(self.a0 + 0.5 * n) / precision
+            precision = rng.draw_gamma(self.zeta * (self.a0 + 0.5 * n)) / (self.zeta * precision)
             self.scale_prior.count_precision(self.real[c], precision)
             if self.scale_prior.of_kappa0:
                 # how far the drawn mean is from m0, in standard deviations of a cell
-                off = sqrt(precision) * (mean - self.m0[c]) + sqrt(self.shrunk[n]) * rng.draw_normal()
+                off = sqrt(precision) * (mean - self.m0[c]) + sqrt(self.shrunk[n] / self.zeta) * rng.draw_normal()
                 self.scale_prior.count_distance(off)
 
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil:
@@ -943,8 +963,8 @@ cdef class Mixed(Scaled):
         """power[k] of item i for the eight clusters from `block` on."""
         cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
-                    self.P, self.rise, self.length, self.shape, self.x + i * self.R, self.complete, self.R, self.piece,
-                    self.power + block)
+                    self.P, self.rise, self.length, self.zeta, self.shape, self.x + i * self.R, self.complete, self.R,
+                    self.piece, self.power + block)
         if self.joint is not None:
             self.joint.score(i, block, -1)
             for lane in range(8):
@@ -989,15 +1009,16 @@ cdef class Mixed(Scaled):
             if v >= 0:
                 s = sum[c] - (v if counted else 0)
                 rate = self.rate[c] + self.cells(k, self.slot_count[c]) - counted
-                total += (log_rise(self.rise, self.length, self.shape, s, v) - (self.shape + s) * log1p(1.0 / rate)
-                          - v * log(rate + 1.0))
+                total += (log_rise(self.rise, self.length, self.zeta, self.shape, s, v)
+                          - (self.shape + self.zeta * s) * log1p(1.0 / rate)
+                          - v * self.zeta * (log(rate + 1.0) + self.log_zeta))
         sum += self.P
         for c in range(self.R):
             if x[c] == x[c]:
                 n = self.cells(k, self.slot_real[c]) - counted
                 scale = self.scale(sum, square, c, <int64_t> x[c] if counted else 0, n, &mean)
                 next = scale + 0.5 * self.grain[c]
-                total += (self.log_c[n] - 0.5 * log(scale) - (self.a0 + 0.5 * n + 0.5)
+                total += (self.log_c[n] - 0.5 * self.zeta * log(scale) - self.zeta * (self.a0 + 0.5 * n + 0.5)
                           * log(next / scale + 0.5 * self.shrink(n) / scale * (x[c] - mean) * (x[c] - mean)))
         if self.joint is not None:
             total += self.joint_score(i, k, counted)
@@ -1013,7 +1034,7 @@ cdef class Mixed(Scaled):
             rate = self.rate[c] + self.cells(k, self.slot_count[c]) - 1.0
             # of no observed cell nobody asks
             row[24] = log1p(1.0 / rate) if rate > 0.0 else 0.0
-            row[32] = log(rate + 1.0) if rate > -1.0 else 0.0
+            row[32] = self.zeta * (log(rate + 1.0) + self.log_zeta) if rate > -1.0 else 0.0
             row += 40
 
     cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -1040,7 +1061,8 @@ cdef class Mixed(Scaled):
             v = self.tally[i * self.P + c]
             if v >= 0:
                 s = sum[c] - v
-                total += log_rise(self.rise, self.length, self.shape, s, v) - (self.shape + s) * row[24] - v * row[32]
+                total += (log_rise(self.rise, self.length, self.zeta, self.shape, s, v)
+                          - (self.shape + self.zeta * s) * row[24] - v * row[32])
             row += 40
         if self.complete:
             kappa = self.kappa0 + n
@@ -1056,7 +1078,7 @@ cdef class Mixed(Scaled):
                     log_q += log(product)
                     product = 1.0
                 row += 16
-            total += (self.a0 + 0.5 * n - 0.5) * (log_q + log(product))
+            total += self.zeta * (self.a0 + 0.5 * n - 0.5) * (log_q + log(product))
         for c in range(self.complete, self.R):
             if x[c] == x[c]:
                 n = self.cells(k, self.slot_real[c])
@@ -1064,14 +1086,15 @@ cdef class Mixed(Scaled):
                 left = 1.0 - turn * row[8] * (x[c] - row[0]) * (x[c] - row[0])
                 if not left >= LEAST_LEFT:
                     return self.direct(i, k, True)
-                total += row[16] - self.log_c[n] + self.log_c[n - 1] + (self.a0 + 0.5 * n - 0.5) * log(left)
+                total += (row[16] - self.log_c[n] + self.log_c[n - 1]
+                          + self.zeta * (self.a0 + 0.5 * n - 0.5) * log(left))
             row += 32
         if self.joint is not None:
             total += self.joint_score(i, k, True)
         return total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef double units = 0.0 if self.joint is None else self.joint.log_units
+        cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units
         return self.direct(i, k, False) + self.constant[i] * self.constant_unit - units
 
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
@@ -1146,8 +1169,8 @@ cdef class Mixed(Scaled):
             s = sum[c] + (sum2[c] if both else 0)
             rate = self.rate[c]
             # (rate / (rate + n))^shape / (rate + n)^s
-            total += (log_rise(self.rise, self.length, self.shape, 0, s) - self.shape * log1p(n / rate)
-                      - s * log(rate + n))
+            total += (log_rise(self.rise, self.length, self.zeta, self.shape, 0, s) - self.shape * log1p(n / rate)
+                      - s * self.zeta * (log(rate + n) + self.log_zeta))
         sum += self.P
         sum2 += self.P
         for c in range(self.R):
@@ -1158,9 +1181,9 @@ cdef class Mixed(Scaled):
                                       self.shrunk, self.kappa0, self.m0[c], self.b0[c] + 0.5 * n * self.grain[c])
             else:
                 scale = self.scale(sum, self.squares_of(a), c, 0, n, &mean)
-            total += self.log_n[n] - 0.5 * n * self.log_b0[c]
+            total += self.log_n[n] - 0.5 * self.zeta * n * self.log_b0[c]
             if c >= self.complete:
-                total -= (self.a0 + 0.5 * n) * log(scale / self.b0[c])
+                total -= self.zeta * (self.a0 + 0.5 * n) * log(scale / self.b0[c])
                 continue
             ratio *= scale / self.b0[c]
             if not ratio < 1e150:
@@ -1168,22 +1191,66 @@ cdef class Mixed(Scaled):
                 ratio = 1.0
         if self.complete:
             n = self.size[a] + (self.size[e] if both else 0)
-            total -= (self.a0 + 0.5 * n) * (log_ratio + log(ratio))
+            total -= self.zeta * (self.a0 + 0.5 * n) * (log_ratio + log(ratio))
         if self.joint is not None and not self.apart:
             total += self.joint.log_union(a, e) if both else self.joint.cluster_log_lik(a)
         return total
 
     def log_densities(self, Py_ssize_t first):
-        """In closed form where columns are jointly normal, from the points as they were given."""
-        self.apart = True
-        try:
-            found = super().log_densities(first)
-        finally:
-            self.apart = False
+        """In closed form where columns are jointly normal, from the points as they were given. Under a power the
+        density itself, not its power, with the parameters' posterior under the power."""
+        cdef Py_ssize_t i, k
+        cdef double[:, ::1] density = np.empty((self.N - first, self.K))
+        if self.zeta == 1.0:
+            self.apart = True
+            try:
+                found = super().log_densities(first)
+            finally:
+                self.apart = False
+        else:
+            self.begin_scan()
+            for i in range(first, self.N):
+                for k in range(self.K):
+                    # the last of the clusters are the new items; behind it stands an empty column
+                    density[i - first, k] = self.log_density_of(i, k + (k == self.K - 1))
+            found = np.asarray(density)
         if self.joint is None:
             return found
         self.joint.K = self.K
         return found + self.joint.log_densities(first)
+
+    cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        """Log predictive density of item i in cluster k, which does not count it, but for jointly normal columns; the
+        posterior of the parameters has the power."""
+        cdef Py_ssize_t c, r, n
+        cdef const int32_t *code = self.code + i * self.C
+        cdef const int64_t *sum = self.sum + k * self.sums
+        cdef const double *x = self.x + i * self.R
+        cdef double mean, b, a, shrink, of_all, total = self.constant[i] * self.constant_unit / self.zeta
+        for c in range(self.C):
+            if code[c]:
+                of_all = self.zeta * self.cells(k, self.slot_discrete[c])
+                for r in range(self.first[c], self.first[c + 1]):
+                    of_all += self.pseudo_count(r)
+                total += log((self.pseudo_count(code[c]) + self.zeta * self.count[k * self.levels + code[c]])
+                             / of_all)
+        for c in range(self.P):
+            n = self.tally[i * self.P + c]
+            if n >= 0:
+                a = self.shape + self.zeta * sum[c]
+                b = self.zeta * (self.rate[c] + self.cells(k, self.slot_count[c]))
+                total += log_rise_far(a, n) - a * log1p(1.0 / b) - n * log(b + 1.0)
+        sum += self.P
+        for c in range(self.R):
+            if x[c] == x[c]:
+                n = self.cells(k, self.slot_real[c])
+                a = self.zeta * (self.a0 + 0.5 * n)
+                b = self.zeta * self.scale(sum, self.squares_of(k), c, 0, n, &mean)
+                # kappa_n / (kappa_n + 1)
+                shrink = self.zeta * (self.kappa0 + n) / (self.zeta * (self.kappa0 + n) + 1.0)
+                total += (lgamma(a + 0.5) - lgamma(a) + 0.5 * log(shrink / (2.0 * M_PI * b))
+                          - (a + 0.5) * log1p(0.5 * (self.grain[c] + shrink * (x[c] - mean) * (x[c] - mean)) / b))
+        return total
 
     def statistics(self):
         """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
@@ -1221,8 +1288,10 @@ cdef class MixedParameters(DrawnParameters):
             self.work_size = self.joint.work_size
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """theta: what ``tile_mixed`` reads, Dirichlet probabilities, gamma rates, normal means and precisions."""
-        cdef Py_ssize_t c, r, n, M = self.model.total + 2
+        """theta: what ``tile_mixed`` reads, Dirichlet probabilities, gamma rates, normal means and precisions; of a
+        power such that a cell's density has it."""
+        cdef Py_ssize_t c, r, n
+        cdef double zeta = self.model.zeta, pseudo
         cdef const int32_t *count = self.model.count + k * self.model.levels
         cdef const int64_t *sum = self.model.sum + k * self.model.sums
         cdef double shape, rate, mean, precision, top, total
@@ -1230,31 +1299,32 @@ cdef class MixedParameters(DrawnParameters):
         for c in range(self.model.C):
             top = -INFINITY
             for r in range(self.model.first[c], self.model.first[c + 1]):
-                theta[r] = self.model.log_add[self.model.table_of[r] * M + count[r]]
-                if rng is not None:
-                    theta[r] = rng.draw_log_gamma(self.model.pseudo_count(r) + count[r])
+                pseudo = self.model.pseudo_count(r) + zeta * count[r]
+                theta[r] = log(pseudo) if rng is None else rng.draw_log_gamma(pseudo)
                 top = max(top, theta[r])
             total = 0.0
             for r in range(self.model.first[c], self.model.first[c + 1]):
                 total += exp(theta[r] - top)
             for r in range(self.model.first[c], self.model.first[c + 1]):
-                theta[r] -= top + log(total)
+                theta[r] = zeta * (theta[r] - (top + log(total)))
         theta += self.model.levels
         for c in range(self.model.P):
-            shape = self.model.shape + sum[c]
-            rate = self.model.rate[c] + self.model.cells(k, self.model.slot_count[c])
+            shape = self.model.shape + zeta * sum[c]
+            rate = zeta * (self.model.rate[c] + self.model.cells(k, self.model.slot_count[c]))
             theta[0] = (log(shape) if rng is None else rng.draw_log_gamma(shape)) - log(rate)
-            theta[1] = exp(theta[0])
+            theta[1] = zeta * exp(theta[0])
+            theta[0] *= zeta
             theta += 2
         for c in range(self.model.R):
             n = self.model.cells(k, self.model.slot_real[c])
             precision = self.model.scale(sum + self.model.P, self.model.squares_of(k), c, 0, n, &mean)
-            shape = self.model.a0 + 0.5 * n
+            # zeta times the precision, as b_n is over zeta
+            shape = zeta * (self.model.a0 + 0.5 * n)
             precision = (shape if rng is None else rng.draw_gamma(shape)) / precision
             if rng is not None:
                 mean += rng.draw_normal() * sqrt(self.model.shrunk[n] / precision)
             theta[0], theta[1] = mean, sqrt(precision)
-            theta[2] = 0.5 * (log(precision) - self.model.grain[c] * precision)
+            theta[2] = 0.5 * (zeta * (log(precision) - self.model.log_zeta) - self.model.grain[c] * precision)
             theta += 3
         if self.joint is not None:
             self.joint.draw_posterior(rng, k, theta, work)

@@ -28,6 +28,7 @@ RESOLUTION = Resolution("resolution", "auto", "the step to which real columns ar
                         later=True)
 POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run "
                "takes auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
+"""Of every model whose likelihood is a product over items given the parameters of their cluster, and conjugate."""
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
 
@@ -164,7 +165,7 @@ cdef class Normal(Scaled):
         self.zeta = zeta
         self.D, self.covariance, self.kappa0, self.a0 = D, covariance, kappa0, a0
         self.shape_of = COVARIANCES.index(covariance)
-        self.shape0, self.n_means = self.a_n(0), D
+        self.shape0, self.n_means = zeta * self.a_n(0), D
         return 0
 
     cdef int _constants(self) except -1:

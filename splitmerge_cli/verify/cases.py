@@ -116,16 +116,17 @@ def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[
 def bernoulli_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` rows of three binary attributes; with ``missing``, not an option of the model, as `_with_missing` says."""
     options: dict[str, Any] = {"concentration": 1.3, "beta1": 0.6, "beta0": 0.9, "prior": "crp"} | dict(params)
-    missing = options.pop("missing", False)
+    missing, power = options.pop("missing", False), float(options.get("power", 1.0))
     x: NDArray[Any] = np.random.default_rng(seed).integers(2, size=(size, 3)).astype(np.uint8)
     another: Callable[[], Model] = partial(build, x, **options)
     if missing:
         x = _with_missing(x)
+    if missing or power != 1.0:
         another = partial(build.from_data, Dataset("small", "binary", x), **options)  # type: ignore[attr-defined]
     rows = " ".join("".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) for row in x)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
-        return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"])
+        return bernoulli_log_weight(x, concentration, options["beta1"], options["beta0"], options["prior"], power)
 
     return _mixture_case(another, mixture_states(size), weight, options, f"rows {rows}")
 
@@ -347,7 +348,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
 """Small cases of their own; a model that is not named here has that of its ``reference_log_lik``."""
 
 VARIANTS: dict[str, list[dict[str, Any]]] = {
-    "Bernoulli": [{}, {"concentration": "gamma(2,1)"}, {"missing": True}],
+    "Bernoulli": [{}, {"concentration": "gamma(2,1)"}, {"missing": True}, {"power": 0.4}],
     "Lines": [
         {},
         {"noise": "nig"},
@@ -374,7 +375,10 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"concentration": "gamma(2,1)"},
         {"resolution": [0.5, 2.0]},
         {"covariance": "full", "complete": True},
+        {"power": 0.4},
     ],
+    "GammaPoisson": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
+    "DirichletMultinomial": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }

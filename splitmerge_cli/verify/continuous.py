@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, multigammaln
-from scipy.stats import nbinom
 
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
 
@@ -117,7 +116,7 @@ def gaussian_log_weight(
     resolution : float or array of float, shape (D,)
         r: a point has its mean log density over x - r / 2 to x + r / 2.
     power : float
-        zeta: the density of every point is raised to it; of numbers kappa0 and b0 alone.
+        zeta: the density of every point is raised to it.
 
     Returns
     -------
@@ -130,7 +129,9 @@ def gaussian_log_weight(
     grain = np.broadcast_to(np.asarray(resolution, dtype=float) ** 2 / 12, np.shape(x)[1])
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
         about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
-        return mixture_log_weight(_scales_log_lik(about_m0, covariance, kappa0, a0, b0, grain), concentration, prior)
+        return mixture_log_weight(
+            _scales_log_lik(about_m0, covariance, kappa0, a0, b0, grain, power), concentration, prior
+        )
     points = np.asarray(x, dtype=float)
     D = points.shape[1]
     centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
@@ -201,48 +202,43 @@ def mixed_log_weight(
     concentration : float or (shape, rate)
     **options
         prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or
-        one per real column), kappa0, a0, covariance: as the model's; with full no real cell is missing.
+        one per real column), kappa0, a0, covariance, power: as the model's; with full no real cell is missing.
 
     Returns
     -------
     callable
-        Source: the observed cells of a column and cluster one after the other: codes by counting, counts as negative
-        binomial; real cells as one multivariate t.
+        Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by
+        the power; real cells as in `gaussian_log_weight`.
     """
     values = np.asarray(x, dtype=float)
-    options = {"resolution": 0.0, "covariance": "diag", **options}
+    options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, **options}
+    power = options["power"]
     per_type = {
         key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
         for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"), ("resolution", "real"))
     }
 
     def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
-        counts, total = pseudo.copy(), 0.0
-        for cell in cells:
-            total += np.log(counts[cell] / counts.sum())
-            counts[cell] += 1
-        return float(total)
+        counts = pseudo + power * np.bincount(cells, minlength=len(pseudo))
+        total = gammaln(counts).sum() - gammaln(pseudo).sum()
+        return float(total + gammaln(pseudo.sum()) - gammaln(counts.sum()))
 
     def log_counts(cells: NDArray[np.int64], shape: float, rate: float) -> float:
-        total = 0.0
-        for cell in cells:
-            total += nbinom.logpmf(cell, shape, rate / (rate + 1))
-            shape, rate = shape + cell, rate + 1
-        return total
+        total, all_shape, all_rate = shape * np.log(rate), shape + power * cells.sum(), rate + power * len(cells)
+        total += gammaln(all_shape) - gammaln(shape) - power * gammaln(cells + 1).sum()
+        return float(total - all_shape * np.log(all_rate))
 
     def log_reals(cells: NDArray[np.float64], m0: float, b0: float, resolution: float) -> float:
-        scale = np.eye(len(cells)) + 1 / options["kappa0"]
-        # as in `gaussian_log_weight`
-        b = b0 + len(cells) * resolution**2 / 24
-        return _log_student(cells - m0, scale, options["a0"], b) + float(options["a0"] * np.log(b0 / b))
+        of_column = cells[:, None], 1.0, "uniform", "diag", m0, options["kappa0"], options["a0"], b0, resolution, power
+        # of the uniform prior of partitions the weight is the likelihood
+        return gaussian_log_weight(*of_column)(((0,) * len(cells), 1)) if len(cells) else 0.0
 
     together = [j for j, type in enumerate(types) if type == "real"] if options["covariance"] == "full" else []
     of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution")]
     x_together, prior = values[:, together], options["prior"]
-    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals) if together else None
+    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals, power) if together else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
-        # of the uniform prior of partitions the weight is the likelihood
         total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
         number = dict.fromkeys(("count", "real"), 0)
         for j, type in enumerate(types):
@@ -267,7 +263,13 @@ def mixed_log_weight(
 
 
 def _scales_log_lik(
-    y: NDArray[np.float64], covariance: str, kappa0: Hyper, a0: float, b0: Scales, grain: NDArray[np.float64]
+    y: NDArray[np.float64],
+    covariance: str,
+    kappa0: Hyper,
+    a0: float,
+    b0: Scales,
+    grain: NDArray[np.float64],
+    power: float,
 ) -> Callable[[NDArray[np.int64]], float]:
     """Log likelihood of labels for points about m0, integrated over gamma densities of b0 or kappa0.
 
@@ -291,7 +293,8 @@ def _scales_log_lik(
         n = there.sum(axis=0) if covariance == "diag" else len(items)
         cells = np.where(there, y[list(items)], 0.0)
         mean = cells.sum(axis=0) / np.maximum(n, 1)
-        deviations = np.where(there, cells - mean, 0.0)
+        deviations = np.sqrt(power) * np.where(there, cells - mean, 0.0)
+        n = power * n
         rows = []
         for kappa in at_kappa[:, 0]:
             scatter = deviations.T @ deviations + kappa * n / (kappa + n) * np.outer(mean, mean) + n * np.diag(grain)

@@ -103,16 +103,17 @@ def emm_log_weight(
 
 
 def bernoulli_log_weight(
-    x: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
+    x: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str, power: float = 1.0
 ) -> Callable[[State], float]:
-    """Log weight of a partition under a Bernoulli mixture; a missing cell (NaN) has no factor."""
+    """Log weight of a partition under a Bernoulli mixture, the probability of every cell to this power; a missing cell
+    (NaN) has no factor."""
     values = np.asarray(x, dtype=float)
 
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0
         for k in range(z.max() + 1):
             rows = values[z == k]
-            ones, zeros = (rows == 1).sum(axis=0), (rows == 0).sum(axis=0)
+            ones, zeros = power * (rows == 1).sum(axis=0), power * (rows == 0).sum(axis=0)
             total += (gammaln(ones + beta1) + gammaln(zeros + beta0) - gammaln(ones + zeros + beta1 + beta0)).sum()
             total -= values.shape[1] * (gammaln(beta1) + gammaln(beta0) - gammaln(beta1 + beta0))
         return total

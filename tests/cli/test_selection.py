@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import selection
+from splitmerge_cli.api import power, selection
 from splitmerge_cli.api.sampling import overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import DataError, Dataset
@@ -293,3 +293,27 @@ def test_what_cannot_be_chosen_is_said(smcmc, args: list[str], said: str) -> Non
 def test_one_row_holds_nothing_out() -> None:
     with pytest.raises(ConfigError, match="1 row; expected two"):
         sm.sample({"name": "gaussian", "covariance": "auto"}, np.ones((1, 2)), **FEW)
+
+
+def test_a_power_is_taken_once(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """With the model that reads the table, as the command that repeats it names; a finished run says what it was."""
+    monkeypatch.setattr(selection, "POWERS", (1.0, 0.4))
+    monkeypatch.setattr(power, "POWERS", (1.0, 0.4))
+    rows = np.random.default_rng(0).random((60, 4)) < np.repeat([[0.1], [0.9]], 30, axis=0)
+    pd.DataFrame(rows.astype(int), columns=[*"abcd"]).to_csv(tmp_path / "rows.csv", index=False)
+    args = ["run", "data=csv", "data.path=rows.csv", "model=auto", "iterations=20", "progress=none"]
+    first = smcmc(*args, "model.power=auto")
+    assert "nats a row" in first.stderr or "no lower power" in first.stderr
+    folder = first.stdout.split()[-1]
+    taken = Run(folder).config["model"]["power"]
+    assert [point["power"] for point in Run(folder).summary["chosen"]["model.power"]] == [1.0, 0.4]
+    again = smcmc(*args, "model.power=auto")
+    assert f"model.power=auto: {taken:g}, as {folder} says" in again.stderr and again.stdout == first.stdout
+    assert smcmc(*args, f"model.power={taken:g}").stdout == first.stdout
+
+
+@pytest.mark.parametrize("words", [["model=irm", "data=network"], ["model=auto", "data=network"], ["data=emm"]])
+def test_a_model_without_a_power_says_which_have_one(smcmc, words: list[str]) -> None:
+    result = smcmc("run", *words, "N=20", "model.power=auto")
+    assert result.exit_code == 2 and "expected one of bernoulli, dirichlet_multinomial" in result.stderr
+    assert not Path("results").exists()

@@ -1,4 +1,5 @@
-/* Logarithms of rising factorials a (a + 1) ... (a + x - 1), for sums of counts. */
+/* Logarithms of rising factorials a (a + 1) ... (a + x - 1), for sums of counts; of a likelihood to the power zeta,
+   which weights counts, of Gamma(a + zeta x) / Gamma(a). */
 #ifndef SMCMC_LOG_RISE_H
 #define SMCMC_LOG_RISE_H
 #include <math.h>
@@ -16,21 +17,31 @@ static double log_rise_far(double a, double x)
            - (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / (a * a)) / (a * a)) / a;
 }
 
-/* The same for a = shape + s, from the table of log rising factorials of shape as far as it goes. */
-static inline double log_rise(const double *rise, int64_t length, double shape, int64_t s, int64_t x)
+/* out[s] = log Gamma(a + zeta s) - log Gamma(a), s = 0 .. n, zeta below 1: a running sum keeps its digits. */
+static inline void log_rising_by(double a, double zeta, ptrdiff_t n, double *out)
 {
-    return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + s, (double)x);
+    long double total = 0.0L;
+    for (ptrdiff_t s = 0; s <= n; s++) {
+        out[s] = (double)total;
+        total += log_rise_far(a + zeta * s, zeta);
+    }
 }
 
-/* out[k] += log of the rising factorial (a + sum[k])_x, for m neighbouring clusters; `whole`: the table has them all. */
-static inline void add_log_rises(const double *rise, int64_t length, int whole, double a, const int64_t *restrict sum,
-                                 int64_t x, ptrdiff_t m, double *restrict out)
+/* The same for a = shape + zeta s, from the table of shape as far as it goes. */
+static inline double log_rise(const double *rise, int64_t length, double zeta, double shape, int64_t s, int64_t x)
+{
+    return s + x < length ? rise[s + x] - rise[s] : log_rise_far(shape + zeta * s, zeta * x);
+}
+
+/* out[k] += log of the rising factorial of a + zeta sum[k], for m neighbouring clusters; `whole`: the table has them all. */
+static inline void add_log_rises(const double *rise, int64_t length, int whole, double zeta, double a,
+                                 const int64_t *restrict sum, int64_t x, ptrdiff_t m, double *restrict out)
 {
     if (whole)
         for (ptrdiff_t k = 0; k < m; k++)
             out[k] += rise[sum[k] + x] - rise[sum[k]];
     else
         for (ptrdiff_t k = 0; k < m; k++)
-            out[k] += log_rise(rise, length, a, sum[k], x);
+            out[k] += log_rise(rise, length, zeta, a, sum[k], x);
 }
 #endif
