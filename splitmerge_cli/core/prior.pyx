@@ -20,10 +20,10 @@ from splitmerge_cli.core.memory cimport doubles_of
 
 from splitmerge_cli.core.hyperpriors import (
     HYPERPRIORS,
-    draw_by_slice,
+    draw_hyperparameter,
     from_line,
     log_density as log_hyperprior,
-    log_density_on_line,
+    start_of,
     to_line,
 )
 from splitmerge_cli.core.shared import Prepared, share
@@ -180,9 +180,9 @@ cdef class TablePrior(Prior):
     A subclass, which may be written in Python, defines ``tables``, which must depend on N and the options alone: the
     models of a run share what it returns.
 
-    The concentration, or an option, whose value is a prior (``gamma(2,1)``, ``beta(1,1)``) is a hyper-parameter: it is
-    resampled by slice sampling of its conditional density, prior times the probability of the partition. The tables are
-    then those of a prior whose probabilities sum to 1.
+    The concentration, or an option, whose value is a prior (``gamma(2,1)``, ``beta(1,1)``, ``poisson(3)``) is a
+    hyper-parameter: it is resampled by slice sampling of its conditional density, prior times the probability of the
+    partition. The tables are then those of a prior whose probabilities sum to 1.
 
     Parameters
     ----------
@@ -205,7 +205,7 @@ cdef class TablePrior(Prior):
         self.hyperpriors = {name: value for name, value in given.items() if isinstance(value, HYPERPRIORS)}
         if "concentration" in self.hyperpriors and not self.TAKES_CONCENTRATION:
             raise ValueError(f"model.concentration: prior={self.NAME} has none to resample; expected a number")
-        self.options = {name: self.hyperpriors[name].mean if name in self.hyperpriors else value
+        self.options = {name: start_of(value, N) if name in self.hyperpriors else value
                         for name, value in given.items()}
         self.concentration = self.options["concentration"]
         self.by_count = True
@@ -223,7 +223,7 @@ cdef class TablePrior(Prior):
         """Check that all partitions of a few items have a total probability of 1, at two values of the
         hyper-parameters; raise a ValueError unless they do."""
         for step in (0.0, 0.7):
-            values = {name: from_line(prior, to_line(prior, prior.mean) + step)
+            values = {name: from_line(prior, to_line(prior, start_of(prior, FEW)) + step)
                       for name, prior in self.hyperpriors.items()}
             tables = type(self)._build_tables(FEW, *sorted((self.options | values).items()))
             parts = _log_parts(tables["log_size"])
@@ -305,18 +305,14 @@ cdef class TablePrior(Prior):
 
     def _resample(self, Rng rng, str name, sizes):
         """Update a hyper-parameter by slice sampling, its density being its prior times the partition's probability."""
-        prior = self.hyperpriors[name]
+        cdef TablePrior alone = type(self).__new__(type(self), self.N)
 
-        def log_conditional(t):
-            log_p = log_density_on_line(prior, t)
-            if log_p == -np.inf:
-                return log_p
-            options = self.options | {name: from_line(prior, t)}
-            tables = type(self)._build_tables(self.N, *sorted(options.items()))
-            return log_p + tables["log_number"][len(sizes)] + tables["log_size"][sizes].sum()
+        def log_likelihood(value):
+            log_g, log_f = alone.tables(**self.options | {name: value})
+            return log_f[len(sizes)] + np.asarray(log_g)[sizes].sum()
 
-        new = draw_by_slice(log_conditional, to_line(prior, self.options[name]), lambda: rng.beta(1.0, 1.0))
-        self.take(name, from_line(prior, new))
+        self.take(name, draw_hyperparameter(self.hyperpriors[name], self.options[name], log_likelihood,
+                                            lambda: rng.beta(1.0, 1.0)))
 
     cdef double log_density(self) noexcept nogil:
         return self.log_hyper

@@ -11,6 +11,8 @@ NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
 OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest")
 """Quantities of every trace. The others are hyper-parameters, which a trace has where they are unknown."""
+WHOLE = ("components",)
+"""Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
 """Chains that reached one state each by itself, at least, where no draw differs."""
 ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chains"
@@ -36,7 +38,7 @@ class Convergence:
     ess_of : str or None
         The quantity that has it.
     not_sampled : tuple of str
-        Hyper-parameters that are unknown, but have one value in the second half of every chain.
+        Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may.
     """
 
     converged: bool | None
@@ -75,7 +77,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         Of one chain, and of chains too short for R-hat, nothing is known.
     """
     draws, rows = _overall(diagnosis, "ess"), _overall(diagnosis, "rhat")
-    if not_sampled := tuple(name for name, _, note in draws if note == CONSTANT and name not in OF_PARTITIONS):
+    if not_sampled := tuple(name for name, _, note in draws if note == CONSTANT and name not in OF_PARTITIONS + WHOLE):
         return Convergence(False, note="one value in the second half of every chain", not_sampled=not_sampled)
     for name, _, note in rows:
         if note in INFINITE:

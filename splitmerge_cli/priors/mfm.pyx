@@ -22,8 +22,7 @@ from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_positive
 from splitmerge_cli.core.count_priors import CountPriorOption
-from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_density as log_hyperprior
-from splitmerge_cli.core.hyperpriors import log_density_on_line, to_line
+from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior, to_line
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.shared import share
 
@@ -284,12 +283,8 @@ cdef class MixtureOfFiniteMixtures(Prior):
         return 0
 
     def _resample(self, Rng rng, list sizes):
-        def log_conditional(t):
-            log_p = log_density_on_line(self.hyperprior, t)
-            return log_p if log_p == -np.inf else log_p + self._log_probability_at(from_line(self.hyperprior, t), sizes)
-
-        new = draw_by_slice(log_conditional, to_line(self.hyperprior, self.concentration), lambda: rng.beta(1.0, 1.0))
-        self.take(from_line(self.hyperprior, new))
+        self.take(draw_hyperparameter(self.hyperprior, self.concentration,
+                                      lambda gamma: self._log_probability_at(gamma, sizes), lambda: rng.beta(1.0, 1.0)))
 
     def _log_probability_at(self, double gamma, list sizes):
         """log probability of a partition at another concentration."""

@@ -19,7 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp
 
-from splitmerge_cli.core.hyperpriors import HYPERPRIORS, from_line, log_density_on_line
+from splitmerge_cli.core.count_priors import CountPrior
+from splitmerge_cli.core.hyperpriors import from_line, log_density_on_line
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.priors import priors, specification
 
@@ -27,6 +28,8 @@ Parameters = tuple[tuple[float, ...], ...]
 State = tuple[tuple[int, ...], int] | tuple[tuple[int, ...], int, Parameters]
 Hyper = float | tuple[float, float]
 Concentration = Hyper | Mapping[str, float]
+LARGEST = 100
+"""Number of components up to which probabilities are summed."""
 Scales = ArrayLike | tuple[float, ArrayLike]
 
 
@@ -272,22 +275,28 @@ def _log_integral(
     priors, those of `held` put at these values.
 
     The trapezoidal rule on the line on which each is moved, where the integrand is analytic and falls exponentially at
-    both ends.
+    both ends; of a whole number the sum up to `LARGEST`.
     """
     chosen = specification(prior)
     cls = priors()[chosen.name]
-    given = {"concentration": Gamma(*concentration) if isinstance(concentration, tuple) else concentration}
-    given |= dict(chosen.options) | dict(held)
-    axes = {name: value for name, value in given.items() if isinstance(value, HYPERPRIORS)}
+    given: dict[str, Any] = dict(chosen.options)
+    given["concentration"] = Gamma(*concentration) if isinstance(concentration, tuple) else concentration
+    resampled = chosen.build(sum(sizes), given["concentration"]).hyperparameters
+    axes = {name: given[name] for name in resampled if name not in dict(held)}
+    given |= dict(held)
     places, step = np.linspace(-36.0, 36.0, 97, retstep=True)
+    nodes: list[list[tuple[float, float]]] = []
+    for axis in axes.values():
+        if isinstance(axis, CountPrior):
+            weighed = [(float(m), float(axis.log_probability(m))) for m in range(1, LARGEST + 1)]
+        else:
+            weighed = [(from_line(axis, t), log_density_on_line(axis, t) + np.log(step)) for t in places.tolist()]
+        nodes.append([(value, log_p) for value, log_p in weighed if log_p > -80.0])
     total = []
-    for at in itertools.product(places.tolist(), repeat=len(axes)):
-        log_density = sum(log_density_on_line(axis, t) for axis, t in zip(axes.values(), at, strict=True))
-        if log_density > -80.0:
-            values = {name: from_line(axis, t) for (name, axis), t in zip(axes.items(), at, strict=True)}
-            numbers: dict[str, Any] = given | values
-            total.append(log_density + float(cls.log_probability(np.array(sizes), **numbers)))
-    return float(logsumexp(total) + len(axes) * np.log(step))
+    for at in itertools.product(*nodes):
+        numbers: dict[str, Any] = given | dict(zip(axes, (value for value, _ in at), strict=True))
+        total.append(sum(log_p for _, log_p in at) + float(cls.log_probability(np.array(sizes), **numbers)))
+    return float(logsumexp(total))
 
 
 @cache

@@ -360,6 +360,9 @@ def test_a_hyper_parameter_that_no_move_changes_is_not_sampled(chains, values):
     found = convergence(diagnose(trace, []))
     assert (found.converged, found.not_sampled) == (False, ("concentration",))
     assert found.description == "not sampled: concentration"
+    # a number of components may have all its probability at one value
+    found = convergence(diagnose(trace.drop(columns="concentration").assign(components=3.0), []))
+    assert found.not_sampled == () and found.converged == (None if chains == 1 else True)
 
 
 # ---- which partitions are recorded

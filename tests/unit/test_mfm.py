@@ -1,8 +1,9 @@
 """Mixtures of finite mixtures: the coefficients V_N(K), the distribution of the number of clusters, and a resampled
-concentration."""
+concentration; the dynamic ones and their number of components."""
 
 import numpy as np
 import pytest
+from compiled import pieces
 from scipy.special import gammaln
 from small_cases import SAMPLERS
 
@@ -12,6 +13,7 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.enumerate import log_prior
 
 DISTRIBUTIONS = (
     "poisson(1)",
@@ -135,3 +137,77 @@ def test_values_that_are_set():
 def test_what_is_no_prior_of_a_number(text, message):
     with pytest.raises(ValueError, match=message):
         read_options("model", OPTIONS, {"prior": text})
+
+
+# -- dynamic
+SIZES = [4, 2, 1]
+
+
+def dynamic_log_probability(sizes, alpha, m):
+    """log p(z | m), by gamma functions."""
+    K, N = len(sizes), sum(sizes)
+    total = gammaln(m + 1) - gammaln(m - K + 1) + gammaln(alpha) - gammaln(alpha + N)
+    return total + sum(gammaln(n + alpha / m) - gammaln(alpha / m) for n in sizes)
+
+
+def test_partitions_are_those_of_weights_that_are_drawn():
+    """The definition: components, their weights, then an item's component each; no formula of a partition."""
+    rng, alpha, draws = np.random.default_rng(4), 0.9, 20_000
+    counts = np.zeros(5)
+    for _ in range(draws):
+        m = rng.geometric(0.4)
+        component = rng.choice(m, size=4, p=rng.dirichlet(np.full(m, alpha / m)))
+        counts[len(set(component.tolist()))] += 1
+    case = small_case(Bernoulli, 4, 0, {"prior": "dynamic_mfm(components=geometric(0.4))", "concentration": alpha})
+    expected, terms = np.zeros(5), np.arange(1, 400)
+    for labels, K in case.states:
+        possible = terms[terms >= K]
+        log_p = dynamic_log_probability(np.bincount(labels).tolist(), alpha, possible)
+        expected[K] += np.exp(log_p + np.log(0.4) + (possible - 1) * np.log(0.6)).sum()
+    assert expected.sum() == pytest.approx(1.0, abs=1e-12)
+    np.testing.assert_allclose(counts / draws, expected, atol=0.015)
+    # what the enumeration goes by
+    for sizes in ([4], [3, 1], [1, 1, 1, 1]):
+        possible = terms[len(sizes) - 1 :]
+        log_p = dynamic_log_probability(sizes, alpha, possible)
+        direct = np.logaddexp.reduce(log_p + np.log(0.4) + (possible - 1) * np.log(0.6))
+        z = np.repeat(np.arange(len(sizes)), sizes)
+        assert log_prior(alpha, "dynamic_mfm(components=geometric(0.4))", z) == pytest.approx(direct, abs=1e-12)
+
+
+@pytest.mark.parametrize("distribution", ["uniform(6)", "bnb(1,4,3)"])
+def test_the_number_of_components_is_drawn_from_its_conditional(distribution):
+    """Shares of 4,000 updates."""
+    made, rng = specification(f"dynamic_mfm(components={distribution})").build(7, 1.4), Rng(3)
+    draws = []
+    for _ in range(4_000):
+        pieces.resample_prior(made, rng, 0, SIZES)
+        draws.append(made.values["components"])
+    m = np.arange(3, 2_000)
+    log_p = np.log(np.maximum(probability_of(distribution, 1_999), 1e-300))[2:] + dynamic_log_probability(SIZES, 1.4, m)
+    p = np.exp(log_p - np.logaddexp.reduce(log_p))
+    for value in range(3, 7):
+        batches = (np.array(draws) == value).reshape(40, -1).mean(axis=1)
+        assert abs(batches.mean() - p[value - 3]) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
+
+
+def test_ever_more_components_are_the_chinese_restaurant():
+    made, crp = build_dynamic(6), specification("crp").build(6, 0.7)
+    made.set_value("components", 1e9)
+    differ = [pieces.log_prob(made, sizes) - pieces.log_prob(crp, sizes) for sizes in ([6], [3, 2, 1], [1] * 6)]
+    np.testing.assert_allclose(differ, differ[0], atol=1e-7)
+    made.set_value("components", 3.0)
+    assert pieces.log_prob(made, [3, 2, 1]) > -np.inf == pieces.log_prob(made, [3, 1, 1, 1])
+
+
+def build_dynamic(N, components="bnb(1,4,3)"):
+    return specification(f"dynamic_mfm(components={components})").build(N, 0.7)
+
+
+def test_components_at_the_start_and_out_of_range():
+    assert build_dynamic(9).values == {"components": 9.0}
+    made = build_dynamic(9, "uniform(4)")
+    assert made.values == {"components": 4.0}
+    for value in (0.0, 2.5, 5.0, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=r"expected a value within the range of uniform\(4\)"):
+            made.set_value("components", value)

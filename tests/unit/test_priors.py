@@ -203,7 +203,7 @@ def test_tables_give_the_formula(prior, concentration):
     for labels in partitions(7):
         sizes = np.bincount(labels)
         found.append(pieces.log_prob(made, sizes))
-        expected.append(made.log_probability(sizes, concentration, **dict(chosen.options)))
+        expected.append(made.log_probability(sizes, concentration, **dict(chosen.options) | made.values))
     np.testing.assert_allclose(normalise(found), normalise(expected), rtol=1e-12)
 
 
