@@ -370,6 +370,8 @@ def test_messages(options, message):
         # the model is right: fit and clusters fall together
         ([3.1, 3.0, 2.0, 1.0], [-3.5, -3.5, -4.1, -4.9], 0),
         ([1.0, 1.0, 1.0], [-3.5, -3.6, -3.7], 0),
+        # one cluster predicts best
+        ([3.6, 1.4, 1.0], [-19.54, -19.24, -19.37], 1),
     ],
 )
 def test_where_a_calibration_curve_levels_off(clusters, fit, expected):
