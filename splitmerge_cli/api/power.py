@@ -107,9 +107,8 @@ def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
     """
     best, fewest = int(fit.argmax()), int(np.lexsort((-fit, np.round(clusters)))[0])
     wide = clusters[best] - clusters[fewest]
-    if wide < LEAST_SAVED:
-        return 0
-    price = PRICE * (fit[best] - fit[fewest]) / wide
+    # where hardly any cluster predicts best there is nothing to trade
+    price = PRICE * (fit[best] - fit[fewest]) / wide if wide >= LEAST_SAVED else 0.0
     value = fit - price * clusters
     # powers fall along the curve
     found = int((value >= value.max() - NEAR * price).argmax())

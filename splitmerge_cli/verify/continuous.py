@@ -229,14 +229,17 @@ def mixed_log_weight(
         return float(total - all_shape * np.log(all_rate))
 
     def log_reals(cells: NDArray[np.float64], m0: float, b0: float, resolution: float) -> float:
-        of_column = cells[:, None], 1.0, "uniform", "diag", m0, options["kappa0"], options["a0"], b0, resolution, power
+        if not len(cells):
+            return 0.0
+        kappa0, a0 = options["kappa0"], options["a0"]
+        weight = gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", m0, kappa0, a0, b0, resolution, power)
         # of the uniform prior of partitions the weight is the likelihood
-        return gaussian_log_weight(*of_column)(((0,) * len(cells), 1)) if len(cells) else 0.0
+        return weight(((0,) * len(cells), 1))
 
     together = [j for j, type in enumerate(types) if type == "real"] if options["covariance"] == "full" else []
-    of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution")]
+    of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power")]
     x_together, prior = values[:, together], options["prior"]
-    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals, power) if together else None
+    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals) if together else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
