@@ -71,6 +71,8 @@ class Kind:
     """Whether clusters are topics."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
     """The class that says what a run records."""
+    quantities: ClassVar[str] = "splitmerge_cli.studies.quantities:Table"
+    """The class that says what posterior predictive checks measure."""
     pictures: ClassVar[tuple[str, ...]] = (
         "traces",
         "n_clusters",

@@ -22,6 +22,7 @@ class Documents(Kind):
     has_rows = False
     has_topics = True
     recorder = "splitmerge_cli.runs.recorders.topics:TopicRecorder"
+    quantities = "splitmerge_cli.studies.quantities:Documents"
     pictures = (*Kind.pictures, "topics")
 
     def check(self, dataset: Dataset) -> None:

@@ -26,6 +26,7 @@ class Graph(Kind):
     model = "irm"
     reader = "edges"
     has_rows = False
+    quantities = "splitmerge_cli.studies.quantities:Network"
     pictures = (*Kind.pictures, "network")
 
     def check(self, dataset: Dataset) -> None:

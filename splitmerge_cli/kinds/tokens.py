@@ -31,6 +31,7 @@ class Tokens(Kind):
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
+    quantities = "splitmerge_cli.studies.quantities:Tokens"
 
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
