@@ -24,7 +24,7 @@ Labels = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Given:
-    """What data are drawn given.
+    """The items, clusters and options that data are drawn given.
 
     Attributes
     ----------
@@ -61,20 +61,20 @@ class Given:
         return self.labels if self.rows is None else self.labels[self.rows]
 
     @property
-    def known(self) -> Labels:
+    def evidence(self) -> Labels:
         """Clusters of the items that parameters are drawn given: all, or none."""
         return self.labels if self.is_known else self.labels[:0]
 
     @cached_property
-    def _members(self) -> csr_array:
-        known = self.known
-        return csr_array((np.ones(len(known)), (known, np.arange(len(known)))), shape=(self.K, len(known)))
+    def _indicator(self) -> csr_array:
+        z = self.evidence
+        return csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
 
     @cached_property
-    def known_of(self) -> list[Labels]:
+    def members(self) -> list[Labels]:
         """The known items of each cluster."""
-        order = np.argsort(self.known, kind="stable")
-        return np.split(order, np.bincount(self.known, minlength=self.K).cumsum()[:-1])
+        order = np.argsort(self.evidence, kind="stable")
+        return np.split(order, np.bincount(self.evidence, minlength=self.K).cumsum()[:-1])
 
     @cached_property
     def table(self) -> Any:
@@ -93,10 +93,10 @@ class Given:
 
     def sums(self, x: Any) -> Array:
         """Sums over the known items of each cluster, missing cells 0: ``[K, m]``."""
-        x = x[: len(self.known)]
+        x = x[: len(self.evidence)]
         if issparse(x):
-            return np.asarray((self._members @ x).toarray(), dtype=np.float64)
-        return np.asarray(self._members @ np.nan_to_num(x), dtype=np.float64)
+            return np.asarray((self._indicator @ x).toarray(), dtype=np.float64)
+        return np.asarray(self._indicator @ np.nan_to_num(x), dtype=np.float64)
 
     def counts(self, x: Array) -> Array:
         """Known cells of each cluster that are not missing, ``[K, m]``."""
@@ -154,48 +154,47 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     if covariance == "full" and given.is_known:
         x = _fill(x, cells)
     wide = np.broadcast_to(np.asarray(0.0 if isinstance(steps, str) else steps, dtype=np.float64), (D,))
-    step, m0, b0 = given.take(wide[None])[0], given.of_columns(of["m0"], D), given.of_columns(b0, D)
+    step, m0, b0 = given.of_columns(wide, D), given.of_columns(of["m0"], D), given.of_columns(b0, D)
     grain, zeta = step**2 / 12.0, of.get("power", 1.0)
-    cells_of = given.take(x)
-    cells_of = np.asarray(cells_of.toarray() if issparse(cells_of) else cells_of, dtype=np.float64)
-    n, kept = given.counts(cells_of), cells_of[: len(given.known)] - m0
-    mean = given.sums(kept) / np.maximum(n, 1.0)
-    off = np.nan_to_num(kept - mean[given.known])
+    drawn = given.take(x)
+    drawn = np.asarray(drawn.toarray() if issparse(drawn) else drawn, dtype=np.float64)
+    n, off = given.counts(drawn), drawn[: len(given.evidence)] - m0
+    mean = given.sums(off) / np.maximum(n, 1.0)
+    off = np.nan_to_num(off - mean[given.evidence])
+    # a likelihood to a power has its statistics times that
     n = zeta * n
     kappa = kappa0 + n
-    centre = m0 + n * mean / kappa
-    K, m = mean.shape
+    centre, pull = m0 + n * mean / kappa, kappa0 * n / kappa
+    z, (K, m) = given.z, mean.shape
     if covariance == "full":
-        from scipy.stats import invwishart
-
-        S = []
         # in units of the prior's scales, so that columns of any units are near one another
         unit = np.sqrt(b0)
-        for k, here in enumerate(given.known_of):
-            of_k, at = off[here] / unit, mean[k] / unit
-            scale = 2.0 * np.eye(m) + zeta * (of_k.T @ of_k) + np.diag(n[k] * grain / b0)
-            scale = scale + kappa0 * n[k, 0] / kappa[k, 0] * np.outer(at, at)
-            S.append(np.atleast_2d(invwishart.rvs(2.0 * of["a0"] + m - 1 + n[k, 0], scale, random_state=rng)))
-        root = unit[:, None] * np.linalg.cholesky(np.array(S))
+        scatter = np.array([(off[here] / unit).T @ (off[here] / unit) for here in given.members])
+        far = np.einsum("kd,ke->kde", mean / unit, mean / unit)
+        scale = zeta * scatter + pull[:, :, None] * far + (2.0 + n * grain / b0)[:, :, None] * np.eye(m)
+        root = unit[:, None] * _draw_roots(rng, 2.0 * of["a0"] + m - 1 + n[:, 0], scale)
         centre = centre + np.einsum("kde,ke->kd", root, rng.normal(size=(K, m))) / np.sqrt(kappa)
-        noise = rng.normal(size=(len(given.z), m))
-        made = centre[given.z]
+        noise, made = rng.normal(size=(len(z), m)), centre[z]
         for d in range(m):
-            made[:, d] += np.einsum("ne,ne->n", root[given.z, d, : d + 1], noise[:, : d + 1])
-    else:
-        if covariance == "iso":
-            # one variance, of the columns that are not drawn, too
-            n, kappa, coarse = n[:, :1], kappa[:, :1], (wide**2).sum() / 12.0
-            scatter, far = _total_scatter(given, x, np.broadcast_to(np.asarray(of["m0"], dtype=np.float64), (D,)))
-            a = of["a0"] + 0.5 * D * n
-            b = b0[:1] + 0.5 * (zeta * scatter + n * coarse + kappa0 * n / kappa * far)
-        else:
-            a = of["a0"] + 0.5 * n
-            b = b0 + 0.5 * (zeta * given.sums(off**2) + n * grain + kappa0 * n / kappa * mean**2)
-        deviation = np.sqrt(b / rng.gamma(a, 1.0)) * np.ones(m)
-        centre = centre + deviation * rng.normal(size=(K, m)) / np.sqrt(kappa)
-        made = centre[given.z] + deviation[given.z] * rng.normal(size=(len(given.z), m))
-    return _round(made, step, cells_of)
+            made[:, d] += np.einsum("ne,ne->n", root[z, d, : d + 1], noise[:, : d + 1])
+        return _round(made, step, drawn)
+    a, b = of["a0"] + 0.5 * n, b0 + 0.5 * (zeta * given.sums(off**2) + n * grain + pull * mean**2)
+    if covariance == "iso":
+        # one variance, of the columns that are not drawn, too
+        scatter, far = _total_scatter(given, x, np.broadcast_to(np.asarray(of["m0"], dtype=np.float64), (D,)))
+        b = b0[:1] + 0.5 * (zeta * scatter + n[:, :1] * (wide**2).sum() / 12.0 + pull[:, :1] * far)
+        a = of["a0"] + 0.5 * D * n[:, :1]
+    deviation = np.sqrt(b / rng.gamma(a, 1.0)) * np.ones(m)
+    centre = centre + deviation * rng.normal(size=(K, m)) / np.sqrt(kappa)
+    return _round(centre[z] + deviation[z] * rng.normal(size=(len(z), m)), step, drawn)
+
+
+def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
+    """Cholesky factors of inverse Wishart covariances, ``[K, m, m]``."""
+    from scipy.stats import invwishart
+
+    drawn = [invwishart.rvs(nu, of, random_state=rng) for nu, of in zip(freedom, scale, strict=True)]
+    return np.linalg.cholesky(np.reshape(drawn, scale.shape))
 
 
 def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
@@ -227,11 +226,11 @@ def _fill(x: Any, cells: Array) -> Any:
 
 def _total_scatter(given: Given, x: Any, m0: Array) -> tuple[Array, Array]:
     """Squared distances from the mean of a cluster, summed over its points, and of that mean from m0: ``[K, 1]``."""
-    n, known = given.sums(np.ones((len(given.labels), 1))), given.known
+    n, z = given.sums(np.ones((len(given.labels), 1))), given.evidence
     if not issparse(x):
-        kept = x[: len(known)] - m0
+        kept = x[: len(z)] - m0
         mean = given.sums(kept) / np.maximum(n, 1.0)
-        return given.sums(((kept - mean[known]) ** 2).sum(axis=1, keepdims=True)), (mean**2).sum(1, keepdims=True)
+        return given.sums(((kept - mean[z]) ** 2).sum(axis=1, keepdims=True)), (mean**2).sum(1, keepdims=True)
     mean = given.sums(x) / np.maximum(n, 1.0)
     squares = given.sums(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64).reshape(-1, 1))
     scatter = np.maximum(squares - n * (mean**2).sum(1, keepdims=True), 0.0)
@@ -280,9 +279,9 @@ class _Values:
 # -- networks, words, lines
 def simulate_ties(rng: Rng, given: Given) -> csr_array:
     """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
-    n, of, z = len(given.known), given.options, given.labels
-    size = np.bincount(given.known, minlength=given.K).astype(np.float64)
-    home = given._members
+    n, of, z = len(given.evidence), given.options, given.labels
+    size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
+    home = given._indicator
     ties = np.asarray((home @ (given.data.values[:n, :n] @ home.T)).toarray(), dtype=np.float64)
     pairs = np.outer(size, size)
     # pairs within a block are counted twice
@@ -338,11 +337,11 @@ def _draw_words(rng: Rng, given: Given, words: NDArray[Any], V: int, alpha: floa
 def simulate_lines(rng: Rng, given: Given) -> Array:
     """Points at given places: noise, intercept and slope of each cluster, then y; float64 ``[n, 2]``."""
     of, K = given.options, given.K
-    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.known)].T
+    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.evidence)].T
     tau = (of["sigma1"] / of["sigma0"]) ** 2
     n, mean, square = np.zeros(K), np.zeros((K, 2)), np.zeros(K)
     R = np.tile(np.sqrt(tau) * np.eye(2), (K, 1, 1))
-    for k, here in enumerate(given.known_of if len(x) else []):
+    for k, here in enumerate(given.members if len(x) else []):
         # ridge regression by orthogonal factors of the rows and the prior's
         rows = np.concatenate([np.column_stack([np.ones(len(here)), x[here]]), np.sqrt(tau) * np.eye(2)])
         answers = np.append(y[here], np.zeros(2))
@@ -366,7 +365,7 @@ def simulate_lines(rng: Rng, given: Given) -> Array:
 
 def _choose_lines(rng: Rng, given: Given, lines: Array, sigma: Array) -> Array:
     """One of some lines for each cluster, by their likelihoods, ``[K, 2]``."""
-    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.known)].T
+    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.evidence)].T
     squares = given.sums((y[:, None] - lines[:, 0] - lines[:, 1] * x[:, None]) ** 2)
     scores = -0.5 * squares / sigma[:, None] ** 2 + rng.gumbel(size=squares.shape)
     return np.asarray(lines[scores.argmax(axis=1)])

@@ -64,8 +64,10 @@ def _outline(kind: str, N: int, D: int) -> Dataset:
     if kind == "documents":
         starts = np.append(np.arange(0, N, 4), N).astype(np.int64)
         return Dataset("simulated", kind, Corpus(Tokens(np.zeros(N, dtype=np.int32), starts), D), vocabulary=words)
-    first = {"points": np.linspace(-2.0, 2.0, N), "counts": 3 + np.arange(N) % 4, "binary": np.zeros(N, np.uint8)}[kind]
-    return Dataset("simulated", kind, np.column_stack([first] + [np.zeros(N, dtype=first.dtype)] * (D - 1)))
+    values = np.zeros((N, D), dtype={"points": np.float64, "counts": np.int32, "binary": np.uint8}[kind])
+    if kind != "binary":
+        values[:, 0] = np.linspace(-2.0, 2.0, N) if kind == "points" else 3 + np.arange(N) % 4
+    return Dataset("simulated", kind, values)
 
 
 @dataclass(frozen=True)

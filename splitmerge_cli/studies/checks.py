@@ -35,6 +35,7 @@ MOST_NODES = 2_000
 TIES = 8
 """Pairs of columns that are listed."""
 
+
 @dataclass(frozen=True)
 class Check:
     """A quantity of the data beside those of the replications.
@@ -132,7 +133,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
 
 
 def quantities_of(model: Component, dataset: Dataset) -> Quantities:
-    """What is measured: what the model says, or else the kind of its data."""
+    """The quantities that the model names, or else the kind of its data."""
     module, _, name = (model.target.QUANTITIES or get_kind(dataset.kind).quantities).partition(":")
     made: Quantities = getattr(importlib.import_module(module), name)(dataset)
     return made

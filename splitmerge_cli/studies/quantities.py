@@ -5,7 +5,6 @@ measures it.
 """
 
 import math
-from collections.abc import Mapping
 from typing import Any, Protocol
 
 import numpy as np
@@ -27,7 +26,7 @@ TIE = "residual tie within clusters"
 
 
 class Quantities(Protocol):
-    """What is measured of data.
+    """Measures of data in clusters.
 
     Attributes
     ----------
@@ -90,7 +89,7 @@ class Table:
         return np.where(self._missing, np.nan, made)
 
     def expect(self, x: Array, labels: Labels) -> Array:
-        """What is expected of the cells of a column, given their clusters: the mean of these."""
+        """Return what the cells of a column are expected to be, given their clusters: the means of these."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return (_sums(x, labels) / _sums(~np.isnan(x), labels))[labels]
 
@@ -151,7 +150,7 @@ class Shares(Table):
 
 
 class Lines:
-    """Points about the line of least squares of their cluster."""
+    """Points about the least-squares lines of clusters."""
 
     columns = None
 
@@ -179,7 +178,7 @@ class Lines:
         residual = np.where(n[labels] > 2, residual, np.nan)
         r, place = _standardize(residual, labels), _standardize(x, labels)
 
-        def within(of: Array) -> float:
+        def mean_square(of: Array) -> float:
             """Root mean square, over points, of the mean of their cluster."""
             mean = _sums(of, labels) / np.maximum(_sums(~np.isnan(of), labels), 1.0)
             return math.sqrt(float(n @ mean**2 / len(x)))
@@ -188,8 +187,8 @@ class Lines:
             (self.y, f"standard deviation about the lines of {self.x}"): math.sqrt(_mean(residual**2)),
             (self.y, "skewness about the lines"): _mean(r**3),
             (self.y, "kurtosis about the lines (normal: 3)"): _mean(r**4),
-            (self.y, f"curvature: tie of the distance from the line to {self.x} squared"): within(r * place**2),
-            (self.y, f"change of spread: tie of the squared distance to {self.x}"): within(r**2 * place),
+            (self.y, f"curvature: tie of the distance from the line to {self.x} squared"): mean_square(r * place**2),
+            (self.y, f"change of spread: tie of the squared distance to {self.x}"): mean_square(r**2 * place),
         }
 
 

@@ -24,7 +24,7 @@ from splitmerge_cli.studies.quantities import Documents
 DRAWS = 2000
 ERROR = 4.5 * 0.5 / np.sqrt(DRAWS)
 FEW = 1000
-"""Of what takes long to draw."""
+"""Draws of points that take long."""
 LABELS = np.array([0, 0, 1, 0, 1, 1, 1], dtype=np.int32)
 TYPES = (
     ColumnType("real"),
@@ -125,7 +125,10 @@ def test_a_replicated_point_is_a_draw_from_the_predictive(case) -> None:
     state = State(LABELS, 2, {}, parameters)
     # a column alone, of which the others are none the less part
     draws = FEW if "full" in case or case == "gaps" else DRAWS
-    made, alone = replicate(model, dataset, state, draws), replicate(model, dataset, state, draws, columns=np.array([1]))
+    made, alone = (
+        replicate(model, dataset, state, draws),
+        replicate(model, dataset, state, draws, columns=np.array([1])),
+    )
     error = ERROR * np.sqrt(DRAWS / draws)
     grid = csr_array(GRID) if case.startswith("sparse") else GRID
     density = predict_densities(model, dataset, state, grid) * STEP**2
@@ -269,8 +272,8 @@ NEW = ("gaussian full, gaps", "mixed full", "dirichlet_multinomial", "emm", "lin
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS] + list(NEW))
 def test_data_of_the_model_pass(name, request) -> None:
-    """Two-sided shares of data sets of the prior, in the clusters that made them: not often small, nor all near 1."""
-    sets = 60 if request.node.get_closest_marker("slow") else 2
+    """Two-sided shares in data sets of the prior, in the clusters that made them: not often small, nor all near 1."""
+    sets = 20 if request.node.get_closest_marker("slow") else 2
     setting = replace(SETTINGS[name], N=60)
     spec, rng, shares = setting.specify(), np.random.default_rng(5), []
     for _ in range(sets):
@@ -284,7 +287,7 @@ def test_data_of_the_model_pass(name, request) -> None:
             cells = made.hidden - ((low + high) / 2)[np.nonzero(np.isnan(made.dataset.values))[1]]
         found = find(replace(fixed.model, options=options), made.dataset, labels, cells)
         shares += [each.share for each in found.values() if np.isfinite(each.observed)]
-    assert np.mean(np.array(shares) < checks.EXTREME) <= (0.02 if sets > 2 else 0.1), shares
+    assert np.mean(np.array(shares) < checks.EXTREME) <= 0.02 + 4 * np.sqrt(0.02 / len(shares)), shares
     assert np.min(shares) < 0.9 and 0.35 < np.mean(shares) < 0.95
 
 
@@ -367,7 +370,9 @@ def test_wide_and_long_tables_are_checked_in_part(monkeypatch) -> None:
     rng = np.random.default_rng(5)
     counts = rng.poisson(np.array([0.1, 3, 0.2, 4, 5.0]), (50, 5)).astype(np.int32)
     dataset = Dataset("t", "counts", counts, columns=list("abcde"))
-    fit = checks.check_fit(component("model", "dirichlet_multinomial"), dataset, [State(np.zeros(50, int), 1, {}, None)])
+    fit = checks.check_fit(
+        component("model", "dirichlet_multinomial"), dataset, [State(np.zeros(50, int), 1, {}, None)]
+    )
     assert {each.subject for each in fit.checks} == {"b", "d", "e", "b and d", "b and e", "d and e"}
     assert not [each for each in fit.checks if each.is_unlike]
     assert fit.unchecked[:2] == [
