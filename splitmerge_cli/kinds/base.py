@@ -98,6 +98,10 @@ class Kind:
         made: Dataset = getattr(importlib.import_module(module), name)(N, seed=seed)
         return made
 
+    def outline(self, N: int, D: int) -> Dataset:
+        """A data set of N items, with D columns or words, whose cells are to be drawn: what models take as given."""
+        raise NotImplementedError
+
     # -- readers
     def recognises(self, data: Any) -> bool:
         """Whether an object of a program is of this kind, whatever else could be made of it."""

@@ -53,6 +53,13 @@ class Graph(Kind):
 
         return generate(N, blocks=min(5, N), seed=seed)
 
+    def outline(self, N: int, D: int) -> Dataset:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import Dataset
+
+        return Dataset("simulated", self.name, csr_array((N, N), dtype=np.uint8))
+
     # -- readers
     def recognises(self, data: Any) -> bool:
         return hasattr(data, "nodes") and hasattr(data, "edges")

@@ -33,6 +33,11 @@ class Tokens(Kind):
     column_types = ("categorical", "binary")
     quantities = "splitmerge_cli.studies.quantities:Tokens"
 
+    def outline(self, N: int, D: int) -> Dataset:
+        from splitmerge_cli.data.base import Dataset
+
+        return Dataset("simulated", self.name, np.zeros(N, dtype=np.int32), vocabulary=[str(word) for word in range(D)])
+
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         import pandas as pd

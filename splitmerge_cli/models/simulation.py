@@ -22,6 +22,10 @@ Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
 
 
+MOST_PAIRS = 2_000
+"""Nodes of a network of which every pair is drawn; of a larger one the ties."""
+
+
 @dataclass(frozen=True)
 class Given:
     """The items, clusters and options that data are drawn given.
@@ -289,23 +293,48 @@ def simulate_ties(rng: Rng, given: Given) -> csr_array:
     pairs[np.diag_indices(given.K)] = size * (size - 1) / 2.0
     p = np.triu(rng.beta(of["beta1"] + ties, of["beta0"] + (pairs - ties)))
     p = np.maximum(p, p.T)
+    if len(z) > MOST_PAIRS:
+        return _draw_ties(rng, p, z)
     upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
     return csr_array(upper + upper.T)
 
 
+def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
+    """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
+    replacement, those that are there left out, until there are as many."""
+    K, N, size = len(p), len(z), np.bincount(z)
+    order, first = np.argsort(z, kind="stable"), size.cumsum() - size
+    a, b = np.triu_indices(K)
+    number = rng.binomial(np.where(a == b, size[a] * (size[a] - 1) // 2, size[a] * size[b]), p[a, b])
+    keys, lacking = np.empty(0, dtype=np.int64), number
+    while lacking.any():
+        own, other = np.repeat(a, lacking), np.repeat(b, lacking)
+        i = rng.integers(size[own])
+        # within a block any other node
+        j = rng.integers(np.where(own == other, size[other] - 1, size[other]))
+        j += (own == other) & (j >= i)
+        ends = np.sort(np.stack([order[first[own] + i], order[first[other] + j]]), axis=0)
+        keys = np.unique(np.append(keys, ends[0] * N + ends[1]))
+        low, high = np.sort(z[np.stack(np.divmod(keys, N))], axis=0)
+        lacking = number - np.bincount(low * K + high, minlength=K * K)[a * K + b]
+    row, column = np.divmod(keys, N)
+    places = np.append(row, column), np.append(column, row)
+    return csr_array((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))
+
+
 def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:
     """Tokens of entities, int32 ``[N]``."""
-    return _draw_words(rng, given, given.data.values, given.options["n_tokens"], given.options["alpha"])
+    return draw_words(rng, given, given.data.values, given.options["n_tokens"], given.options["alpha"])
 
 
 def simulate_words(rng: Rng, given: Given) -> Any:
     """Documents as long as these, their words those of topics: a `Corpus`."""
     corpus = given.data.values
-    words = _draw_words(rng, given, corpus.tokens.words, corpus.V, given.options["eta"])
+    words = draw_words(rng, given, corpus.tokens.words, corpus.V, given.options["eta"])
     return replace(corpus, tokens=replace(corpus.tokens, words=words))
 
 
-def _draw_words(rng: Rng, given: Given, words: NDArray[Any], V: int, alpha: float) -> NDArray[np.int32]:
+def draw_words(rng: Rng, given: Given, words: NDArray[Any], V: int, alpha: float) -> NDArray[np.int32]:
     """One of V words for each item, the shares of a cluster, Dirichlet(alpha + n), integrated out.
 
     Polya's urn (Blackwell and MacQueen 1973): the t-th item that is drawn of a cluster with n known ones, t = 0, 1,

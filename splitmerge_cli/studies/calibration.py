@@ -16,13 +16,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from splitmerge_cli.config import Component, RunSpecification, specify
 from splitmerge_cli.core.options import Gamma
-from splitmerge_cli.data.base import ColumnType, Dataset
-from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
@@ -47,27 +45,6 @@ SIMULATIONS = 20_000
 """Samples of uniform ranks that deviations are compared with."""
 SETS = ("K", "ball", "pairs")
 """Quantities with a set of level `LEVEL`: interval of K, credible ball, set of together and apart for each pair."""
-
-
-def _outline(kind: str, N: int, D: int) -> Dataset:
-    """Data of this form, whose cells are to be drawn, with what models take as given of them: places of points, totals
-    of rows, columns of a table (a binary one, a categorical one of three levels, one of counts and D real ones),
-    documents of four tokens."""
-    words = [str(word) for word in range(D)]
-    if kind == "mixed":
-        types = [ColumnType("binary", ("0", "1")), ColumnType("categorical", ("0", "1", "2")), ColumnType("count")]
-        return Dataset("simulated", kind, np.zeros((N, 3 + D)), types=(*types, *[ColumnType("real")] * D))
-    if kind == "graph":
-        return Dataset("simulated", kind, csr_array((N, N), dtype=np.uint8))
-    if kind == "tokens":
-        return Dataset("simulated", kind, np.zeros(N, dtype=np.int32), vocabulary=words)
-    if kind == "documents":
-        starts = np.append(np.arange(0, N, 4), N).astype(np.int64)
-        return Dataset("simulated", kind, Corpus(Tokens(np.zeros(N, dtype=np.int32), starts), D), vocabulary=words)
-    values = np.zeros((N, D), dtype={"points": np.float64, "counts": np.int32, "binary": np.uint8}[kind])
-    if kind != "binary":
-        values[:, 0] = np.linspace(-2.0, 2.0, N) if kind == "points" else 3 + np.arange(N) % 4
-    return Dataset("simulated", kind, values)
 
 
 @dataclass(frozen=True)
@@ -177,7 +154,7 @@ class Drawn:
 
 def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
     """Draw hyper-parameters, a partition and data from the prior and the model."""
-    options, outline = dict(spec.model.options), _outline(spec.model.target.kind, setting.N, setting.D)
+    options, outline = dict(spec.model.options), spec.model.kind.outline(setting.N, setting.D)
     drawn = {
         name: float(rng.gamma(value.shape, 1.0 / value.rate))
         for name, value in options.items()

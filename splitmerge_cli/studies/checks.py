@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.studies.predictive import State
 from splitmerge_cli.studies.quantities import Quantities
@@ -30,8 +29,6 @@ DRAWS = 100
 """Replications."""
 EXTREME = 0.02
 """Two-sided share below which the data are unlike the replications: none of these is as far on the same side."""
-MOST_NODES = 2_000
-"""Nodes of a network that is replicated."""
 TIES = 8
 """Pairs of columns that are listed."""
 
@@ -82,9 +79,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     """Why a model of such data is not replicated; None: it is."""
     if model.target.simulate is None:
         return f"model={model.name} draws no data"
-    if dataset.kind == "graph" and dataset.N > MOST_NODES:
-        return f"replications are drawn of networks of up to {MOST_NODES:,} nodes; here are {dataset.N:,}"
-    return None
+    return find_quantities(model).explain_unmeasured(dataset)
 
 
 def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed: int = 0) -> Fit:
@@ -109,7 +104,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
-    rng, of, options = np.random.default_rng(seed), quantities_of(model, dataset), options_of(model, dataset)
+    rng, of, options = np.random.default_rng(seed), find_quantities(model)(dataset), options_of(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for state in islice(cycle(states), max(DRAWS, len(states))):
         labels = np.unique(state.labels, return_inverse=True)[1]
@@ -132,11 +127,11 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
     return Fit(checks, unchecked, max(DRAWS, len(states)))
 
 
-def quantities_of(model: Component, dataset: Dataset) -> Quantities:
-    """The quantities that the model names, or else the kind of its data."""
-    module, _, name = (model.target.QUANTITIES or get_kind(dataset.kind).quantities).partition(":")
-    made: Quantities = getattr(importlib.import_module(module), name)(dataset)
-    return made
+def find_quantities(model: Component) -> type[Quantities]:
+    """The class that the model names, or else the kind of its data."""
+    module, _, name = (model.target.QUANTITIES or model.kind.quantities).partition(":")
+    found: type[Quantities] = getattr(importlib.import_module(module), name)
+    return found
 
 
 def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:

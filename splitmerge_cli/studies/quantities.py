@@ -5,7 +5,7 @@ measures it.
 """
 
 import math
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,14 +18,16 @@ Labels = NDArray[np.int64]
 Found = dict[tuple[str, str], float]
 """Values by subject (a column, two of them, or what of a network) and name."""
 
-MOST_COLUMNS = 100
+MOST_COLUMNS = 50
 """Columns that are drawn of a table: those with most cells that are not 0."""
 MOST_CELLS = 1_000_000
 """Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
+MOST_TIES = 200_000
+"""Ties of a network that is drawn."""
 TIE = "residual tie within clusters"
 
 
-class Quantities(Protocol):
+class Quantities:
     """Measures of data in clusters.
 
     Attributes
@@ -39,29 +41,35 @@ class Quantities(Protocol):
     """
 
     values: Any
-    rows: Labels | None
-    columns: Labels | None
+    rows: Labels | None = None
+    columns: Labels | None = None
     unchecked: list[str]
 
-    def __init__(self, dataset: Dataset) -> None: ...
+    def __init__(self, dataset: Dataset) -> None:
+        raise NotImplementedError
+
+    @staticmethod
+    def explain_unmeasured(dataset: Dataset) -> str | None:
+        """Why such data are not measured; None: they are."""
+        return None
 
     def take(self, made: Any) -> Any:
         """A replication, as `values` are."""
+        raise NotImplementedError
 
     def measure(self, x: Any, labels: Labels) -> Found:
         """Quantities of data in these clusters; nan where one cannot be told."""
+        raise NotImplementedError
 
 
 # -- tables
-class Table:
+class Table(Quantities):
     """Columns by themselves, and what of two columns goes together within clusters."""
 
     def __init__(self, dataset: Dataset) -> None:
         x, D = dataset.values, dataset.values.shape[1]
-        names = dataset.columns or [str(j + 1) for j in range(D)]
+        names = dataset.columns or [f"column {j + 1}" for j in range(D)]
         self.unchecked: list[str] = []
-        self.rows: Labels | None = None
-        self.columns: Labels | None = None
         chosen = np.arange(D)
         if D > MOST_COLUMNS:
             filled = np.bincount(x.nonzero()[1], minlength=D)
@@ -149,10 +157,8 @@ class Shares(Table):
         return self._totals * (_sums(x, labels) / np.where(totals > 0, totals, 1.0))[labels]
 
 
-class Lines:
+class Lines(Quantities):
     """Points about the least-squares lines of clusters."""
-
-    columns = None
 
     def __init__(self, dataset: Dataset) -> None:
         step = -(-2 * dataset.N // MOST_CELLS)
@@ -211,31 +217,35 @@ def _mean(x: Array) -> float:
 
 
 # -- what is no table
-class _Whole:
-    """Data that are drawn as a whole."""
-
-    rows = columns = None
-
-
-class Network(_Whole):
-    """A simple undirected network: bool ``[N, N]``, the upper triangle."""
+class Network(Quantities):
+    """A simple undirected network: its adjacency matrix, csr_array ``[N, N]``."""
 
     def __init__(self, dataset: Dataset) -> None:
-        self.values = self.take(dataset.values)
+        self.values = dataset.values
         self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
 
-    def take(self, made: Any) -> NDArray[np.bool_]:
-        """The upper triangle."""
-        return np.triu(made.toarray().astype(bool), 1)
+    @staticmethod
+    def explain_unmeasured(dataset: Dataset) -> str | None:
+        """Ties, of which there may be too many to count triangles a hundred times."""
+        ties = dataset.values.nnz // 2
+        return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
 
-    def measure(self, upper: NDArray[np.bool_], labels: Labels) -> Found:
+    def take(self, made: Any) -> Any:
+        """The matrix."""
+        return made
+
+    def measure(self, x: Any, labels: Labels) -> Found:
         """Ties, degrees and triangles."""
-        both = (upper | upper.T).astype(np.float32)
-        degree = both.sum(axis=1).astype(float)
+        degree = np.diff(x.indptr).astype(float)
         size = np.bincount(labels)
         within = degree - (np.bincount(labels, degree) / size)[labels]
         paths = (degree * (degree - 1)).sum()
-        closed = float(np.einsum("ij,ji->", both @ both, both))
+        if 50 * (degree**2).sum() < float(len(degree)) ** 3:
+            ties = x.astype(np.float64)
+            closed = float((ties @ ties).multiply(ties).sum())
+        else:
+            dense = x.toarray().astype(np.float32)
+            closed = float(np.einsum("ij,ij->", dense @ dense, dense))
         return {
             ("ties", "number"): degree.sum() / 2.0,
             ("degrees", "standard deviation within clusters"): math.sqrt(float((within**2).mean())),
@@ -245,7 +255,7 @@ class Network(_Whole):
         }
 
 
-class Tokens(_Whole):
+class Tokens(Quantities):
     """Codes of tokens, int ``[N]``."""
 
     def __init__(self, dataset: Dataset) -> None:
@@ -274,7 +284,7 @@ class Tokens(_Whole):
         }
 
 
-class Documents(_Whole):
+class Documents(Quantities):
     """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
 
     def __init__(self, dataset: Dataset) -> None:

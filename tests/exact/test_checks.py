@@ -72,7 +72,7 @@ def test_a_replicated_cell_is_a_draw_from_the_predictive(scales) -> None:
     dataset = Dataset("t", "mixed", CELLS, columns=["r", "c", "l", "b"], types=TYPES)
     state = State(LABELS, 2, {}, np.array([0.7, 0.3]) if scales else None)
     made = replicate(model, dataset, state)
-    of = checks.quantities_of(model, dataset)
+    of = checks.find_quantities(model)(dataset)
     assert (np.isnan(of.take(made[0])) == np.isnan(CELLS)).all()
     for j, (column, first) in enumerate(zip(TYPES, ("real", "count", "categorical", "binary"), strict=True)):
         assert column.type == first
@@ -221,18 +221,26 @@ def test_a_replicated_point_of_a_line_is_a_draw_from_the_predictive(options) -> 
             assert (made[:, i, 1] <= at).mean() == pytest.approx(density[y <= at].sum(), abs=ERROR)
 
 
-def test_a_replicated_network_has_the_ties_that_are_expected() -> None:
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_replicated_network_has_the_ties_that_are_expected(pairs, monkeypatch) -> None:
+    if not pairs:
+        monkeypatch.setattr("splitmerge_cli.models.simulation.MOST_PAIRS", 0)
     edges = np.zeros((6, 6), dtype=np.uint8)
     for a, b in ((0, 1), (1, 2), (0, 2), (3, 4), (2, 3)):
         edges[a, b] = edges[b, a] = 1
     model, state = component("model", "irm", beta1=0.5, beta0=2.0), State(np.repeat([0, 1], 3), 2, {}, None)
     given = Given(from_object(edges, "graph"), state.labels, checks.options_of(model, from_object(edges, "graph")))
     rng = np.random.default_rng(2)
-    made = np.mean([model.target.simulate(rng, given).toarray() for _ in range(FEW)], axis=0)
+    drawn = [model.target.simulate(rng, given) for _ in range(FEW)]
+    made = np.mean([one.toarray() for one in drawn], axis=0)
+    assert max(one.data.max(initial=0) for one in drawn) == 1
     # three ties of three pairs; one of three; one of nine
     for place, expected in (((0, 1), 3.5 / 5.5), ((3, 5), 1.5 / 5.5), ((0, 4), 1.5 / 11.5)):
         assert made[place] == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(FEW))
     assert not np.diag(made).any() and (made == made.T).all()
+    # two ties of one block: E p^2
+    both = np.mean([one[0, 1] * one[0, 2] for one in drawn])
+    assert both == pytest.approx(3.5 * 4.5 / (5.5 * 6.5), abs=4.5 * 0.5 / np.sqrt(FEW))
 
 
 def test_replicated_words_are_drawn_from_the_predictive_of_their_topic() -> None:
@@ -301,9 +309,9 @@ def test_other_data_do_not_pass() -> None:
     model, full = (component("model", "gaussian", covariance=covariance) for covariance in ("diag", "full"))
     assert not unlike(find(model, from_object(good, "points"), labels))
     found = unlike(find(model, from_object(tied, "points"), labels))
-    assert "1 skewness within clusters" in found and "2 skewness within clusters" not in found
+    assert "column 1 skewness within clusters" in found and "column 2 skewness within clusters" not in found
     tied[:, 0] = good[:, 0]
-    tie = "1 and 2 residual tie within clusters"
+    tie = "column 1 and column 2 residual tie within clusters"
     assert tie in unlike(find(model, from_object(tied, "points"), labels))
     assert tie in unlike(find(model, Dataset("t", "points", csr_array(tied)), labels))
     # which a full covariance describes
@@ -312,7 +320,7 @@ def test_other_data_do_not_pass() -> None:
     gaps = np.where(rng.random((300, 2)) < 0.1, np.nan, np.where(np.arange(2) == 1, np.exp(good), good))
     gaps[np.isnan(gaps).all(axis=1)] = 0.0
     filled = np.zeros(int(np.isnan(gaps).sum()))
-    assert "2 skewness within clusters" in unlike(find(full, Dataset("t", "points", gaps), labels, filled))
+    assert "column 2 skewness within clusters" in unlike(find(full, Dataset("t", "points", gaps), labels, filled))
 
 
 def test_what_a_mixed_table_ties_to_its_real_columns_is_found() -> None:
@@ -324,7 +332,10 @@ def test_what_a_mixed_table_ties_to_its_real_columns_is_found() -> None:
     assert not unlike(find(model, Dataset("t", "mixed", table, types=types), labels))
     table[:, 0] = x[:, 0] > 0
     found = unlike(find(model, Dataset("t", "mixed", table, types=types), labels))
-    assert "1 and 2 residual tie within clusters" in found and "2 and 3 residual tie within clusters" not in found
+    assert (
+        "column 1 and column 2 residual tie within clusters" in found
+        and "column 2 and column 3 residual tie within clusters" not in found
+    )
 
 
 def test_rows_that_differ_in_their_shares_are_found() -> None:
@@ -334,9 +345,9 @@ def test_rows_that_differ_in_their_shares_are_found() -> None:
     alike = rng.multinomial(totals, p).astype(np.int32)
     differ = rng.multinomial(totals, [rng.dirichlet(10 * row) for row in p]).astype(np.int32)
     assert not unlike(find(model, Dataset("t", "counts", alike), labels))
-    assert "1 variance over mean within clusters" in unlike(find(model, Dataset("t", "counts", differ), labels))
+    assert "column 1 variance over mean within clusters" in unlike(find(model, Dataset("t", "counts", differ), labels))
     # totals are given: rows of rates that differ are no news to this model, but to that of counts
-    assert "1 variance over mean within clusters" in unlike(
+    assert "column 1 variance over mean within clusters" in unlike(
         find(component("model", "gamma_poisson"), Dataset("t", "counts", alike), labels)
     )
 
