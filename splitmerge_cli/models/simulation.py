@@ -328,9 +328,12 @@ def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:
 
 
 def simulate_words(rng: Rng, given: Given) -> Any:
-    """Documents as long as these, their words those of topics: a `Corpus`."""
+    """Documents as long as these, their words those of topics: a `Corpus`, whose other tokens are those that are."""
     corpus = given.data.values
-    words = draw_words(rng, given, corpus.tokens.words, corpus.V, given.options["eta"])
+    words = np.array(corpus.tokens.words)
+    words[slice(None) if given.rows is None else given.rows] = draw_words(
+        rng, given, corpus.tokens.words, corpus.V, given.options["eta"]
+    )
     return replace(corpus, tokens=replace(corpus.tokens, words=words))
 
 
@@ -341,19 +344,17 @@ def draw_words(rng: Rng, given: Given, words: NDArray[Any], V: int, alpha: float
     ..., has the word of one of the known ones with probability n / (n + V alpha + t), of one of those drawn before it
     with t / (n + V alpha + t), each alike; else any word. No vector of V shares is drawn.
     """
-    z = given.labels
+    z, kept = given.z, np.argsort(given.evidence, kind="stable")
     order = np.argsort(z, kind="stable")
-    size = np.bincount(z, minlength=given.K)
-    first = np.cumsum(size) - size
+    size, known = np.bincount(z, minlength=given.K), np.bincount(given.evidence, minlength=given.K)
     # items one cluster after the other
-    k = z[order]
+    k, first = z[order], size.cumsum() - size
     place = np.arange(len(z))
-    t, n = place - first[k], (size if given.is_known else np.zeros_like(size))[k]
+    t, n = place - first[k], known[k]
     u = rng.random(len(z)) * (n + V * alpha + t)
-    other, fresh = rng.integers(V, size=len(z)), u >= n + t
-    at = first[k] + np.minimum(u, np.maximum(n - 1, 0)).astype(np.int64)
-    found = np.where((u < n) & ~fresh, np.asarray(words)[order[at]], other)
-    copied = (u >= n) & ~fresh
+    found = rng.integers(V, size=len(z))
+    again, copied = u < n, (u >= n) & (u < n + t)
+    found[again] = np.asarray(words)[kept[(known.cumsum() - known)[k[again]] + u[again].astype(np.int64)]]
     source = np.where(copied, first[k] + np.minimum(u - n, np.maximum(t - 1, 0)).astype(np.int64), place)
     # copies of copies, twice as far in each pass
     while not np.array_equal(source, further := source[source]):

@@ -22,6 +22,8 @@ MOST_COLUMNS = 50
 """Columns that are drawn of a table: those with most cells that are not 0."""
 MOST_CELLS = 1_000_000
 """Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
+MOST_TOKENS = 200_000
+"""Tokens of documents that are drawn; of a larger corpus those of some documents, evenly spaced."""
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
 TIE = "residual tie within clusters"
@@ -289,13 +291,18 @@ class Documents(Quantities):
 
     def __init__(self, dataset: Dataset) -> None:
         corpus = dataset.values
-        self.values = self.take(corpus)
         self.documents, self.V = np.asarray(corpus.tokens.documents(), dtype=np.int64), int(corpus.V)
         self.unchecked = ["the order of the words in a document: the model does not read it"]
+        if (step := -(-dataset.N // MOST_TOKENS)) > 1:
+            self.rows = np.flatnonzero(self.documents % step == 0)
+            self.documents = self.documents[self.rows]
+            self.unchecked.append(f"all documents but one of {step}, evenly spaced")
+        self.values = self.take(corpus)
 
     def take(self, made: Any) -> NDArray[np.int64]:
         """The words."""
-        return np.asarray(made.tokens.words, dtype=np.int64)
+        words = np.asarray(made.tokens.words, dtype=np.int64)
+        return words if self.rows is None else words[self.rows]
 
     def measure(self, words: NDArray[np.int64], labels: Labels) -> Found:
         """Words that come again in a document."""

@@ -254,6 +254,12 @@ def test_replicated_words_are_drawn_from_the_predictive_of_their_topic() -> None
         expected = (np.array(counts) + 0.5) / (sum(counts) + 2.0)
         found = np.bincount(made[:, labels == k][:, 0], minlength=4) / FEW
         assert found == pytest.approx(expected, abs=4.5 * 0.5 / np.sqrt(FEW))
+    # the second document alone, given the words of all
+    given = replace(given, rows=np.arange(4, 7))
+    made = np.stack([model.target.simulate(rng, given).tokens.words for _ in range(FEW)])
+    assert (made[:, :4] == words[:4]).all()
+    found = np.bincount(made[:, 4], minlength=4) / FEW
+    assert found == pytest.approx((np.array([1, 0, 3, 0]) + 0.5) / 6.0, abs=4.5 * 0.5 / np.sqrt(FEW))
     # topic 0 is in one document; in topic 1: 1 of 4 tokens is word 2 of document 0, 2 of document 1, 1 word 0 of it
     within = np.log(0.25 / (0.75 * 0.25)) * 0.25 + np.log(0.5 / 0.5625) * 0.5 + np.log(0.25 / 0.1875) * 0.25
     assert Documents(dataset)._information(words.astype(np.int64), labels) == pytest.approx(4 * within / 7)
