@@ -22,7 +22,7 @@ MOST_COLUMNS = 50
 """Columns that are drawn of a table: those with most cells that are not 0."""
 MOST_CELLS = 1_000_000
 """Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
-MOST_TOKENS = 200_000
+MOST_TOKENS = 100_000
 """Tokens of documents that are drawn; of a larger corpus those of some documents, evenly spaced."""
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
