@@ -17,6 +17,8 @@ _C = TypeVar("_C")
 class Model(Partition):
     kind: ClassVar[str]
     reference_log_lik: ClassVar[Callable[..., float] | None]
+    simulate: ClassVar[Callable[..., Any] | None]
+    QUANTITIES: ClassVar[str]
     READS_MISSING: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]
     @classmethod

@@ -97,6 +97,12 @@ cdef class Model(Partition):
     reference_log_lik = None
     """Class method (values, labels, **options) -> float: the log likelihood by another route than the statistics, for
     tests and ``smcmc verify``; None: its case is in ``verify/cases.py``, or its states cannot be enumerated."""
+    simulate = None
+    """Static method (Generator, ``models.simulation.Given``) -> values of a Dataset: draws parameters of clusters given
+    items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
+    QUANTITIES = ""
+    """The class of ``studies.quantities`` that says what of the data is checked, as module:name; empty: that of its
+    kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     OPTIONS = ()
     """Its options; see ``core/options.py``."""

@@ -71,6 +71,8 @@ class Kind:
     """Whether clusters are topics."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
     """The class that says what a run records."""
+    quantities: ClassVar[str] = "splitmerge_cli.studies.quantities:Table"
+    """The class that says what posterior predictive checks measure."""
     pictures: ClassVar[tuple[str, ...]] = (
         "traces",
         "n_clusters",
@@ -95,6 +97,10 @@ class Kind:
         module, _, name = self.generator.partition(":")
         made: Dataset = getattr(importlib.import_module(module), name)(N, seed=seed)
         return made
+
+    def outline(self, N: int, D: int) -> Dataset:
+        """A data set of N items, with D columns or words, whose cells are to be drawn: what models take as given."""
+        raise NotImplementedError
 
     # -- readers
     def recognises(self, data: Any) -> bool:

@@ -31,3 +31,9 @@ class Counts(Rows):
         from splitmerge_cli.data.generated.counts import generate
 
         return generate(N, clusters=min(N, 2), columns=3, total=4.0, concentration=2.0, seed=seed)
+
+    def outline(self, N: int, D: int) -> "Dataset":
+        """Totals from 3 to 6, in the first column."""
+        made = super().outline(N, D)
+        made.values[:, 0] = 3 + np.arange(N) % 4
+        return made

@@ -22,6 +22,7 @@ class Documents(Kind):
     has_rows = False
     has_topics = True
     recorder = "splitmerge_cli.runs.recorders.topics:TopicRecorder"
+    quantities = "splitmerge_cli.studies.quantities:Documents"
     pictures = (*Kind.pictures, "topics")
 
     def check(self, dataset: Dataset) -> None:
@@ -35,6 +36,16 @@ class Documents(Kind):
             raise DataError(f"{name}: words of the vocabulary: {words}; expected {x.V}")
         if x.shape[0] == 0:
             raise DataError(f"{name}: documents: {x.tokens.J}, tokens: none; expected at least one token")
+
+    def outline(self, N: int, D: int) -> Dataset:
+        """Documents of four tokens."""
+        import numpy as np
+
+        from splitmerge_cli.data.base import Dataset
+        from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
+
+        tokens = Tokens(np.zeros(N, dtype=np.int32), np.append(np.arange(0, N, 4), N).astype(np.int64))
+        return Dataset("simulated", self.name, Corpus(tokens, D), vocabulary=[str(word) for word in range(D)])
 
     def recognises(self, data: Any) -> bool:
         return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)

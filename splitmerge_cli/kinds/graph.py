@@ -26,6 +26,7 @@ class Graph(Kind):
     model = "irm"
     reader = "edges"
     has_rows = False
+    quantities = "splitmerge_cli.studies.quantities:Network"
     pictures = (*Kind.pictures, "network")
 
     def check(self, dataset: Dataset) -> None:
@@ -51,6 +52,13 @@ class Graph(Kind):
         from splitmerge_cli.data.generated.network import generate
 
         return generate(N, blocks=min(5, N), seed=seed)
+
+    def outline(self, N: int, D: int) -> Dataset:
+        from scipy.sparse import csr_array
+
+        from splitmerge_cli.data.base import Dataset
+
+        return Dataset("simulated", self.name, csr_array((N, N), dtype=np.uint8))
 
     # -- readers
     def recognises(self, data: Any) -> bool:

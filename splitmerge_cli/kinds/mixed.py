@@ -61,6 +61,13 @@ class Mixed(Kind):
                 i = int(np.argmax(bad))
                 raise DataError(f"{name}: {dataset.place(i, j)}: {cells[i]:g}; expected {expected}")
 
+    def outline(self, N: int, D: int) -> Dataset:
+        """A binary column, a categorical one of three levels, one of counts and D real ones."""
+        from splitmerge_cli.data.base import ColumnType, Dataset
+
+        types = [ColumnType("binary", ("0", "1")), ColumnType("categorical", ("0", "1", "2")), ColumnType("count")]
+        return Dataset("simulated", self.name, np.zeros((N, 3 + D)), types=(*types, *[ColumnType("real")] * D))
+
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()
 

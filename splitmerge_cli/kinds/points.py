@@ -40,6 +40,12 @@ class Points(Rows):
 
         return np.abs(x) <= MAGNITUDE
 
+    def outline(self, N: int, D: int) -> Dataset:
+        """Places from -2 to 2 in the first column."""
+        made = super().outline(N, D)
+        made.values[:, 0] = np.linspace(-2.0, 2.0, N)
+        return made
+
     def check(self, dataset: Dataset) -> None:
         from scipy.sparse import csr_array
 

@@ -56,6 +56,11 @@ class Rows(Kind):
 
         return (ColumnType(self.column_types[0], self.levels),) * dataset.values.shape[1]
 
+    def outline(self, N: int, D: int) -> Dataset:
+        from splitmerge_cli.data.base import Dataset
+
+        return Dataset("simulated", self.name, np.zeros((N, D), dtype=self.dtype))
+
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str, whole: bool = False) -> Dataset:
         """Convert an object; `whole`: every column is data, as those of new items are."""

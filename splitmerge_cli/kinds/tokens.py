@@ -31,6 +31,12 @@ class Tokens(Kind):
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
+    quantities = "splitmerge_cli.studies.quantities:Tokens"
+
+    def outline(self, N: int, D: int) -> Dataset:
+        from splitmerge_cli.data.base import Dataset
+
+        return Dataset("simulated", self.name, np.zeros(N, dtype=np.int32), vocabulary=[str(word) for word in range(D)])
 
     # -- readers
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:

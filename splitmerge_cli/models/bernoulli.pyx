@@ -22,6 +22,7 @@ from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import as_array, as_frozen, share
 from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.simulation import simulate_bits
 
 cdef extern from "tiles.h":
     void tile_binary(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
@@ -139,6 +140,7 @@ cdef class Bernoulli(Model):
     kind = "binary"
     READS_MISSING = True
     CAPABILITIES = (BernoulliParameters, BernoulliShards)
+    simulate = staticmethod(simulate_bits)
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),

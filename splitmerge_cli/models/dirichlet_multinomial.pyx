@@ -18,6 +18,7 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.options import Positive, read_options
 from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.simulation import simulate_shares
 
 cdef extern from "log_rise.h":
     double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
@@ -51,6 +52,8 @@ cdef class DirichletMultinomial(CountVectors):
     """
 
     OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"), POWER)
+    simulate = staticmethod(simulate_shares)
+    QUANTITIES = "splitmerge_cli.studies.quantities:Shares"
 
     cdef readonly double alpha
     cdef double all_alpha               # of all columns together

@@ -16,6 +16,7 @@ from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import Count, Positive, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, share
+from splitmerge_cli.models.simulation import simulate_tokens
 from splitmerge_cli.priors.entities import MOST as MOST_ENTITIES, Entities
 
 MOST = 10_000_000
@@ -65,6 +66,7 @@ cdef class EMM(Model):
     """
 
     kind = "tokens"
+    simulate = staticmethod(simulate_tokens)
     OPTIONS = (
         Count("n_tokens", None, "size of the vocabulary; null: that of the data", optional=True, least=1, most=MOST),
         Positive("alpha", 0.001, "symmetric Dirichlet concentration of the dictionaries"),

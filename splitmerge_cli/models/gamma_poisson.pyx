@@ -24,6 +24,7 @@ from splitmerge_cli.core.options import Number, Numbers, read_options
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.simulation import simulate_rates
 
 
 LARGEST_TABLE = 1 << 20
@@ -93,6 +94,7 @@ cdef class GammaPoisson(CountVectors):
     that is not 0, 24 an item and at most 17 MB of tables.
     """
 
+    simulate = staticmethod(simulate_rates)
     OPTIONS = (
         *priors.OPTIONS,
         Number("shape", 1.0, "shape of the rates' gamma prior", least=1e-3, most=1e6),

@@ -55,6 +55,7 @@ from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.models.normal import POWER, prior_of, resolutions_of, settle_resolution, unit_of
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
+from splitmerge_cli.models.simulation import simulate_points
 
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power")
@@ -433,6 +434,7 @@ cdef class Gaussian(Normal):
     READS_MISSING = True
     OPTIONS = (*Normal.OPTIONS, POWER)
     CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
+    simulate = staticmethod(simulate_points)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)

@@ -41,6 +41,7 @@ from splitmerge_cli.core.checks import as_numbers, check_range
 from splitmerge_cli.core.model import draw_permutation
 from splitmerge_cli.core.options import Gamma, Number, PositiveOrGamma, read_options
 from splitmerge_cli.core.shared import as_array, as_frozen, freeze, share
+from splitmerge_cli.models.simulation import simulate_words
 
 cdef extern from "topic_draws.h" nogil:
     double topics_list(const double *share, const int32_t *pair, Py_ssize_t n, Py_ssize_t own, double mine,
@@ -146,6 +147,7 @@ cdef class HDP(Topics):
     """
 
     kind = "documents"
+    simulate = staticmethod(simulate_words)
     OPTIONS = (
         PositiveOrGamma("gamma", "gamma(1,1)", "concentration of the topics' weights: a number, or gamma(shape,rate): "
                         "resampled", least=LEAST, most=MOST),

@@ -26,6 +26,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, read_options
 from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.models.simulation import simulate_ties
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
@@ -172,6 +173,7 @@ cdef class IRM(Coupled):
     """
 
     kind = "graph"
+    simulate = staticmethod(simulate_ties)
     OPTIONS = (
         *priors.OPTIONS,
         Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),

@@ -35,6 +35,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, read_options
 from splitmerge_cli.core.shared import as_array, share
+from splitmerge_cli.models.simulation import simulate_lines
 
 cdef extern from "simd_math.h":
     pass
@@ -249,6 +250,8 @@ cdef class Lines(Uncollapsed):
     """
 
     kind = "points"
+    simulate = staticmethod(simulate_lines)
+    QUANTITIES = "splitmerge_cli.studies.quantities:Lines"
     OPTIONS = (
         *priors.OPTIONS,
         Number("sigma0", 10.0, "standard deviation of intercept and slope, in units of y and of y / x (noise=nig: "

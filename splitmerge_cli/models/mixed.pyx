@@ -47,6 +47,7 @@ from splitmerge_cli.models.normal import (
     HIERARCHICAL, POWER, RESOLUTION, prior_of, resolutions_of, settle_resolution, unit_of, variance_of, with_unit,
 )
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
+from splitmerge_cli.models.simulation import simulate_table
 
 TYPES = ("binary", "categorical", "count", "real")
 MOST_COUNT = 2**31 - 1
@@ -483,6 +484,7 @@ cdef class Mixed(Scaled):
     kind = "mixed"
     READS_MISSING = True
     CAPABILITIES = (MixedParameters, MixedShards)
+    simulate = staticmethod(simulate_table)
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),

@@ -23,8 +23,8 @@ MOST_CLUSTERS = 40
 """Clusters that are listed."""
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
-MOST_CHECKS = 12
-"""Quantities that are listed; those in which the data are unlike the model are all listed."""
+MOST_CHECKS = 16
+"""Quantities that are listed, those first in which the data are least like the model's."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 
@@ -361,7 +361,7 @@ def _fit(run: Run) -> Iterator[Markup]:
 
 
 def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
-    from splitmerge_cli.studies.checks import TIES
+    from splitmerge_cli.studies.checks import EXTREME, TIES
 
     ties = [each for each in fit.checks if each.quantity.startswith("residual tie")]
     alone = [each for each in fit.checks if not each.quantity.startswith("residual tie")]
@@ -372,23 +372,30 @@ def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
         "the posterior. A quantity in which the data differ from nearly all of these is one that the model does not "
         "describe." + " The draws are those of all chains, which have not converged." * apart
     )
-    if not unlike and not tied:
+    parts = []
+    if unlike:
+        parts.append(f"{len(unlike)} of {len(alone):,} quantities")
+    if tied:
+        parts.append(f"the ties of {len(tied):,} of {len(ties):,} pairs of columns")
+    # a tie is looked at on one side
+    chance = EXTREME * (len(alone) + len(ties) / 2)
+    if not parts:
         yield paragraph("In nothing that was checked do the data differ from what the model makes.", "strong yes")
+    elif len(unlike) + len(tied) <= chance:
+        said = f"The data differ from what the model makes in {' and in '.join(parts)}, no more than by chance"
+        yield paragraph(f"{said}: of the model's own data some {chance:.0f} would.", "strong yes")
     else:
-        parts = []
-        if unlike:
-            parts.append(f"{len(unlike)} of {len(alone)} quantities")
-        if tied:
-            parts.append(f"the ties of {len(tied)} of {len(ties)} pairs of columns")
         yield paragraph(f"The data differ from what the model makes in {' and in '.join(parts)}.", "strong no")
     heads = ["data", "model: median", "model: 95 %", "alike"]
     if alone:
-        alone.sort(key=lambda each: each.share)
-        shown = alone[: max(len(unlike), MOST_CHECKS)]
+        # those farthest off first
+        alone.sort(key=lambda each: (each.share, -abs(each.observed - each.median) / max(each.high - each.low, 1e-300)))
+        shown = alone[:MOST_CHECKS]
         rows = [_check_row(each) for each in shown]
         yield table(["quantity", *heads], rows, "Each by itself", [1, 2, 3], "wide first")
         if len(alone) > len(shown):
-            yield paragraph(f"{len(alone) - len(shown)} more quantities are alike.")
+            more = sum(each.is_unlike for each in alone[len(shown) :])
+            yield paragraph(f"{len(alone) - len(shown):,} more quantities, of which {more:,} differ.")
     if ties:
         ties.sort(key=lambda each: each.high - each.observed)
         caption = (

@@ -9,29 +9,28 @@ quantities that depend on the data as well (Modrák et al. 2023). Data are gener
 with the likelihoods that are tested.
 """
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom, invwishart
+from scipy.stats import binom
 
-from splitmerge_cli.config import RunSpecification, specify
+from splitmerge_cli.config import Component, RunSpecification, specify
 from splitmerge_cli.core.options import Gamma
-from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
 from splitmerge_cli.diagnostics.similarity import co_clustering
 from splitmerge_cli.models.gaussian import REACH
+from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
 Rng = np.random.Generator
-Labels = NDArray[np.int64]
 
 DRAWS = 199
 """Draws of a chain on one data set that ranks are among: 0 .. 199, of which 0.95 are 190. As many before them, of which
@@ -46,115 +45,6 @@ SIMULATIONS = 20_000
 """Samples of uniform ranks that deviations are compared with."""
 SETS = ("K", "ball", "pairs")
 """Quantities with a set of level `LEVEL`: interval of K, credible ball, set of together and apart for each pair."""
-
-
-# -- generators of data: the parameters of K clusters from their prior, then data; `of`: the model's options
-def _draw_binary(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    p = rng.beta(of["beta1"], of["beta0"], (z.max() + 1, D))
-    return Dataset("simulated", "binary", (rng.random((len(z), D)) < p[z]).astype(np.uint8))
-
-
-def _draw_reals(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> NDArray[np.float64]:
-    """Points of normal clusters: inverse gamma variances, or an inverse Wishart covariance of 2 a0 + D - 1 degrees of
-    freedom and scale 2 b0 I; then means."""
-    K, covariance = int(z.max()) + 1, of["covariance"]
-    if covariance == "full":
-        scale = 2.0 * of["b0"] * np.eye(D)
-        S = [np.atleast_2d(invwishart.rvs(2 * of["a0"] + D - 1, scale, random_state=rng)) for _ in range(K)]
-        root = np.linalg.cholesky(np.array(S))
-    else:
-        variance = of["b0"] / rng.gamma(of["a0"], 1.0, (K, 1 if covariance == "iso" else D))
-        root = np.sqrt(variance)[:, :, None] * np.eye(D)
-    mean = of["m0"] + np.einsum("kde,ke->kd", root, rng.normal(size=(K, D))) / math.sqrt(of["kappa0"])
-    return mean[z] + np.einsum("nde,ne->nd", root[z], rng.normal(size=(len(z), D)))
-
-
-def _draw_points(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    return Dataset("simulated", "points", _draw_reals(rng, z, of, D))
-
-
-def _draw_rates(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> NDArray[np.int64]:
-    return rng.poisson(rng.gamma(of["shape"], 1.0 / of["rate"], (z.max() + 1, D))[z])
-
-
-def _draw_mixed(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    """A binary column, a categorical one of three levels, one of counts and D real ones."""
-    table = [
-        _draw_binary(rng, z, of, 1).values,
-        _draw_shares(rng, z, of["alpha"], 3, np.ones(len(z), dtype=int)).argmax(axis=1),
-    ]
-    table += [_draw_rates(rng, z, of, 1), _draw_reals(rng, z, of, D)]
-    types = [ColumnType("binary", ("0", "1")), ColumnType("categorical", ("0", "1", "2")), ColumnType("count")]
-    values = np.column_stack(table).astype(np.float64)
-    return Dataset("simulated", "mixed", values, types=(*types, *[ColumnType("real")] * D))
-
-
-def _draw_shares(rng: Rng, z: Labels, alpha: float, L: int, totals: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Counts of L words in rows of given totals."""
-    p = rng.dirichlet(np.full(L, alpha), z.max() + 1)
-    return np.array([rng.multinomial(n, p[k]) for n, k in zip(totals, z, strict=True)])
-
-
-def _draw_words(rng: Rng, z: Labels, alpha: float, L: int) -> NDArray[np.int64]:
-    """One of L levels or words for each item."""
-    return _draw_shares(rng, z, alpha, L, np.ones(len(z), dtype=np.int64)).argmax(axis=1)
-
-
-def _draw_count_vectors(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    if "rate" in of:
-        return Dataset("simulated", "counts", _draw_rates(rng, z, of, D).astype(np.int32))
-    # the totals of rows are given
-    made = _draw_shares(rng, z, of["alpha"], D, 3 + np.arange(len(z)) % 4)
-    return Dataset("simulated", "counts", made.astype(np.int32))
-
-
-def _draw_network(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    from scipy.sparse import csr_array
-
-    p = np.triu(rng.beta(of["beta1"], of["beta0"], (z.max() + 1,) * 2))
-    p = np.maximum(p, p.T)
-    upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
-    return Dataset("simulated", "graph", csr_array(upper + upper.T))
-
-
-def _draw_tokens(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    tokens = _draw_words(rng, z, of["alpha"], D).astype(np.int32)
-    return Dataset("simulated", "tokens", tokens, vocabulary=[str(w) for w in range(D)])
-
-
-def _draw_corpus(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    """Documents of four tokens over D words."""
-    from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
-
-    words = _draw_words(rng, z, of["eta"], D).astype(np.int32)
-    starts = np.append(np.arange(0, len(z), 4), len(z)).astype(np.int64)
-    return Dataset("simulated", "documents", Corpus(Tokens(words, starts), D), vocabulary=[str(w) for w in range(D)])
-
-
-def _draw_lines(rng: Rng, z: Labels, of: Mapping[str, Any], D: int) -> Dataset:
-    """Points at given places; intercept and slope in units of the noise where that is unknown."""
-    K, x = int(z.max()) + 1, np.linspace(-2.0, 2.0, len(z))
-    sigma = np.full(K, of["sigma1"])
-    if of["noise"] == "nig":
-        # inverse gamma of shape a0, mean sigma1^2
-        sigma = of["sigma1"] * np.sqrt((of["a0"] - 1.0) / rng.gamma(of["a0"], 1.0, K))
-    theta = rng.normal(size=(K, 2)) * of["sigma0"] * (sigma / of["sigma1"])[:, None]
-    y = theta[z, 0] + theta[z, 1] * x + sigma[z] * rng.normal(size=len(z))
-    return Dataset("simulated", "points", np.column_stack([x, y]))
-
-
-GENERATORS: dict[str, Callable[[Rng, Labels, Mapping[str, Any], int], Dataset]] = {
-    "bernoulli": _draw_binary,
-    "gaussian": _draw_points,
-    "mixed": _draw_mixed,
-    "dirichlet_multinomial": _draw_count_vectors,
-    "gamma_poisson": _draw_count_vectors,
-    "irm": _draw_network,
-    "emm": _draw_tokens,
-    "hdp": _draw_corpus,
-    "lines": _draw_lines,
-}
-"""How data are drawn given a partition, by model; a new model needs one to be calibrated."""
 
 
 @dataclass(frozen=True)
@@ -264,7 +154,7 @@ class Drawn:
 
 def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
     """Draw hyper-parameters, a partition and data from the prior and the model."""
-    generate, options = GENERATORS[setting.model], dict(spec.model.options)
+    options, outline = dict(spec.model.options), spec.model.kind.outline(setting.N, setting.D)
     drawn = {
         name: float(rng.gamma(value.shape, 1.0 / value.rate))
         for name, value in options.items()
@@ -272,10 +162,9 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
     }
     fixed = replace(spec.model, options=options | drawn)
     # a partition has its prior whatever the data are
-    model = build_model(fixed, generate(rng, np.zeros(setting.N, dtype=np.int64), fixed.options, setting.D))
+    model = build_model(fixed, _draw(rng, outline, fixed, np.zeros(setting.N, dtype=np.int32)))
     labels, K = model.prior_labels(rng)
-    _, dense = np.unique(labels, return_inverse=True)
-    dataset, hidden = generate(rng, dense.astype(np.int64), fixed.options, setting.D), np.empty(0)
+    dataset, hidden = _draw(rng, outline, fixed, labels), np.empty(0)
     if setting.gaps:
         values = np.array(dataset.values, dtype=np.float64)
         missing = rng.random(values.shape) < setting.gaps
@@ -284,6 +173,12 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
         hidden, values[missing] = values[missing], np.nan
         dataset = replace(dataset, values=values)
     return Drawn(dataset, labels, K, drawn, hidden)
+
+
+def _draw(rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32]) -> Dataset:
+    """Parameters of clusters from their prior, then data of this form."""
+    dense = np.unique(labels, return_inverse=True)[1]
+    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, is_known=False)))
 
 
 def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: RunSpecification | None = None) -> Outcome:

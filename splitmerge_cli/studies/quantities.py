@@ -1,0 +1,328 @@
+"""Quantities of data in clusters, which posterior predictive checks compare with those of replications.
+
+A class is named by a kind of data, or by a model that reads what its kind does not say. It chooses what is drawn, and
+measures it.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.kinds import get_kind
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Found = dict[tuple[str, str], float]
+"""Values by subject (a column, two of them, or what of a network) and name."""
+
+MOST_COLUMNS = 50
+"""Columns that are drawn of a table: those with most cells that are not 0."""
+MOST_CELLS = 1_000_000
+"""Cells up to which all rows are drawn; of a larger table some, evenly spaced."""
+MOST_TOKENS = 100_000
+"""Tokens of documents that are drawn; of a larger corpus those of some documents, evenly spaced."""
+MOST_TIES = 200_000
+"""Ties of a network that is drawn."""
+TIE = "residual tie within clusters"
+
+
+class Quantities:
+    """Measures of data in clusters.
+
+    Attributes
+    ----------
+    values : object
+        The data, as `measure` takes them.
+    rows, columns : ndarray of int64 or None
+        What is drawn of a table; None: all.
+    unchecked : list of str
+        What is not looked at.
+    """
+
+    values: Any
+    rows: Labels | None = None
+    columns: Labels | None = None
+    unchecked: list[str]
+
+    def __init__(self, dataset: Dataset) -> None:
+        raise NotImplementedError
+
+    @staticmethod
+    def explain_unmeasured(dataset: Dataset) -> str | None:
+        """Why such data are not measured; None: they are."""
+        return None
+
+    def take(self, made: Any) -> Any:
+        """A replication, as `values` are."""
+        raise NotImplementedError
+
+    def measure(self, x: Any, labels: Labels) -> Found:
+        """Quantities of data in these clusters; nan where one cannot be told."""
+        raise NotImplementedError
+
+
+# -- tables
+class Table(Quantities):
+    """Columns by themselves, and what of two columns goes together within clusters."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        x, D = dataset.values, dataset.values.shape[1]
+        names = dataset.columns or [f"column {j + 1}" for j in range(D)]
+        self.unchecked: list[str] = []
+        chosen = np.arange(D)
+        if D > MOST_COLUMNS:
+            filled = np.bincount(x.nonzero()[1], minlength=D)
+            chosen = self.columns = np.sort(np.argsort(-filled, kind="stable")[:MOST_COLUMNS])
+            self.unchecked.append(f"{D - MOST_COLUMNS:,} of {D:,} columns, those with most cells that are 0")
+        if (step := -(-dataset.N * len(chosen) // MOST_CELLS)) > 1:
+            self.rows = np.arange(0, dataset.N, step)
+            x = x[self.rows]
+            self.unchecked.append(f"all rows but {len(self.rows):,} of {dataset.N:,}, evenly spaced")
+        x = x[:, chosen]
+        self.values = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
+        types = get_kind(dataset.kind).types_of(dataset)
+        self.of_columns = [(str(names[j]), types[j].type, len(types[j].levels)) for j in chosen]
+        self._missing = np.isnan(self.values)
+        if any(levels for _, _, levels in self.of_columns):
+            self.unchecked.append(
+                "a binary or categorical column by itself: shares of a cluster fit whatever they are; its ties to "
+                "other columns are checked"
+            )
+        if self._missing.any():
+            self.unchecked.append("whether cells are missing by chance: the model takes that as given")
+
+    def take(self, made: Any) -> Array:
+        """The cells that the data have."""
+        return np.where(self._missing, np.nan, made)
+
+    def expect(self, x: Array, labels: Labels) -> Array:
+        """Return what the cells of a column are expected to be, given their clusters: the means of these."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return (_sums(x, labels) / _sums(~np.isnan(x), labels))[labels]
+
+    def measure(self, x: Array, labels: Labels) -> Found:
+        """Third and fourth moments of real columns, spread and zeros of counts, association of every two columns."""
+        found: Found = {}
+        scores: list[Array] = []
+        of_column: list[int] = []
+        for j, (name, form, levels) in enumerate(self.of_columns):
+            cells = x[:, j]
+            there = ~np.isnan(cells)
+            # a column for each level, of two levels one
+            features = [np.where(there, cells == level, np.nan) for level in range(levels == 2, levels)] or [cells]
+            expected = self.expect(features[0], labels)
+            residual = features[0] - expected
+            if form == "real":
+                z = _standardize(residual, labels)
+                found[name, "skewness within clusters"] = _mean(z**3)
+                found[name, "kurtosis within clusters (normal: 3)"] = _mean(z**4)
+            elif form == "count":
+                with np.errstate(invalid="ignore", divide="ignore"):
+                    residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(there, 0.0, np.nan))
+                found[name, "variance over mean within clusters"] = _mean(residual[expected > 0] ** 2)
+                found[name, "share of zeros"] = _mean(np.where(there, cells == 0, np.nan))
+            scores += [residual, *(of - self.expect(of, labels) for of in features[1:])]
+            of_column += [j] * len(features)
+        return found | self._ties(np.stack(scores, axis=1), np.array(of_column))
+
+    def _ties(self, own: Array, of_column: NDArray[np.int64]) -> Found:
+        """Residual association of every two columns: root of the summed squared correlations between their scores."""
+        there = ~np.isnan(own)
+        own = np.where(there, own, 0.0)
+        products, squares = own.T @ own, (own**2).T @ there
+        with np.errstate(invalid="ignore", divide="ignore"):
+            correlation = products / np.sqrt(squares * squares.T)
+        correlation = np.nan_to_num(correlation, nan=0.0, posinf=0.0, neginf=0.0)
+        D = len(self.of_columns)
+        home = np.zeros((len(of_column), D))
+        home[np.arange(len(of_column)), of_column] = 1.0
+        ties = np.sqrt(home.T @ correlation**2 @ home)
+        names = [name for name, _, _ in self.of_columns]
+        return {(f"{names[a]} and {names[b]}", TIE): float(ties[a, b]) for a in range(D) for b in range(a + 1, D)}
+
+
+class Shares(Table):
+    """Rows of given totals: what is expected of a count is its row's total times the share of its column."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        super().__init__(dataset)
+        totals = np.asarray(dataset.values.sum(axis=1), dtype=np.float64).ravel()
+        self._totals = totals if self.rows is None else totals[self.rows]
+        self.unchecked.append("the totals of rows: the model takes them as given")
+
+    def expect(self, x: Array, labels: Labels) -> Array:
+        """Totals of the rows times the share of the column in their cluster."""
+        totals = _sums(self._totals, labels)
+        return self._totals * (_sums(x, labels) / np.where(totals > 0, totals, 1.0))[labels]
+
+
+class Lines(Quantities):
+    """Points about the least-squares lines of clusters."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        step = -(-2 * dataset.N // MOST_CELLS)
+        self.rows = np.arange(0, dataset.N, step) if step > 1 else None
+        x = np.asarray(dataset.values, dtype=np.float64)
+        self.values = x if self.rows is None else x[self.rows]
+        self.x, self.y = dataset.columns or ["x", "y"]
+        self.unchecked = [f"where the points lie along {self.x}: the model takes that as given"]
+
+    def take(self, made: Array) -> Array:
+        """The points."""
+        return made
+
+    def measure(self, points: Array, labels: Labels) -> Found:
+        """Moments of the distances from the lines, and what of them depends on the place along a line."""
+        x, y = points.T
+        n = _sums(np.ones(len(x)), labels)
+        n = np.where(n > 0, n, 1.0)
+        x, y = (of - (_sums(of, labels) / n)[labels] for of in (x, y))
+        square = _sums(x**2, labels)
+        residual = y - (_sums(x * y, labels) / np.where(square > 0, square, 1.0))[labels] * x
+        # two points leave only what rounding does
+        residual = np.where(n[labels] > 2, residual, np.nan)
+        r, place = _standardize(residual, labels), _standardize(x, labels)
+
+        def mean_square(of: Array) -> float:
+            """Root mean square, over points, of the mean of their cluster."""
+            mean = _sums(of, labels) / np.maximum(_sums(~np.isnan(of), labels), 1.0)
+            return math.sqrt(float(n @ mean**2 / len(x)))
+
+        return {
+            (self.y, f"standard deviation about the lines of {self.x}"): math.sqrt(_mean(residual**2)),
+            (self.y, "skewness about the lines"): _mean(r**3),
+            (self.y, "kurtosis about the lines (normal: 3)"): _mean(r**4),
+            (self.y, f"curvature: tie of the distance from the line to {self.x} squared"): mean_square(r * place**2),
+            (self.y, f"change of spread: tie of the squared distance to {self.x}"): mean_square(r**2 * place),
+        }
+
+
+def _sums(x: NDArray[Any], labels: Labels) -> Array:
+    """Sums of the cells that are there by cluster, ``[K]``."""
+    return np.bincount(labels, np.nan_to_num(x), minlength=int(labels.max()) + 1).astype(np.float64)
+
+
+def _standardize(residual: Array, labels: Labels) -> Array:
+    """Residuals over the standard deviation of their cluster; nan where that is 0."""
+    there = ~np.isnan(residual)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        variance = _sums(residual**2, labels) / _sums(there, labels)
+        return np.where(variance[labels] > 0, residual / np.sqrt(variance[labels]), np.nan)
+
+
+def _mean(x: Array) -> float:
+    there = x[np.isfinite(x)]
+    return float(there.mean()) if there.size else math.nan
+
+
+# -- what is no table
+class Network(Quantities):
+    """A simple undirected network: its adjacency matrix, csr_array ``[N, N]``."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.values = dataset.values
+        self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
+
+    @staticmethod
+    def explain_unmeasured(dataset: Dataset) -> str | None:
+        """Ties, of which there may be too many to count triangles a hundred times."""
+        ties = dataset.values.nnz // 2
+        return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
+
+    def take(self, made: Any) -> Any:
+        """The matrix."""
+        return made
+
+    def measure(self, x: Any, labels: Labels) -> Found:
+        """Ties, degrees and triangles."""
+        degree = np.diff(x.indptr).astype(float)
+        size = np.bincount(labels)
+        within = degree - (np.bincount(labels, degree) / size)[labels]
+        paths = (degree * (degree - 1)).sum()
+        if 50 * (degree**2).sum() < float(len(degree)) ** 3:
+            ties = x.astype(np.float64)
+            closed = float((ties @ ties).multiply(ties).sum())
+        else:
+            dense = x.toarray().astype(np.float32)
+            closed = float(np.einsum("ij,ij->", dense @ dense, dense))
+        return {
+            ("ties", "number"): degree.sum() / 2.0,
+            ("degrees", "standard deviation within clusters"): math.sqrt(float((within**2).mean())),
+            ("degrees", "largest"): float(degree.max()),
+            ("degrees", "nodes without a tie"): float((degree == 0).sum()),
+            ("ties", "share of paths of two ties that a third closes"): closed / paths if paths else math.nan,
+        }
+
+
+class Tokens(Quantities):
+    """Codes of tokens, int ``[N]``."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.values = np.asarray(dataset.values, dtype=np.int64)
+        self.unchecked = ["the order of the tokens, and their letters: the model does not read them"]
+
+    def take(self, made: NDArray[Any]) -> NDArray[np.int64]:
+        """The codes."""
+        return made.astype(np.int64)
+
+    def measure(self, tokens: NDArray[np.int64], labels: Labels) -> Found:
+        """How many tokens there are, in all and in a cluster, and how often."""
+        V = int(tokens.max()) + 1
+        pairs, counts = np.unique(labels * V + tokens, return_counts=True)
+        home, token = np.divmod(pairs, V)
+        K = int(labels.max()) + 1
+        commonest = np.zeros(K, dtype=np.int64)
+        np.maximum.at(commonest, home, counts)
+        _, where = np.unique(token, return_inverse=True)
+        shared = np.bincount(where)[where] > 1
+        return {
+            ("tokens", "different ones"): float(where.max() + 1),
+            ("tokens", "different ones in a cluster, mean"): len(pairs) / K,
+            ("tokens", "share that are the commonest of their cluster"): commonest.sum() / len(tokens),
+            ("tokens", "share that stand in other clusters, too"): counts[shared].sum() / len(tokens),
+        }
+
+
+class Documents(Quantities):
+    """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        corpus = dataset.values
+        self.documents, self.V = np.asarray(corpus.tokens.documents(), dtype=np.int64), int(corpus.V)
+        self.unchecked = ["the order of the words in a document: the model does not read it"]
+        if (step := -(-dataset.N // MOST_TOKENS)) > 1:
+            self.rows = np.flatnonzero(self.documents % step == 0)
+            self.documents = self.documents[self.rows]
+            self.unchecked.append(f"all documents but one of {step}, evenly spaced")
+        self.values = self.take(corpus)
+
+    def take(self, made: Any) -> NDArray[np.int64]:
+        """The words."""
+        words = np.asarray(made.tokens.words, dtype=np.int64)
+        return words if self.rows is None else words[self.rows]
+
+    def measure(self, words: NDArray[np.int64], labels: Labels) -> Found:
+        """Words that come again in a document."""
+        _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
+        return {
+            ("documents", "tokens per different word"): float(pairs.sum() / len(pairs)),
+            ("documents and words", "mutual information within topics (nats)"): self._information(words, labels),
+        }
+
+    def _information(self, words: NDArray[np.int64], labels: Labels) -> float:
+        """Mean over tokens of the mutual information of word and document within the token's topic (Mimno and Blei
+        2011): words of a topic that come in bursts."""
+
+        def entropy(*of: NDArray[np.int64]) -> float:
+            """Sum of n log n over what tokens have in common."""
+            key = labels.copy()
+            for each in of:
+                key = key * (int(each.max()) + 1) + each
+            _, n = np.unique(key, return_counts=True)
+            return float((n * np.log(n)).sum())
+
+        total = entropy(words, self.documents) + entropy() - entropy(words) - entropy(self.documents)
+        return total / len(words)
