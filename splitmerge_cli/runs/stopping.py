@@ -69,12 +69,15 @@ class Look:
 
 
 def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
-    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values.
+    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values, a value of a
+    row of reals that are jointly normal being as many as a quarter of its columns, and one more.
 
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+    if spec.model.options.get("covariance") == "full":
+        size += size * values.shape[1] // 4
     share = OF_TOPICS if spec.model.kind.has_topics else 1
     most = max(LEAST, min(MOST // share, WORK // size))
     return min(most, spec.default_iterations) if spec.is_adaptive else most
