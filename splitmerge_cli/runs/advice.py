@@ -117,8 +117,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
         return "another sampler, the one that races found the fastest for the model", {"sampler": auto.AUTO}
-    is_table = spec.model.kind.column_types or spec.model.kind.any_columns
-    if spec.init == "random" and is_table and run.summary["N"] < stages.LARGE and search.why_no_search(spec) is None:
+    if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
         return "starts that look for the best mode first, each chain by itself", changed
     if spec.init == "random" and spec.K0 is None:

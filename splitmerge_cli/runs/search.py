@@ -22,10 +22,11 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.schedule import build_schedule
-from splitmerge_cli.runs.stages import STAGES
+from splitmerge_cli.runs.stages import LARGE, STAGES
 from splitmerge_cli.runs.stopping import most_iterations
 
 SEARCH = "search"
@@ -86,6 +87,8 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
         chains.append(Chain(own, rng, samplers, timing=False, thin=1))
     height = np.zeros(POPULATION)
     for round_ in range(ROUNDS):
+        if interrupts.is_interrupted():
+            raise KeyboardInterrupt
         if round_:
             _cross(chains, np.argsort(-height, kind="stable"), generator)
         for number, chain in enumerate(chains):
@@ -97,6 +100,13 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     model.set_labels(best.labels)
     if best.parameters is not None:
         model.set_parameters(best.parameters)
+
+
+def is_next(spec: RunSpecification, N: int) -> bool:
+    """Whether chains of N rows of a table that end in several modes are to start so: they started at random."""
+    kind = spec.model.kind
+    is_table = bool(kind.column_types) or kind.any_columns
+    return spec.init == "random" and is_table and N < LARGE and why_no_search(spec) is None
 
 
 def why_no_search(spec: RunSpecification) -> str | None:

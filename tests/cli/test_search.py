@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import prepare, search
+from splitmerge_cli.runs import drive, prepare, search, stopping
 from splitmerge_cli.runs.datasets import build_model
 
 
@@ -73,3 +73,26 @@ def test_what_cannot_start_by_search(smcmc: Any) -> None:
     ):
         result = smcmc("run", *words, "iterations=8", "chains=2", "progress=none", "init=search")
         assert result.exit_code == 2 and said in result.stderr, result.stderr
+
+
+def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It then names the search; a run that started so, or has a length, goes on."""
+    monkeypatch.setattr(stopping, "APART_AFTER", 300)
+    monkeypatch.setattr(stopping, "FIRST", 200)
+    monkeypatch.setattr(stopping, "LEAST", 900)
+    monkeypatch.setattr(stopping, "MOST", 900)
+    monkeypatch.setattr(
+        stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
+    )
+    monkeypatch.setattr(drive, "look", stopping.look)
+    monkeypatch.setattr(search, "ROUNDS", 1)
+    words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
+
+    def lengths(*more: str) -> list[int]:
+        ended = smcmc("run", *words, *more)
+        assert ended.exit_code == 0, ended.stderr
+        return list(Run(ended.stdout.strip().splitlines()[-1]).summary["iterations"])
+
+    assert lengths() == [300, 300]
+    assert lengths("init=search") == [900, 900]
+    assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
