@@ -39,7 +39,7 @@ ROUNDS = 12
 ITERATIONS = 200
 """Iterations of each chain in a round, fewer of a table with many cells."""
 SHARE = 4
-"""Of the iterations that a chain makes at most where nobody names a length, the search takes one in so many."""
+"""The search takes one in so many iterations, of those that a chain makes at most where nobody names a length."""
 LEAST = 20
 """Iterations of a round at least."""
 CLOSE = 5.0
@@ -103,7 +103,7 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
 
 
 def is_next(spec: RunSpecification, N: int) -> bool:
-    """Whether chains of N rows of a table that end in several modes are to start so: they started at random."""
+    """Whether chains that end in several modes are to start so: those on N rows that started at random."""
     kind = spec.model.kind
     is_table = bool(kind.column_types) or kind.any_columns
     return spec.init == "random" and is_table and N < LARGE and why_no_search(spec) is None
@@ -122,7 +122,7 @@ def why_no_search(spec: RunSpecification) -> str | None:
 
 
 def _cross(chains: list[Chain], order: NDArray[np.int64], generator: np.random.Generator) -> None:
-    """Start the worse half of the chains again, each from the meet of two of the better, drawn at random."""
+    """Start the worse half of chains again, each from the meet of two better ones, drawn at random."""
     better = order[: len(order) // 2]
     partitions = {int(number): chains[number].model.labels for number in better}
     for number in order[len(better) :]:

@@ -23,7 +23,7 @@ def test_the_meet_keeps_together_what_both_have_together() -> None:
 
 
 def test_the_worse_half_starts_from_the_better(smcmc: Any) -> None:
-    """Of four chains at known partitions the two of the lower density become meets of the other two."""
+    """Four chains stand at known partitions; the two that are lower become meets of the other two."""
     plan = prepare(compose(["data=jain_neal", "N=12", "iterations=4", "chains=2"]))
     given = np.repeat([[0, 0, 0, 1, 1, 1]], 4, axis=0).repeat(2, axis=1).astype(np.int32)
     given[1] = np.tile([0, 1], 6)
