@@ -62,7 +62,7 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     """Kinds of partitions between which chains move, where they do so seldom.
 
     The draws of all chains are joined by Ward's method, with the variation of information as distance, to 2 to `KINDS`
-    kinds: the fewest whose mean silhouette (Rousseeuw 1987) is nine tenths of the best.
+    kinds: the fewest whose mean silhouette is nine tenths of the best.
 
     Parameters
     ----------
