@@ -20,7 +20,7 @@ SHARED = {"data": {"max_bytes": int | None}}
 """Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
 change nothing that is computed."""
 
-INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "prior", "mixture", "truth")
+INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")
 """Initial states that have a name; any other is that of a file."""
 
 DEFAULT_ITERATIONS = 10_000

@@ -9,6 +9,10 @@ from splitmerge_cli.diagnostics.partition_losses import all_distances
 
 APART = 1.2
 """Times as far from each other as from itself are chains of two groups."""
+KINDS = 4
+"""Most kinds of partitions between which chains move."""
+APART_DRAWS = 0.15
+"""Mean silhouette from which on draws are of different kinds."""
 EXAMPLES = 2
 """Clusters that are named of a difference."""
 
@@ -52,6 +56,72 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) ->
                 others.append(group)
         groups = [*others, sorted(joined)]
     return sorted(groups)
+
+
+def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> dict[int, NDArray[np.intp]] | None:
+    """Kinds of partitions between which chains move, where they do so seldom.
+
+    The draws of all chains are joined by Ward's method, with the variation of information as distance, to 2 to `KINDS`
+    kinds: the fewest whose mean silhouette is nine tenths of the best.
+
+    Parameters
+    ----------
+    partitions : mapping of int to numpy.ndarray
+        As of `chain_groups`.
+    most : int
+        Partitions of a chain that are looked at, evenly spaced.
+
+    Returns
+    -------
+    dict of int to numpy.ndarray, or None
+        By chain the kind of each of its partitions, int ``[M]``, those not looked at as the last before them; None
+        where the best silhouette is below `APART_DRAWS`, or a kind has less than a twentieth of the draws.
+
+    Examples
+    --------
+    >>> found = draw_groups({0: [[0, 0, 1, 1]] * 9 + [[0, 0, 0, 0]] * 3, 1: [[0, 0, 0, 0]] * 12})
+    >>> [kinds.tolist() for kinds in found.values()]
+    [[1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
+    """
+    from scipy.cluster.hierarchy import fcluster, linkage
+    from scipy.spatial.distance import squareform
+
+    at = {chain: np.unique(np.linspace(0, len(rows) - 1, most).astype(int)) for chain, rows in partitions.items()}
+    drawn = np.concatenate([np.asarray(partitions[chain], dtype=np.int32)[rows] for chain, rows in at.items()])
+    apart = all_distances(drawn, drawn)
+    apart = (apart + apart.T) / 2
+    np.fill_diagonal(apart, 0.0)
+    if len(drawn) <= KINDS or not apart.any():
+        return None
+    joined = linkage(squareform(apart, checks=False), "ward")
+    tried = [fcluster(joined, kinds, "maxclust") for kinds in range(2, KINDS + 1)]
+    silhouettes = [_mean_silhouette(apart, kinds) for kinds in tried]
+    best = max(silhouettes)
+    kinds = next(kinds for kinds, found in zip(tried, silhouettes, strict=True) if found >= 0.9 * best)
+    sizes = np.sort(np.bincount(kinds)[1:])[::-1]
+    if best < APART_DRAWS or sizes[-1] < len(drawn) / 20:
+        return None
+    # the largest first
+    rank = np.argsort(np.argsort(-np.bincount(kinds)[1:], kind="stable"), kind="stable")
+    found, begin = {}, 0
+    for chain, rows in at.items():
+        own = rank[kinds[begin : begin + len(rows)] - 1]
+        found[chain] = own[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
+        begin += len(rows)
+    return found
+
+
+def _mean_silhouette(apart: NDArray[np.float64], kinds: NDArray[np.int32]) -> float:
+    members = kinds == np.unique(kinds)[:, None]
+    sums, sizes = apart @ members.T, members.sum(axis=1)
+    own = members.argmax(axis=0)
+    items = np.arange(len(kinds))
+    within = sums[items, own] / np.maximum(sizes[own] - 1, 1)
+    mean = sums / sizes
+    mean[items, own] = np.inf
+    other = mean.min(axis=1)
+    score = np.where(sizes[own] > 1, (other - within) / np.maximum(np.maximum(other, within), 1e-12), 0.0)
+    return float(score.mean())
 
 
 def _between_different(rows: NDArray[np.int32]) -> NDArray[np.float64]:

@@ -25,7 +25,7 @@ cdef class Gaussian(Normal):
     cdef double *filled                 # [gaps, D] these rows, missing cells as they are at present; of this model
     cdef int32_t *gap_first             # [cap] first such row of a cluster, -1 none
     cdef int32_t *gap_next              # [gaps] next one of the same
-    cdef double *draws                  # [7 D^2 + 9 D] scratch of a draw
+    cdef double *draws                  # [7 D^2 + 9 D + gaps] scratch of a draw
     cdef object given                   # the points as they were given
     cdef const double *middle           # [D] of the columns, in the data's units
     cdef const double *units           # [D]
@@ -80,9 +80,19 @@ cdef class Gaussian(Normal):
     cdef void draw_inverse_covariance(self, Rng rng, double a, double noise) noexcept nogil
     cdef double draw_factor(self, Rng rng, Py_ssize_t n, double *work) noexcept nogil
     cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
+    cdef void impute_column(self, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil
     cdef int take_parameters(self, values, const int32_t *z) except -1
     cdef void impute_row(self, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean, const double *precision,
                          double *work) noexcept nogil
+
+    @cython.final
+    cdef inline bint lacks(self, Py_ssize_t row, Py_ssize_t c) noexcept nogil:
+        """Whether a row with missing cells lacks that of a column."""
+        cdef Py_ssize_t t
+        for t in range(self.gap_begin[row], self.gap_begin[row + 1]):
+            if self.gap_column[t] == c:
+                return True
+        return False
 
     @cython.final
     cdef inline const double *point(self, Py_ssize_t i) noexcept nogil:

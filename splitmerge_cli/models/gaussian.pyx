@@ -525,7 +525,7 @@ cdef class Gaussian(Normal):
             self.n_imputed = self.gap_begin[self.gaps]
             self.filled = doubles(self.gaps * D)
             self.gap_next = <int32_t *> doubles(self.gaps)
-            self.draws = doubles(7 * D * D + 9 * D)
+            self.draws = doubles(7 * D * D + 9 * D + self.gaps)
             for d in range(self.gaps):
                 memcpy(self.filled + d * D, self.x + self.gap_item[d] * D, 8 * D)
         return 0
@@ -1082,7 +1082,8 @@ cdef class Gaussian(Normal):
 
     cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
         """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given
-        them, row by row, and forget the former."""
+        them, row by row, and forget the former. Then the cells of each column of which most are missing in the cluster,
+        all at once: row by row their mean would move by a step of a point in as many as there are."""
         cdef Py_ssize_t k, g, r, c, s, D = self.D
         cdef double *work = self.draws
         cdef double *precision = work + 3 * self.n_squares + 5 * D
@@ -1109,7 +1110,64 @@ cdef class Gaussian(Normal):
             while g >= 0:
                 self.impute_row(rng, g, k, work, precision, precision + D * D)
                 g = self.gap_next[g]
+            for c in range(D):
+                self.impute_column(rng, k, c)
             self.stale[k] = True
+
+    cdef void impute_column(self, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
+        """Draw the missing cells of a column in a cluster from their joint distribution given all other cells, where
+        they are most of the column there: mean and covariance given the rows that have the cell, of which the
+        regression of the column on the others is used alone, then each cell given its row. A draw beyond the reach is a
+        rejected proposal of all."""
+        cdef Py_ssize_t d, s, t, g, D = self.D, lacking = 0
+        cdef double *mean = self.draws
+        cdef double *F = mean + D + 2 * self.n_squares
+        cdef double *precision = mean + 3 * self.n_squares + 5 * D
+        cdef double *old = mean + 7 * D * D + 9 * D
+        cdef double *x
+        cdef double v
+        cdef bint is_within = True
+        g = self.gap_first[k]
+        while g >= 0:
+            lacking += self.lacks(g, c)
+            g = self.gap_next[g]
+        if 2 * lacking <= self.size[k]:
+            return
+        g = self.gap_first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
+            g = self.gap_next[g]
+        self.posterior(self.sums_of(k), self.squares_of(k), self.size[k] - lacking, mean, mean + D)
+        self.draw_factor(rng, self.size[k] - lacking, mean)
+        for d in range(D):
+            precision[d] = 0.0
+            for s in range(max(c, d), D):
+                precision[d] += F[s * (s + 1) // 2 + c] * F[s * (s + 1) // 2 + d]
+        t = 0
+        g = self.gap_first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                x = self.filled + g * D
+                v = 0.0
+                for d in range(D):
+                    if d != c:
+                        v += precision[d] * (x[d] - mean[d])
+                old[t] = x[c]
+                x[c] = rint(mean[c] - v / precision[c] + rng.draw_normal() / sqrt(precision[c]))
+                is_within &= fabs(x[c]) <= self.reach[c]
+                t += 1
+            g = self.gap_next[g]
+        t = 0
+        g = self.gap_first[k]
+        while g >= 0:
+            if self.lacks(g, c):
+                x = self.filled + g * D
+                if not is_within:
+                    x[c] = old[t]
+                gauss_count(self.sums_of(k), self.squares_of(k), x, D, FULL, 1)
+                t += 1
+            g = self.gap_next[g]
 
     cdef void impute_row(self, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean, const double *precision,
                          double *work) noexcept nogil:

@@ -65,6 +65,11 @@ class Given:
         return self.labels if self.rows is None else self.labels[self.rows]
 
     @property
+    def power(self) -> float:
+        """Of the likelihood: its statistics count so much."""
+        return float(self.options.get("power", 1.0))
+
+    @property
     def evidence(self) -> Labels:
         """Clusters of the items that parameters are drawn given: all, or none."""
         return self.labels if self.is_known else self.labels[:0]
@@ -112,7 +117,7 @@ def simulate_bits(rng: Rng, given: Given) -> Any:
     """Binary columns: probabilities Beta(beta1 + n1, beta0 + n0), then cells; uint8 ``[n, m]``."""
     x, of = given.table, given.options
     ones = given.sums(x)
-    p = rng.beta(of["beta1"] + ones, of["beta0"] + (given.counts(x) - ones))
+    p = rng.beta(of["beta1"] + given.power * ones, of["beta0"] + given.power * (given.counts(x) - ones))
     return (rng.random((len(given.z), x.shape[1])) < p[given.z]).astype(np.uint8)
 
 
@@ -120,7 +125,7 @@ def simulate_rates(rng: Rng, given: Given) -> Any:
     """Counts: rates Gamma(shape + s, rate + n), then cells; int32 ``[n, m]``."""
     x, of = given.table, given.options
     rate = given.of_columns(of["rate"], given.data.values.shape[1])
-    drawn = rng.gamma(of["shape"] + given.sums(x), 1.0 / (rate + given.counts(x)))
+    drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * given.counts(x)))
     return rng.poisson(drawn[given.z]).astype(np.int32)
 
 
@@ -131,10 +136,10 @@ def simulate_shares(rng: Rng, given: Given) -> Any:
     """
     x, alpha = given.data.values, given.options["alpha"]
     D, totals = x.shape[1], np.asarray(x.sum(axis=1), dtype=np.int64).ravel()
-    pseudo = alpha + given.sums(given.table)
+    pseudo = alpha + given.power * given.sums(given.table)
     m = pseudo.shape[1]
     if m < D:
-        rest = given.sums(totals[:, None].astype(np.float64)) + alpha * D
+        rest = given.power * given.sums(totals[:, None].astype(np.float64)) + alpha * D
         pseudo = np.concatenate([pseudo, rest - pseudo.sum(axis=1, keepdims=True)], axis=1)
     p = np.array([rng.dirichlet(row) for row in pseudo])
     totals = totals if given.rows is None else totals[given.rows]
@@ -144,7 +149,7 @@ def simulate_shares(rng: Rng, given: Given) -> Any:
 def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Array:
     """A column of L levels: shares Dirichlet(alpha + n), then cells, ``[n]``."""
     counts = given.sums(np.stack([x == level for level in range(L)], axis=1))
-    p = np.array([rng.dirichlet(row) for row in alpha + counts])
+    p = np.array([rng.dirichlet(row) for row in alpha + given.power * counts])
     return np.asarray(rng.multinomial(1, p[given.z]).argmax(axis=1), dtype=np.float64)
 
 
@@ -159,7 +164,7 @@ def simulate_points(rng: Rng, given: Given) -> Array:
         x = _fill(x, cells)
     wide = np.broadcast_to(np.asarray(0.0 if isinstance(steps, str) else steps, dtype=np.float64), (D,))
     step, m0, b0 = given.of_columns(wide, D), given.of_columns(of["m0"], D), given.of_columns(b0, D)
-    grain, zeta = step**2 / 12.0, of.get("power", 1.0)
+    grain, zeta = step**2 / 12.0, given.power
     drawn = given.take(x)
     drawn = np.asarray(drawn.toarray() if issparse(drawn) else drawn, dtype=np.float64)
     n, off = given.counts(drawn), drawn[: len(given.evidence)] - m0

@@ -14,7 +14,7 @@ from typing import Any
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import recorders, stages
+from splitmerge_cli.runs import recorders, search, stages
 from splitmerge_cli.runs.stored import specification_of
 
 ENOUGH_DRAWS = 400
@@ -33,6 +33,8 @@ MOVES = 20
 """Moves before each scan, where those of the run are not enough."""
 SHORT = 500
 """Iterations below which a run is made longer before anything else is changed."""
+FAR = 10.0
+"""Difference of log joint densities from which on the lower mode counts for little: a factor of 20,000."""
 SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
@@ -89,7 +91,9 @@ def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]
     still, ess = _describe_standstill(run), judged.get("ess") or 0.0
     if still is None and max(run.summary["iterations"]) < SHORT and not spec.is_open:
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
-    if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW:
+    # an open run has been as long as its data allow: eight times that is minutes to hours
+    is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
+    if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW and is_enough:
         return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
     why = f"{still}; " if still else ""
     if (other := _choose_other_moves(run, spec)) is None:
@@ -113,6 +117,9 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
         return "another sampler, the one that races found the fastest for the model", {"sampler": auto.AUTO}
+    if search.is_next(spec, run.summary["N"]):
+        changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
+        return "starts that look for the best mode first, each chain by itself", changed
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
@@ -202,8 +209,19 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
     """Say near which partitions groups of chains stay, and in what the first two differ."""
     told = []
     for group in modes["groups"]:
-        chains = ", ".join(map(str, group["chains"]))
-        noun = "chain" if len(group["chains"]) == 1 else "chains"
-        told.append(f"{noun} {chains}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
-    yield f"the chains stay near {len(told)} different partitions ({'; '.join(told)})"
+        if "shares" in group:
+            said = "of chains " + ", ".join(f"{share:.0%}" for share in group["shares"])
+        else:
+            said = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
+        told.append(f"{said}: {group['n_clusters']:.3g} clusters, log joint {group['log_joint']:,.1f}")
+    does = "move seldom between" if "shares" in modes["groups"][0] else "stay near"
+    yield f"the chains {does} {len(told)} different partitions ({'; '.join(told)})"
     yield f"of the first and the second: {modes['difference']}"
+    first, second = (group["log_joint"] for group in modes["groups"][:2])
+    if first - second > FAR:
+        yield (
+            f"the log joint of the first is {first - second:.1f} higher: the others have next to no probability beside "
+            "it, unless they are far wider"
+        )
+    else:
+        yield "the densities are alike, so the data allow each; how probable each is the chains do not say"

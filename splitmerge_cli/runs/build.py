@@ -18,6 +18,7 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain
 from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.search import SEARCH, start_by_search
 from splitmerge_cli.runs.stages import STAGES, start_in_stages
 
 if TYPE_CHECKING:
@@ -112,6 +113,8 @@ class Builder:
                 raise ConfigError(f"init=sequential, model={spec.model.name}: {error}") from error
         elif spec.init == STAGES:
             start_in_stages(spec, model, self.dataset, rng)
+        elif spec.init == SEARCH:
+            start_by_search(spec, model, self.dataset, rng)
         else:
             given = of_chain(self.labels, number)
             labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, given)

@@ -32,7 +32,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.stopping import Look, describe_aim, describe_look, look, looks
+from splitmerge_cli.runs.stopping import Look, are_apart, describe_aim, describe_look, look, looks
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -182,7 +182,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 raise KeyboardInterrupt
             if spec.until.is_given:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
-                if found.reached or all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
+                if found.reached or are_apart(plan, found):
+                    break
+                if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 # where nobody asks for looks, one now and then is printed
                 if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):

@@ -6,13 +6,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs.recorders.base import best
-from splitmerge_cli.runs.stages import SEARCHES
+from splitmerge_cli.runs.search import SEARCHES
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
@@ -151,22 +152,49 @@ def _summary(
 
 
 def _modes(plan: "Plan", path: Path, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Groups of chains that stay near different partitions, that of the highest log joint first; None of one group."""
-    from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference
+    """Groups of chains that stay near different partitions, that of the highest log joint first; of one group kinds of
+    partitions between which its chains move seldom; None where there is one of these, too."""
+    from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
     from splitmerge_cli.diagnostics.summary import second_half
     from splitmerge_cli.runs.clusterings import second_half_partitions
 
     late = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
-    if len(late) < len(outcomes) or len(groups := chain_groups(late)) < 2:
+    if len(late) < len(outcomes):
         return None
     series = second_half(_diagnosed_trace(path))
-    found: list[dict[str, Any]] = [
+    if len(groups := chain_groups(late)) < 2:
+        if (kinds := draw_groups(late)) is None:
+            return None
+        found, examples = _describe_kinds(kinds, late, series)
+        return {"groups": found, "difference": describe_difference(*examples[:2])}
+    found = [
         {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
         for group in groups
     ]
     found.sort(key=lambda group: -group["log_joint"])
     one, other = (outcomes[group["chains"][0]]["last_labels"] for group in found[:2])
     return {"groups": found, "difference": describe_difference(one, other)}
+
+
+def _describe_kinds(
+    kinds: Mapping[int, NDArray[np.intp]],
+    partitions: Mapping[int, NDArray[np.int32]],
+    series: Mapping[str, NDArray[np.float64]],
+) -> tuple[list[dict[str, Any]], list[NDArray[np.int32]]]:
+    """Describe kinds of partitions, that of the highest log joint first, and give a partition of each; a draw of the
+    trace is of the kind of the partition that stands at its place in the record."""
+    length = series["log_joint"].shape[1]
+    at = np.arange(length)
+    drawn = np.stack([of_chain[at * len(of_chain) // length] for of_chain in kinds.values()])
+    found = []
+    for kind in range(int(drawn.max()) + 1):
+        means = {name: float(series[name][drawn == kind].mean()) for name in ("n_clusters", "log_joint")}
+        example = next(
+            partitions[c][np.flatnonzero(of_chain == kind)[-1]] for c, of_chain in kinds.items() if kind in of_chain
+        )
+        found.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
+    found.sort(key=lambda one: -one[0]["log_joint"])
+    return [said for said, _ in found], [example for _, example in found]
 
 
 def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any], dict[str, Any]]:

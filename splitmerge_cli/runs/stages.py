@@ -33,8 +33,6 @@ from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.schedule import build_schedule
 
 STAGES = "stages"
-SEARCHES = ("sequential", STAGES)
-"""Starts that each chain builds by itself, from the data."""
 ROWS = 4_000
 """Rows of the sample."""
 ITERATIONS = 50

@@ -39,6 +39,9 @@ EARLY = (30, 60, 120)
 tell, and any others are too short for ESS."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
+APART, APART_AFTER = 1.5, 10_000
+"""R-hat from which on a run whose length nobody names, of a table that may start by search, ends at the first look
+after so many iterations: such chains lie in different modes, and most stay there (decision 31)."""
 DISTANCE = "distance"
 """Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
 whose partitions differ may have as many clusters, as large ones, and as high a density."""
@@ -69,12 +72,15 @@ class Look:
 
 
 def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
-    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values.
+    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values, a value of a
+    row of reals that are jointly normal being as many as a quarter of its columns, and one more.
 
     Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
     """
     values = dataset.values
     size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+    if spec.model.options.get("covariance") == "full":
+        size += size * values.shape[1] // 4
     share = OF_TOPICS if spec.model.kind.has_topics else 1
     most = max(LEAST, min(MOST // share, WORK // size))
     return min(most, spec.default_iterations) if spec.is_adaptive else most
@@ -118,6 +124,16 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
     shown = [value if math.isfinite(value) else None for value in numbers]
     return Look(upto, reached, shown[0], worst, shown[1], least)
+
+
+def are_apart(plan: "Plan", found: Look) -> bool:
+    """Whether chains that would go on are better started again, by search."""
+    # which asks for the limit of iterations
+    from splitmerge_cli.runs import search
+
+    if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
+        return False
+    return search.is_next(plan.spec, plan.dataset.N) and (found.rhat is None or found.rhat >= APART)
 
 
 def describe_aim(plan: "Plan") -> str:

@@ -122,7 +122,8 @@ LONG = {"iterations": [30_000] * 2}
         ([*TWO, "model=gaussian", "sampler=rgsm", "sampler.t=3"], LONG | {"convergence": BAD}, "~sampler"),
         ([*TWO, "model=gaussian", "sampler=rgsm", "sampler.t=3"], {"convergence": BAD}, "iterations=48"),
         ([*TWO, "model=mixed", WEIGHTED], LONG | {"convergence": BAD}, "~schedule"),
-        ([*TWO, "model=gaussian"], LONG | {"convergence": BAD}, "init=sequential"),
+        ([*TWO, "model=gaussian"], LONG | {"convergence": BAD}, "init=search"),
+        (["data=networkx", "model=irm"], LONG | {"convergence": BAD}, "init=sequential"),
         (["data=emm", "N=12"], LONG | {"convergence": BAD}, "init=mixture"),
         (
             [*TWO, "model=gaussian"],

@@ -195,3 +195,43 @@ def test_what_is_no_state_is_rejected():
     for values, message in (([1.0], "expected 2 numbers, got 1"), ([np.nan, 0.0], "out of reach")):
         with pytest.raises(ValueError, match=message):
             model.set_parameters(np.array(values))
+
+
+def test_cells_of_which_a_cluster_lacks_most_are_drawn_at_once() -> None:
+    """Against quadrature where a cluster lacks two of three cells; where it has none, successive draws are apart."""
+    points = np.array([[0.1, 0.4], [0.9, np.nan], [2.0, np.nan]])
+    options = PRIOR | {"covariance": "full", "prior": "uniform", "resolution": "none"}
+    model = Gaussian.from_data(Dataset("made", "points", points), **options)
+    model.set_labels(np.zeros(3, dtype=np.int32))
+    x = np.broadcast_to(points, (len(T), len(T), 3, 2)).copy()
+    x[..., 1, 1], x[..., 2, 1] = np.meshgrid(GRID, GRID, indexing="ij")
+    log_p = log_lik(x) + LOG_STEP[:, None] + LOG_STEP
+    weight = np.exp(log_p - log_p.max())
+    rng = Rng(5)
+    refresh, found = Refresh(model, rng), []
+    for _ in range(3000):
+        refresh.step()
+        refresh.step()
+        found.append(model.parameters[:, 0] + 0.4)  # one cell is observed, so the middle is it
+    found = np.array(found)
+
+    def pvalue(values, density):
+        total = np.cumsum(density) - 0.5 * density
+        return stats.kstest(values, lambda value: np.interp(np.arcsinh(value), T, total / density.sum())).pvalue
+
+    for cell, axis in enumerate((1, 0)):
+        assert pvalue(found[::3, cell], weight.sum(axis=axis)) > 1e-3
+    # their difference tells the joint distribution from the product of the two
+    apart = np.abs(np.diff(found[::3], axis=1)) < 1.0
+    near = np.abs(GRID[:, None] - GRID) < 1.0
+    expected = weight[near].sum() / weight.sum()
+    assert abs(apart.mean() - expected) < 0.06
+    alone = Gaussian.from_data(Dataset("made", "points", np.r_[points, points + 40.0]), **options)
+    alone.set_labels(np.array([0, 1, 1, 2, 0, 0], dtype=np.int32))
+    refresh = Refresh(alone, rng)
+    draws = []
+    for _ in range(400):
+        refresh.step()
+        draws.append(alone.parameters[:2, 0].mean())
+    lag = np.corrcoef(draws[:-1], draws[1:])[0, 1]
+    assert lag < 0.4

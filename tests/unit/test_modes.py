@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference
+from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 
 RNG = np.random.default_rng(0)
 
@@ -39,3 +39,14 @@ def test_differences_are_named_by_clusters_that_are_one() -> None:
     crossed = np.tile(np.repeat([0, 1], 10), 2)
     assert describe_difference(np.repeat([0, 1], 20), crossed) == "20 items are in another cluster"
     assert describe_difference(ten, ten) == "0 items are in another cluster"
+
+
+def test_kinds_of_draws_between_which_chains_move_seldom() -> None:
+    ten, five = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
+    both = np.concatenate([near(ten, 0.05, 20), near(five, 0.05, 40)])
+    found = draw_groups({0: near(ten, 0.05, 60), 1: both, 2: near(ten, 0.05, 60)})
+    assert found is not None
+    assert not found[0].any() and not found[2].any()
+    assert 18 <= int((found[1] == 0).sum()) <= 22 and set(found[1][25:]) == {1}
+    assert draw_groups({c: near(ten, 0.3, 60) for c in range(3)}) is None
+    assert draw_groups({c: near(ten, 0.0, 60) for c in range(3)}) is None

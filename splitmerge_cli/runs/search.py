@@ -1,0 +1,155 @@
+"""Starts that look for the best mode: ``init=search``, a population of short chains that are crossed.
+
+Chains of tables with clusters of unlike shapes end in one of many modes, of which all but a few have next to no
+probability, and stay. A chain that starts so has looked before: `POPULATION` short chains run for a round; the better
+half goes on as it is, and the others start again from what two of the better have in common: the meet of their
+partitions, items together that both have together (the coarsest partition that refines the two). Moves then merge what
+is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` the best is the start. Each
+chain has a population of its own, so that R-hat compares chains that began apart.
+
+The idea is that of genetic algorithms, with a crossover of partitions. It is a start
+alone: the chain that follows is what it is from any start.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
+from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.stages import LARGE, STAGES
+from splitmerge_cli.runs.stopping import most_iterations
+
+SEARCH = "search"
+SEARCHES = ("sequential", STAGES, SEARCH)
+"""Starts that each chain builds by itself, from the data."""
+POPULATION = 12
+"""Chains of a population."""
+ROUNDS = 12
+"""Rounds at most, before each of which but the first the worse half is crossed anew."""
+ITERATIONS = 200
+"""Iterations of each chain in a round, fewer of a table with many cells."""
+SHARE = 4
+"""The search takes one in so many iterations, of those that a chain makes at most where nobody names a length."""
+LEAST = 20
+"""Iterations of a round at least."""
+CLOSE = 5.0
+"""The search ends where the mean log joint densities of all chains in a round are so close: they have found one mode,
+or modes between which the chain that follows has to move."""
+MOVES = 5
+"""Moves of the sampler before each scan."""
+STARTS = ("random", "one_cluster", "sequential")
+"""Where the chains of a population begin, in turn."""
+
+
+def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
+    """Put the model in the best state that a population of short chains finds.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    model : Model
+    dataset : Dataset
+    rng : Rng
+        The chain's own.
+
+    Raises
+    ------
+    ConfigError
+        A model that cannot start so.
+    """
+    if reason := why_no_search(spec):
+        raise ConfigError(f"init={SEARCH}: {reason}")
+    generator = np.random.Generator(rng.bit_generator)
+    most = most_iterations(spec, dataset) // (SHARE * POPULATION * ROUNDS)
+    iterations = max(LEAST, min(ITERATIONS, most))
+    name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
+    moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
+    chains = []
+    for number in range(POPULATION):
+        own = build_model(spec.model, dataset)
+        start = STARTS[number % len(STARTS)]
+        if start == "sequential":
+            own.start_sequentially(rng)
+        else:
+            own.set_labels(initial_labels(own, dataset, start, None, generator)[0])
+        own.start_parameters(rng)
+        samplers = build_schedule(moved_by, own, rng).samplers
+        chains.append(Chain(own, rng, samplers, timing=False, thin=1))
+    height = np.zeros(POPULATION)
+    for round_ in range(ROUNDS):
+        if interrupts.is_interrupted():
+            raise KeyboardInterrupt
+        if round_:
+            _cross(chains, np.argsort(-height, kind="stable"), generator)
+        for number, chain in enumerate(chains):
+            rows = chain.advance(iterations)
+            height[number] = np.mean(rows["log_joint"][iterations // 2 :])
+        if np.ptp(height) < CLOSE:
+            break
+    best = chains[int(height.argmax())].model
+    model.set_labels(best.labels)
+    if best.parameters is not None:
+        model.set_parameters(best.parameters)
+
+
+def is_next(spec: RunSpecification, N: int) -> bool:
+    """Whether chains that end in several modes are to start so: those on N rows that started at random."""
+    kind = spec.model.kind
+    is_table = bool(kind.column_types) or kind.any_columns
+    return spec.init == "random" and is_table and N < LARGE and why_no_search(spec) is None
+
+
+def why_no_search(spec: RunSpecification) -> str | None:
+    """Why a start by search is not possible of the model; None where it is."""
+    model = spec.values["model"]
+    if spec.model.kind.has_topics:
+        return f"model={spec.model.name} has topics; expected a model of clusters of items"
+    if "kmax" in model:
+        return f"model={spec.model.name} keeps empty clusters; expected a model without"
+    if model.get("conjugate") is False:
+        return "expected model.conjugate=true: clusters of two chains have no parameters in common"
+    return None
+
+
+def _cross(chains: list[Chain], order: NDArray[np.int64], generator: np.random.Generator) -> None:
+    """Start the worse half of chains again, each from the meet of two better ones, drawn at random."""
+    better = order[: len(order) // 2]
+    partitions = {int(number): chains[number].model.labels for number in better}
+    for number in order[len(better) :]:
+        first, second = (int(n) for n in generator.permutation(better)[:2])
+        child, parent = chains[number].model, chains[first].model
+        child.set_labels(meet(partitions[first], partitions[second]))
+        if parent.parameters is not None:
+            child.set_parameters(parent.parameters)
+
+
+def meet(first: NDArray[np.int32], second: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The coarsest partition that refines two.
+
+    Parameters
+    ----------
+    first, second : numpy.ndarray
+        int32 ``[N]``, numbers from 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 ``[N]``, numbers from 0 without gaps.
+
+    Examples
+    --------
+    >>> meet(np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])).tolist()
+    [0, 1, 2, 2]
+    """
+    pairs = first.astype(np.int64) * (int(second.max()) + 1) + second
+    return np.unique(pairs, return_inverse=True)[1].astype(np.int32)

@@ -1,0 +1,98 @@
+"""Starts by search: crossed partitions, and a population that finds what single chains miss."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.config import compose
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import drive, prepare, search, stopping
+from splitmerge_cli.runs.datasets import build_model
+
+
+def test_the_meet_keeps_together_what_both_have_together() -> None:
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(4, size=60).astype(np.int32), rng.integers(3, size=60).astype(np.int32)
+    found = search.meet(first, second)
+    together = (first[:, None] == first) & (second[:, None] == second)
+    assert np.array_equal(found[:, None] == found, together)
+    assert set(found) == set(range(found.max() + 1))
+
+
+def test_the_worse_half_starts_from_the_better(smcmc: Any) -> None:
+    """Four chains stand at known partitions; the two that are lower become meets of the other two."""
+    plan = prepare(compose(["data=jain_neal", "N=12", "iterations=4", "chains=2"]))
+    given = np.repeat([[0, 0, 0, 1, 1, 1]], 4, axis=0).repeat(2, axis=1).astype(np.int32)
+    given[1] = np.tile([0, 1], 6)
+    models = [build_model(plan.spec.model, plan.dataset) for _ in given]
+    for model, labels in zip(models, given, strict=True):
+        model.set_labels(labels)
+    chains: Any = [type("Held", (), {"model": model})() for model in models]
+    search._cross(chains, np.array([1, 0, 3, 2]), np.random.default_rng(1))
+    expected = search.meet(given[0], given[1])
+    for number in (2, 3):
+        assert len(np.unique(np.stack([expected, models[number].labels]), axis=1).T) == expected.max() + 1
+    for number in (0, 1):
+        assert np.array_equal(models[number].labels, given[number])
+
+
+def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every chain that searches ends at the partition that generated the data, its own draws alone deciding."""
+    for name, fewer in (("POPULATION", 6), ("ROUNDS", 4), ("ITERATIONS", 60)):
+        monkeypatch.setattr(search, name, fewer)
+    rng = np.random.default_rng(3)
+    scale = np.array([0.3, 3.0, 0.3, 3.0])[np.arange(120) % 4]
+    x = rng.normal(size=(120, 2)) * scale[:, None] + np.array([[0, 0], [0, 0], [30, 0], [30, 0]])[np.arange(120) % 4]
+    pd.DataFrame(x, columns=["u", "v"]).to_csv("nested.csv", index=False)
+    words = ["data=csv", "data.path=nested.csv", "model=gaussian", "init=search", "iterations=20", "chains=2"]
+    ended = smcmc("run", *words, "progress=none", "workers=1")
+    assert ended.exit_code == 0, ended.stderr
+    run = Run(ended.stdout.strip().splitlines()[-1])
+    again = smcmc("run", *words, "progress=none", "workers=2", "out=two")
+    one, two = (pd.read_parquet(path / "trace.parquet") for path in (run.path, Run(again.stdout.split()[-1]).path))
+    assert one["log_joint"].equals(two["log_joint"])  # whatever the workers
+    plan = prepare(compose(words))
+    model = build_model(plan.spec.model, plan.dataset)
+    search.start_by_search(plan.spec, model, plan.dataset, Rng(0, 0))
+    started = model.log_joint()
+    model.set_labels(np.arange(120) % 4)
+    assert started > model.log_joint() - 10.0
+    first = one[one["iteration"] == one["iteration"].min()]
+    assert (first["log_joint"] > model.log_joint() - 25.0).all()
+
+
+def test_what_cannot_start_by_search(smcmc: Any) -> None:
+    for words, said in (
+        (["data=emm", "N=12"], "keeps empty clusters"),
+        (["data=groups4", "data.length=20"], "has topics"),
+        (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
+        (["data=jain_neal", "N=12", "K0=3"], "not init=search"),
+    ):
+        result = smcmc("run", *words, "iterations=8", "chains=2", "progress=none", "init=search")
+        assert result.exit_code == 2 and said in result.stderr, result.stderr
+
+
+def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It then names the search; a run that started so, or has a length, goes on."""
+    monkeypatch.setattr(stopping, "APART_AFTER", 300)
+    monkeypatch.setattr(stopping, "FIRST", 200)
+    monkeypatch.setattr(stopping, "LEAST", 900)
+    monkeypatch.setattr(stopping, "MOST", 900)
+    monkeypatch.setattr(
+        stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
+    )
+    monkeypatch.setattr(drive, "look", stopping.look)
+    monkeypatch.setattr(search, "ROUNDS", 1)
+    words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
+
+    def lengths(*more: str) -> list[int]:
+        ended = smcmc("run", *words, *more)
+        assert ended.exit_code == 0, ended.stderr
+        return list(Run(ended.stdout.strip().splitlines()[-1]).summary["iterations"])
+
+    assert lengths() == [300, 300]
+    assert lengths("init=search") == [900, 900]
+    assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
