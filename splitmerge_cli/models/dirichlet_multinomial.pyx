@@ -75,7 +75,7 @@ cdef class DirichletMultinomial(CountVectors):
         self._start()
 
     @classmethod
-    def reference_log_lik(cls, values, labels, *, alpha, power, **options):
+    def reference_log_lik(cls, values, labels, *, alpha, power=1.0, **options):
         """float: log likelihood by adding the items one after the other to urns (Polya's), for tests."""
         total = 0.0
         for k in set(labels):

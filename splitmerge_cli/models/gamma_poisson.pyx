@@ -135,7 +135,7 @@ cdef class GammaPoisson(CountVectors):
         return params | {"rate": find_rates(data.values, given["shape"], given["rate"])}
 
     @classmethod
-    def reference_log_lik(cls, values, labels, *, shape, rate, power, **options):
+    def reference_log_lik(cls, values, labels, *, shape, rate, power=1.0, **options):
         """float: log likelihood by the predictives of the items one after the other, for tests."""
         total, rate = 0.0, np.asarray(find_rates(values, shape, rate))
         for k in set(labels):

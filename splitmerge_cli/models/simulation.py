@@ -66,7 +66,7 @@ class Given:
 
     @property
     def power(self) -> float:
-        """Of the likelihood: its statistics count so much."""
+        """Power of the likelihood, by which its statistics are multiplied."""
         return float(self.options.get("power", 1.0))
 
     @property

@@ -108,24 +108,24 @@ def write_text(path: Path, text: str) -> None:
 
 def write_json(path: Path, value: Any) -> None:
     """Write a JSON file, whole or not at all: a line for each value, and one for a list of numbers."""
-    write_text(path, "".join(_indented(value, "\n")) + "\n")
+    write_text(path, "".join(_write_parts(value, "\n")) + "\n")
 
 
 _NUMBERS = {int, float, bool, type(None)}
 
 
-def _indented(value: Any, end: str) -> Iterator[str]:
+def _write_parts(value: Any, end: str) -> Iterator[str]:
     """The parts of a JSON text. json's own indenting takes a line, and a microsecond, for each number of a list."""
     within = end + "  "
     if isinstance(value, dict) and value:
         for i, (key, one) in enumerate(value.items()):
             yield f"{',' if i else '{'}{within}{json.dumps(str(key))}: "
-            yield from _indented(one, within)
+            yield from _write_parts(one, within)
         yield end + "}"
     elif isinstance(value, list | tuple) and not _NUMBERS.issuperset(map(type, value)):
         for i, one in enumerate(value):
             yield f"{',' if i else '['}{within}"
-            yield from _indented(one, within)
+            yield from _write_parts(one, within)
         yield end + "]"
     else:
         yield json.dumps(value, allow_nan=False)

@@ -343,9 +343,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 def test_a_graph_is_no_table(tmp_path: Path) -> None:
     (tmp_path / "e.csv").write_text("a,b\n")
-    with pytest.raises(
-        DataError, match=r"^data.kind=graph: data=csv reads tables; expected data=edges data.path="
-    ):
+    with pytest.raises(DataError, match=r"^data.kind=graph: data=csv reads tables; expected data=edges data.path="):
         files.csv(tmp_path / "e.csv", "graph")
 
 

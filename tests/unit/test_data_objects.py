@@ -66,7 +66,7 @@ def test_stop_words_of_texts_are_left_out() -> None:
     words = [text.split() for text in texts]
     assert "the" in (from_object(words, "documents", stop_words="auto").vocabulary or [])
     assert from_object(words, "documents", stop_words="english").vocabulary == ["cat", "dog", "mat", "sat"]
-    with pytest.raises(DataError, match="data.stop_words=auto: .*points has no words"):
+    with pytest.raises(DataError, match=r"data.stop_words=auto: .*points has no words"):
         from_object([[0.0], [1.0]], "points", stop_words="auto")
 
 
