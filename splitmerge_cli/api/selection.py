@@ -583,5 +583,5 @@ def _short(sampler: Any, seed: int) -> Sample:
 
 
 def default_words(kind: Kind) -> dict[str, Any]:
-    """Options of the words of an object that are left out, as of data=corpus."""
+    """Options that leave words of an object out, as data=corpus does."""
     return {"stop_words": AUTO} if kind.has_topics else {}
