@@ -130,7 +130,7 @@ class Posterior:
             kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
 
             # words that were left out
-            words = {}
+            words: dict[str, Any] = {}
             if kind.has_topics:
                 words = run.summary["documents"]["options"] if run.complete else default_words(kind)
 

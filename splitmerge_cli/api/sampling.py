@@ -248,7 +248,7 @@ def _data(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tup
         if isinstance(data, str) and data in choices("data"):
             return None, {"data": data}
         return None, {"data": kind.reader, "data.path": str(data)}
-    dataset = from_object(data, kind.name, truth, **default_words(kind) | of_table)
+    dataset = from_object(data, kind.name, truth, **default_words(kind) | dict(of_table))
     # as data=corpus
     start = {"init": "sequential"} if kind.has_topics else {}
     return dataset, {"data": "given", "data.sha256": hold(dataset)} | start
