@@ -65,7 +65,7 @@ def stepmix(x: NDArray[np.float64], _: int) -> tuple[NDArray[Any], Any, str]:
             fit = StepMix(K, measurement=f"gaussian_{kind}", n_init=3, random_state=0, progress_bar=0, verbose=0)
             try:
                 fit.fit(x)
-            except np.linalg.LinAlgError:  # a component without rows
+            except (ValueError, np.linalg.LinAlgError):  # a component without rows, or of too few
                 continue
             if (bic := fit.bic(x)) < least:
                 best, least, form = fit, bic, kind

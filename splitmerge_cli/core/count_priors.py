@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, gammaln
 
 from splitmerge_cli.core.options import Option, OutOfRange
 
@@ -52,6 +51,8 @@ class CountPrior:
 
     def log_probability(self, k: ArrayLike) -> NDArray[np.float64]:
         """log p(K = k), natural logarithm, for an array of k from 1 on; k may be no whole number, to integrate it."""
+        from scipy.special import betaln, gammaln  # a run of another prior does without
+
         x = np.asarray(k, dtype=float) - 1.0
         if self.distribution == "poisson":
             (rate,) = self.numbers

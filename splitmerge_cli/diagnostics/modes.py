@@ -9,6 +9,8 @@ from splitmerge_cli.diagnostics.partition_losses import all_distances
 
 APART = 1.2
 """Times as far from each other as from itself are chains of two groups."""
+FEWEST = 12
+"""Partitions of a chain from which kinds are told."""
 KINDS = 4
 """Most kinds of partitions between which chains move."""
 APART_DRAWS = 0.15
@@ -75,7 +77,8 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     -------
     dict of int to numpy.ndarray, or None
         By chain the kind of each of its partitions, int ``[M]``, those not looked at as the last before them; None
-        where the best silhouette is below `APART_DRAWS`, or a kind has less than a twentieth of the draws.
+        where a chain has fewer than `FEWEST` partitions, the best silhouette is below `APART_DRAWS`, or a kind has less
+        than a twentieth of the draws.
 
     Examples
     --------
@@ -83,6 +86,8 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     >>> [kinds.tolist() for kinds in found.values()]
     [[1, 1, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0], [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]
     """
+    if min(map(len, partitions.values())) < FEWEST:
+        return None
     from scipy.cluster.hierarchy import fcluster, linkage
     from scipy.spatial.distance import squareform
 

@@ -32,6 +32,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
+from splitmerge_cli.runs.search import POPULATION, SEARCH
 from splitmerge_cli.runs.stopping import Look, are_apart, describe_aim, describe_look, look, looks
 
 if TYPE_CHECKING:
@@ -161,6 +162,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         found: Look | None = None
         if spec.is_open:
             progress.say(describe_aim(plan))
+        if spec.init == SEARCH:
+            progress.say(f"init={SEARCH}: {POPULATION} short chains look for the start of each chain first")
         take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
         for end in looks(plan):

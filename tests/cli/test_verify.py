@@ -174,7 +174,7 @@ def test_a_line_for_each_model_and_a_summary(smcmc) -> None:
     assert lines[0].startswith("emm: exact: sdds (max|πP-π| ") and lines[0].endswith("; biased as printed: sdds")
     assert lines[1].startswith("bernoulli: exact: sdds, lshsm (max|πP-π| ")
     assert lines[2].startswith("lshsm does not support emm, part of bernoulli (its items are no vectors")
-    assert lines[-1].startswith("4 small cases: 16 of 16 forms exact; 8 biased as printed")
+    assert lines[-1].startswith("5 small cases: 17 of 17 forms exact; 9 biased as printed")
     # of topics nothing can be listed, and nothing was sampled
     topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0").stdout
     assert "not compared, as iterations=0" in topics and ": 0 of 0 forms exact" in topics
