@@ -10,7 +10,7 @@ from splitmerge_cli.diagnostics.partition_losses import all_distances
 APART = 1.2
 """Times as far from each other as from itself are chains of two groups."""
 FEWEST = 12
-"""Partitions of a chain from which kinds are told."""
+"""Partitions that a chain needs for kinds to be found."""
 KINDS = 4
 """Most kinds of partitions between which chains move."""
 APART_DRAWS = 0.15
