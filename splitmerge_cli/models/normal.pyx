@@ -31,11 +31,14 @@ POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is
 """Of every model whose likelihood is a product over items given the parameters of their cluster, and conjugate."""
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
+OFF_GRID = 0.01
+"""Steps between a value and the nearest one of a grid that it is on."""
 
 
 def find_resolution(column):
     """The step to which the values of a column are recorded: the least difference between values that occur at least
-    twice; of one such value, to its nearest neighbour.
+    twice; of one such value, to its nearest neighbour. Where fewer than half of the cells are on the grid of that step,
+    values that repeat are too few to show it: the least difference between any.
 
     Parameters
     ----------
@@ -53,6 +56,8 @@ def find_resolution(column):
     0.2
     >>> find_resolution([0.31, 0.12, 0.73])
     0.0
+    >>> round(find_resolution([2.104, 2.104, 7.215, 7.215, 3.117, 4.868, 4.869, 6.542, 5.391]), 9)
+    0.001
     """
     cells = np.asarray(column, dtype=np.float64)
     cells = np.sort(cells[~np.isnan(cells)])
@@ -61,14 +66,14 @@ def find_resolution(column):
         return 0.0
     begins = np.flatnonzero(np.append(True, np.diff(cells) > SAME * span))
     values, tied = cells[begins], np.diff(np.append(begins, len(cells))) > 1
-    if tied.sum() > 1:
-        values = values[tied]
-    elif tied.any():
-        at = int(tied.argmax())
-        values = values[max(at - 1, 0):at + 2]
-    else:
+    if not tied.any():
         return 0.0
-    return float(np.diff(values).min())
+    at = int(tied.argmax())
+    shown = values[tied] if tied.sum() > 1 else values[max(at - 1, 0):at + 2]
+    step = np.diff(shown).min()
+    steps = (cells - values[at]) / step
+    is_on_grid = np.abs(steps - np.rint(steps)) < OFF_GRID
+    return float(step if 2 * is_on_grid.sum() >= len(cells) else np.diff(values).min())
 
 
 def settle_resolution(data, params):
