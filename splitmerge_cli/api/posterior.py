@@ -132,7 +132,7 @@ class Posterior:
             # words that were left out
             words: dict[str, Any] = {}
             if kind.has_topics:
-                words = run.summary["documents"]["options"] if run.complete else default_words(kind)
+                words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
 
             def read(given: Any, **options: Any) -> Dataset | None:
                 found = from_object(given, kind.name, truth, **options)
@@ -178,7 +178,7 @@ class Posterior:
     @property
     def complete(self) -> bool:
         """bool: whether all chains made what was asked for; False after Ctrl-C."""
-        return self.run.complete
+        return self.run.is_done
 
     @property
     def dataset(self) -> Dataset:

@@ -28,7 +28,7 @@ RESOLUTION = Resolution("resolution", "auto", "the step to which real columns ar
                         later=True)
 POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run "
                "takes auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
-"""Of every model whose likelihood is a product over items given the parameters of their cluster, and conjugate."""
+"""Option of conjugate models whose likelihood is a product over items given the parameters of their cluster."""
 SAME = 1e-9
 """Values that differ by less of the range of their column are one value with rounding errors."""
 OFF_GRID = 0.01

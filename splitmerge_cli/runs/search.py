@@ -7,8 +7,8 @@ partitions, items together that both have together (the coarsest partition that 
 is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` the best is the start. Each
 chain has a population of its own, so that R-hat compares chains that began apart.
 
-The idea is that of genetic algorithms, with a crossover of partitions. It is a start
-alone: the chain that follows is what it is from any start.
+The idea is that of genetic algorithms, with a crossover of partitions. It is a start alone: the chain that follows is
+what it is from any start.
 """
 
 from dataclasses import replace
