@@ -139,7 +139,13 @@ groups = sorted(".".join(p.parent.parts[1:]) for p in Path("conf").glob("*/**/__
 setup(
     options=options,
     cmdclass={"build_ext": BuildExt},
-    packages=["splitmerge_cli", *subpackages, "splitmerge_cli.conf", *(f"splitmerge_cli.conf.{g}" for g in groups)],
+    packages=[
+        "smcmc",
+        "splitmerge_cli",
+        *subpackages,
+        "splitmerge_cli.conf",
+        *(f"splitmerge_cli.conf.{g}" for g in groups),
+    ],
     package_dir={"splitmerge_cli.conf": "conf"},
     package_data={
         "": ["*.yaml", "experiment/*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]

@@ -25,7 +25,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from sklearn.model_selection import KFold
 from sklearn.preprocessing import StandardScaler
 
-import splitmerge_cli as smcmc
+import smcmc
 from bench import real_documents, real_peers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds import get_kind

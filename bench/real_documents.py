@@ -23,7 +23,7 @@ from scipy.sparse import csr_array
 from sklearn.decomposition import LatentDirichletAllocation
 from sklearn.feature_extraction.text import CountVectorizer
 
-import splitmerge_cli as smcmc
+import smcmc
 from bench import tomotopy
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
 from splitmerge_cli.studies.new_documents import topic_states

@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-import splitmerge_cli as smcmc
+import smcmc
 from splitmerge_cli.diagnostics.agreement import ari
 from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters, minimise_expected_loss
 from splitmerge_cli.results.files import write_text

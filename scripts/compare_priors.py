@@ -99,7 +99,7 @@ def generate(model: str, K: int, seed: int) -> tuple[Any, np.ndarray]:
 
 def measure(job: tuple[str, str, int, int]) -> dict[str, Any]:
     """One run: held-out density of the new items, K of posterior and estimate."""
-    import splitmerge_cli as smcmc
+    import smcmc
 
     name, prior, K, seed = job
     if name in TABLES:

@@ -1,18 +1,15 @@
-"""smcmc: the reference laboratory for split-merge MCMC.
-
-`sample` runs chains on data and returns a `Posterior`; `smcmc --help` is the command line.
-"""
+"""The package behind `smcmc`, which is the name to import it by; ``splitmerge_cli`` has the same public names."""
 
 TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )
 if TYPE_CHECKING:
-    from splitmerge_cli.api import DataNote as DataNote
-    from splitmerge_cli.api import NotConverged as NotConverged
-    from splitmerge_cli.api import Posterior as Posterior
-    from splitmerge_cli.api import UnseenWords as UnseenWords
-    from splitmerge_cli.api import certify as certify
-    from splitmerge_cli.api import sample as sample
+    from splitmerge_cli.api.cautions import DataNote as DataNote
+    from splitmerge_cli.api.cautions import NotConverged as NotConverged
+    from splitmerge_cli.api.cautions import UnseenWords as UnseenWords
+    from splitmerge_cli.api.certificates import certify as certify
+    from splitmerge_cli.api.posterior import Posterior as Posterior
+    from splitmerge_cli.api.sampling import sample as sample
     from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
     from splitmerge_cli.estimators import SplitMergeClustering as SplitMergeClustering
     from splitmerge_cli.estimators import SplitMergeTopics as SplitMergeTopics
@@ -20,16 +17,17 @@ if TYPE_CHECKING:
     __version__: str
 
 _PLACES = {
-    "NotConverged": "api",
-    "Posterior": "api",
-    "certify": "api",
-    "sample": "api",
+    "DataNote": "api.cautions",
+    "NotConverged": "api.cautions",
+    "Posterior": "api.posterior",
     "SplitMergeBlocks": "estimators",
     "SplitMergeClustering": "estimators",
     "SplitMergeTopics": "estimators",
-    "DataNote": "api",
-    "UnseenWords": "api",
+    "UnseenWords": "api.cautions",
+    "certify": "api.certificates",
+    "sample": "api.sampling",
 }
+"""Modules of the public names, imported when they are asked for."""
 
 
 def __getattr__(name: str) -> object:
@@ -48,3 +46,7 @@ def __getattr__(name: str) -> object:
         found = "0+unknown"
     globals()["__version__"] = found
     return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_PLACES, "__version__"})

@@ -1,6 +1,6 @@
 """Estimators in the manner of scikit-learn: clusterings of tables, topics of documents, blocks of networks.
 
->>> from splitmerge_cli import SplitMergeClustering
+>>> from smcmc import SplitMergeClustering
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
@@ -14,8 +14,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api import Posterior, documents
+from splitmerge_cli.api import documents
 from splitmerge_cli.api.arguments import answer_misspelt
+from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.sampling import sample_silently
 from splitmerge_cli.api.selection import AUTO, kind_of_model
 
@@ -153,7 +154,7 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from splitmerge_cli import SplitMergeClustering
+    >>> from smcmc import SplitMergeClustering
     >>> found = SplitMergeClustering(random_state=1).fit(load_iris().data)
     >>> found.n_clusters_, found.model_["name"], found.model_["covariance"]
     (3, 'gaussian', 'full')
@@ -248,7 +249,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     Examples
     --------
     >>> import networkx
-    >>> from splitmerge_cli import SplitMergeBlocks
+    >>> from smcmc import SplitMergeBlocks
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
@@ -326,7 +327,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
 
     Examples
     --------
-    >>> from splitmerge_cli import SplitMergeTopics
+    >>> from smcmc import SplitMergeTopics
     >>> texts = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 5
     >>> SplitMergeTopics(iterations=500, random_state=1).fit_transform(texts).shape
     (20, 2)

@@ -111,8 +111,20 @@ THINNED = {
     "tests/unit/test_errata": (8, 3),
     "tests/unit/test_figures_print": (2, 8),
     "tests/contract/test_configs": (8, 3),
+    # options, schedules, couplings and pairs of partitions of kernels that other tests prove each
+    "tests/exact/test_coupled.py::test_other_couplings": (10, 4),
+    "tests/exact/test_arm.py::test_some_phis": (40, 4),
+    "tests/exact/test_schedules.py::test_a_list_samples": (6, 4),
+    # one thing of each model, sampler, figure or message
+    "tests/unit/test_shared": (4, 4),
+    "tests/unit/test_figures.py::test_experiments_compose": (4, 4),
+    "tests/contract/test_options": (8, 4),
+    "tests/cli/test_first_tries": (6, 4),
+    "tests/cli/test_sweep.py::test_sweeps_that_cannot": (4, 4),
+    "tests/cli/test_topics_run": (1, 3),
+    "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
 }
-"""How the paths of files begin: how many cases the quick run has of a test, and that it has one in so many more."""
+"""How the names of tests begin: how many cases the quick run has of a test, and that it has one in so many more."""
 RUNS_OF_FIGURES = {
     "tests/unit/test_figures_arm": {"networks", "mixtures"},
     "tests/unit/test_figures_smag": {"synthetic", "held_out"},

@@ -5,7 +5,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from splitmerge_cli.config.errors import nearest
+import numpy as np
+
+from splitmerge_cli.config.errors import ConfigError, nearest
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -32,3 +34,28 @@ def _advice(name: str, known: list[str]) -> str:
         return f"Expected options={{'{name}': VALUE}}, as it is a key of the command line"
     near = nearest(name, known)
     return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
+
+
+_SEEDS = 2**31
+"""Seeds that a generator draws from."""
+
+
+def read_seed(seed: int, rng: Any) -> int:
+    """Return the seed of a run, which an argument `rng` may stand for (SPEC 7 of Scientific Python): a whole number is
+    the seed itself; whatever else `numpy.random.default_rng` takes draws one.
+
+    Raises
+    ------
+    ConfigError
+        Both are given, or `rng` is nothing that a generator can be made of.
+    """
+    if rng is None:
+        return seed
+    if seed:
+        raise ConfigError(f"seed={seed}, rng: expected one of them")
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+        return int(rng)
+    try:
+        return int(np.random.default_rng(rng).integers(_SEEDS))
+    except TypeError as error:
+        raise ConfigError(f"rng: {type(rng).__name__}; expected a whole number or a numpy.random.Generator") from error

@@ -1,6 +1,6 @@
 """Certificates in Python: how far a chain is from its posterior, by pairs of coupled chains.
 
->>> import splitmerge_cli as smcmc
+>>> import smcmc
 >>> print(smcmc.certify("gaussian", table))
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.api.arguments import answer_misspelt
+from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.sampling import choose_progress, overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.config.commands import override
@@ -44,6 +44,7 @@ def certify(
     coupling: str = studies.COUPLING,
     new: Any = None,
     seed: int = 0,
+    rng: Any = None,
     store: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
@@ -57,7 +58,7 @@ def certify(
 
     Parameters
     ----------
-    model, data, sampler, seed, options, workers, progress
+    model, data, sampler, seed, rng, options, workers, progress
         As of `splitmerge_cli.sample`. Chains start from a mixture of one cluster, singletons and draws from the prior,
         unless `options` name another `init`.
     pairs : int
@@ -101,12 +102,13 @@ def certify(
 
     Examples
     --------
-    >>> import splitmerge_cli as smcmc
+    >>> import smcmc
     >>> from sklearn.datasets import load_iris
     >>> certificate = smcmc.certify("gaussian", load_iris(as_frame=True).data, "sams", pairs=20)
     >>> print(*certificate.lines(), sep="\\n")
     """
-    keys = {"seed": seed, "iterations": iterations, "workers": workers, "progress": choose_progress(progress)}
+    keys: dict[str, Any] = {"seed": read_seed(seed, rng), "iterations": iterations, "workers": workers}
+    keys["progress"] = choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
     given = {"init": studies.MIXTURE} | dict(options or {})
     settled, _ = overrides_of(model, data, sampler, keys, None, given)

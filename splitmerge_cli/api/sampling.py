@@ -1,6 +1,6 @@
 """Sample from a posterior over partitions in Python, and ask what the sample says.
 
->>> import splitmerge_cli as smcmc
+>>> import smcmc
 >>> posterior = smcmc.sample("gaussian", table, iterations=2000)
 >>> posterior.point_estimate()
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api.arguments import answer_misspelt
+from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import (
@@ -51,6 +51,7 @@ def sample(
     budget: float | None = None,
     until: float | Mapping[str, float] | None = None,
     seed: int = 0,
+    rng: Any = None,
     truth: ArrayLike | None = None,
     store: str | Path | None = None,
     options: Mapping[str, Any] | None = None,
@@ -88,6 +89,9 @@ def sample(
         most.
     seed : int
         Of the chains.
+    rng : int or numpy.random.Generator, optional
+        In place of `seed`: a generator, or what `numpy.random.default_rng` makes one of, draws the seed; a whole number
+        is the seed.
     truth : array_like, optional
         True label of each item, for scores.
     store : str or Path, optional
@@ -117,13 +121,13 @@ def sample(
 
     Examples
     --------
-    >>> import splitmerge_cli as smcmc
+    >>> import smcmc
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
     >>> posterior = smcmc.sample({"name": "gaussian", "covariance": "full"}, iris.data, iterations=2000)
     >>> posterior.point_estimate()
     """
-    keys: dict[str, Any] = {"chains": chains, "seed": seed, "iterations": iterations, "budget": budget}
+    keys: dict[str, Any] = {"chains": chains, "seed": read_seed(seed, rng), "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": choose_progress(progress)}
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}

@@ -5,7 +5,7 @@ else that a finished run needs. Files of the user's own may do all that Hydra le
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
+from splitmerge_cli import plugins
 from splitmerge_cli.config import hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
@@ -69,7 +70,16 @@ def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
         return tuple(sorted(hydra_adapter.group_options(group, search_path)))
     files = (_conf() / group).iterdir()
-    return tuple(sorted(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")))
+    own = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
+    return tuple(sorted({*own, *_installed(group, own)}))
+
+
+def _installed(group: str, own: Container[str]) -> Collection[str]:
+    """Names that other distributions add to a group, of which the package has `own`."""
+    if group not in plugins.GROUPS:
+        return ()
+    plugins.check_names(group, own)
+    return plugins.entry_points(group)
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
@@ -88,7 +98,9 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     if not is_choice(group, name, search_path):
         raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
-    if is_choice(group, name):
+    if name in _installed(group, ()):
+        options = plugins.configuration(group, name)
+    elif is_choice(group, name):
         options = plain(_packaged_options(group, name), resolve=False)
     else:
         try:
@@ -117,6 +129,9 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
     folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
     for name in choices(group, search_path):
+        if name in _installed(group, ()):
+            described.append((name, plugins.describe(group, name)))
+            continue
         # those of the package come first, as on Hydra's search path
         file = next(found for folder in folders if (found := folder / group / f"{name}.yaml").is_file())
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -130,6 +145,8 @@ def figure_styles() -> dict[str, dict[str, Any]]:
     """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
     found = {}
     for name in choices("sampler"):
+        if name in _installed("sampler", ()):
+            continue
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
             found[name] = yaml.safe_load(line[1])

@@ -9,13 +9,15 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import hydra
 
+from splitmerge_cli import plugins
 from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice
 
 SUPPORTED = (1, 3)
@@ -34,6 +36,7 @@ def check_version(version: str) -> None:
 check_version(hydra.__version__)
 
 # after the check: another version may lack what is imported here
+from hydra.core.config_store import ConfigStore  # noqa: E402
 from hydra.core.global_hydra import GlobalHydra  # noqa: E402
 from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions  # noqa: E402
 from hydra.core.override_parser.types import RangeSweep  # noqa: E402
@@ -55,8 +58,20 @@ def hydra_session() -> Iterator[None]:
     if GlobalHydra.instance().is_initialized():
         yield
     else:
+        _store_plugins()
         with hydra.initialize_config_module(CONF, version_base=_BASE):
             yield
+
+
+@cache
+def _store_plugins() -> None:
+    """Tell Hydra of the samplers and models of other distributions. One that cannot be imported is no choice: whoever
+    names it is told why."""
+    store = ConfigStore.instance()
+    for group in ("model", "sampler"):
+        for name in plugins.entry_points(group):
+            with suppress(plugins.PluginError):
+                store.store(group=group, name=name, node=plugins.configuration(group, name))
 
 
 def _search_path(places: Sequence[str]) -> list[str]:

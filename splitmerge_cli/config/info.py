@@ -63,7 +63,10 @@ def option_rows(group: str, name: str) -> list[OptionRow]:
 
 def file_comments(group: str, name: str) -> Mapping[str, str]:
     """The comment of every option in the file of a choice; those of the choices that it builds on below its own."""
-    text = (resources.files(CONF) / group / f"{name}.yaml").read_text(encoding="utf-8")
+    file = resources.files(CONF) / group / f"{name}.yaml"
+    if not file.is_file():  # of another distribution, whose class says what there is to say
+        return {}
+    text = file.read_text(encoding="utf-8")
     found: dict[str, str] = {}
     if defaults := re.search(r"^defaults:\n((?: +- .*\n)+)", text, re.MULTILINE):
         for below in re.findall(r"- (\w+)", defaults[1]):

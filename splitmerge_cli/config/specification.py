@@ -76,7 +76,7 @@ class RunSpecification(Schema):
     @property
     def is_open(self) -> bool:
         """Whether nobody names a length: chains end when they have run long enough, or at a number of iterations that
-        the size of the data sets (`splitmerge_cli.runs.stopping.most_iterations`)."""
+        the size of the data sets (`splitmerge_cli.runs.limits.most_iterations`)."""
         return self.iterations is None and self.budget is None
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli import plugins
 from splitmerge_cli.config.errors import ConfigError, one_line, show
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
@@ -31,11 +32,16 @@ def places(config_dir: str | Path | None) -> list[str]:
 
 
 def _papers() -> list[str]:
-    """The sub-packages of ``splitmerge_cli.papers`` that hold a folder ``experiment``."""
+    """Papers that hold a folder ``experiment``: sub-packages of ``splitmerge_cli.papers``, and what distributions
+    add."""
     package = importlib.import_module("splitmerge_cli.papers")
     folders = sorted(Path(place) for place in package.__path__)
     found = sorted(folder.parent.name for place in folders for folder in place.glob("*/experiment"))
-    return [f"pkg://{package.__name__}.{name}" for name in found]
+    added = [plugins.load("paper", name) for name in plugins.entry_points("paper")]
+    return [
+        *(f"pkg://{package.__name__}.{name}" for name in found),
+        *(f"pkg://{paper.__name__}" for paper in added if (Path(paper.__path__[0]) / "experiment").is_dir()),
+    ]
 
 
 def import_beside(search_path: Iterable[str]) -> None:

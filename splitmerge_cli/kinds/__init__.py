@@ -1,13 +1,14 @@
 """Kinds of data, one file each, found by themselves; a model names the one that it reads by its ``kind``.
 
 A kind is a subclass of `Kind` with a ``name``, in a module of this package: a file in this folder, or in one that was
-added to this package's ``__path__``.
+added to this package's ``__path__``; or a class that an installed distribution names (`splitmerge_cli.plugins`).
 """
 
 import importlib
 import pkgutil
 from functools import cache
 
+from splitmerge_cli import plugins
 from splitmerge_cli.kinds.base import Kind as Kind
 from splitmerge_cli.received import DataError
 
@@ -47,4 +48,6 @@ def _find_kinds(folders: tuple[str, ...]) -> dict[str, Kind]:
                     other = type(found[value.name]).__module__
                     raise ValueError(f"kinds {other} and {value.__module__} are both called {value.name}")
                 found[value.name] = value()
+    plugins.check_names("kind", found)
+    found |= {name: cls() for name, cls in plugins.load_classes("kind", Kind).items()}
     return {name: found[name] for name in sorted(found)}

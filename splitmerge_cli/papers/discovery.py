@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import Any
 
 import splitmerge_cli.papers
+from splitmerge_cli import plugins
 from splitmerge_cli.config import ConfigError, import_beside, places
 from splitmerge_cli.papers.declaration import Comparison, FigureSet, Paper, PaperFigure
 
@@ -72,12 +73,19 @@ def _declaration(folder: Path) -> Path | None:
 
 @cache
 def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
-    """The papers and comparisons of the package, whose folders are in `places`."""
+    """The papers and comparisons of the package, whose folders are in `places`, and papers that distributions add."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
     found = [_read_declaration(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names]
     for name, each in zip(names, found, strict=True):
         if each.key != name:
             raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
+    plugins.check_names("paper", names)
+    for name in plugins.entry_points("paper"):
+        found.append(_read_declaration(plugins.load("paper", name)))
+        if found[-1].key != name:
+            raise ConfigError(
+                f"{_declaration(found[-1].folder)}: key={found[-1].key}: expected {name}, its entry point"
+            )
     return found
 
 

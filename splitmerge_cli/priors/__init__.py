@@ -1,7 +1,8 @@
 """Priors of partitions, one file each, found by themselves; ``model.prior=NAME`` chooses one for any mixture.
 
 A prior is a subclass of `Prior` or `TablePrior` with a ``NAME``, in a module of this package, compiled or not: a file
-in this folder, or in one that was added to this package's ``__path__``.
+in this folder, or in one that was added to this package's ``__path__``; or a class that an installed distribution names
+(`splitmerge_cli.plugins`).
 """
 
 import importlib
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, ClassVar
 
+from splitmerge_cli import plugins
 from splitmerge_cli.core.options import Option, OutOfRange, PositiveOrGamma, read_options
 from splitmerge_cli.core.prior import Prior
 
@@ -34,6 +36,8 @@ def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
                 # one without a name is a model's own, or abstract
                 if value.NAME:
                     found[value.NAME] = value
+    plugins.check_names("prior", found)
+    found |= plugins.load_classes("prior", Prior)
     return {name: found[name] for name in sorted(found)}
 
 

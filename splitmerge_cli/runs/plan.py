@@ -23,9 +23,9 @@ from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.disk import check_disk
 from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
+from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.recorders.base import Recorder
-from splitmerge_cli.runs.stopping import most_iterations
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""

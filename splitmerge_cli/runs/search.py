@@ -25,9 +25,9 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
+from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.runs.stages import LARGE, STAGES
-from splitmerge_cli.runs.stopping import most_iterations
 
 SEARCH = "search"
 SEARCHES = ("sequential", STAGES, SEARCH)

@@ -4,8 +4,8 @@ Chains are looked at when all of them have made `FIRST` iterations, and each tim
 depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is the second half of
 what each chain has made by then.
 
-Where no length is named the most that a chain makes is a number of iterations, too (`most_iterations`): one of seconds
-would let a busy machine end the same configuration elsewhere.
+Where no length is named the most that a chain makes is a number of iterations, too
+(`splitmerge_cli.runs.limits.most_iterations`).
 """
 
 import math
@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.runs import search
+
 if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.data.base import Dataset
     from splitmerge_cli.results.store import ChainStore
     from splitmerge_cli.runs.plan import Plan
 
@@ -26,12 +26,6 @@ FIRST = 1_000
 """Iterations before the first look."""
 GROWTH = 1.5
 """Times as many before the next."""
-WORK = 2_000_000_000
-"""Values that a chain whose length nobody names visits at most: minutes, at some 50 ns each."""
-LEAST, MOST = 1_000, 100_000
-"""Fewest and most iterations of such a chain, whatever its data."""
-OF_TOPICS = 10
-"""Times fewer of topics, of which an iteration makes a draw for every token."""
 SOONEST = 200
 """Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
 EARLY = (30, 60, 120)
@@ -69,21 +63,6 @@ class Look:
     rhat_of: str | None
     ess: float | None
     ess_of: str | None
-
-
-def most_iterations(spec: "RunSpecification", dataset: "Dataset") -> int:
-    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values, a value of a
-    row of reals that are jointly normal being as many as a quarter of its columns, and one more.
-
-    Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
-    """
-    values = dataset.values
-    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
-    if spec.model.options.get("covariance") == "full":
-        size += size * values.shape[1] // 4
-    share = OF_TOPICS if spec.model.kind.has_topics else 1
-    most = max(LEAST, min(MOST // share, WORK // size))
-    return min(most, spec.default_iterations) if spec.is_adaptive else most
 
 
 def looks(plan: "Plan") -> Iterator[int]:
@@ -128,9 +107,6 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
 
 def are_apart(plan: "Plan", found: Look) -> bool:
     """Whether chains that would go on are better started again, by search."""
-    # which asks for the limit of iterations
-    from splitmerge_cli.runs import search
-
     if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
         return False
     return search.is_next(plan.spec, plan.dataset.N) and (found.rhat is None or found.rhat >= APART)

@@ -133,11 +133,11 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     found: dict[str, list[Checked]] = {}
     unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
-    cases = _build_cases(request)
+    cases = build_cases(request)
     if request.schedule is not None:
         return verify_schedule(cases, args, request, config_dir, console)
     for number, (model_name, case) in enumerate(cases):
-        checked, rejected = _check_case(case, request)
+        checked, rejected = check_case(case, request)
         found.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             unsupported.setdefault(name, {}).setdefault(reason, {})[model_name] = None
@@ -182,8 +182,8 @@ def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
         As `verify`.
     """
     request = read_request(args, places(None), everything=True)
-    for model_name, case in _build_cases(request):
-        for one in _check_case(case, request)[0]:
+    for model_name, case in build_cases(request):
+        for one in check_case(case, request)[0]:
             of_case = {"model": model_name, "states": str(len(case.states)), "case": case.title}
             yield {"sampler": one.sampler, **of_case, **dict(zip(COLUMNS, one.cells, strict=True))}
 
@@ -242,7 +242,7 @@ def _summarise_all(forms: list[Checked], cases: int, wrong: int) -> Text:
     return text.append(f"; {biased} biased as printed" if biased else "")
 
 
-def _build_cases(request: Request) -> list[tuple[str, Case]]:
+def build_cases(request: Request) -> list[tuple[str, Case]]:
     """Build the small cases of the models, all before the first is checked."""
     cases = []
     for model in request.models:
@@ -256,7 +256,7 @@ def _build_cases(request: Request) -> list[tuple[str, Case]]:
     return cases
 
 
-def _check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[str, str]]]:
+def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[str, str]]]:
     """Check every form on one case; return also the rejected ones, each with the reason."""
     checked: list[Checked] = []
     rejected: list[tuple[str, str]] = []

@@ -251,10 +251,10 @@ def mixture_log_weight(
     return log_weight
 
 
-def log_prior(concentration: Concentration, prior: str, z: NDArray[np.int64]) -> float:
+def log_prior(concentration: Concentration, prior: object, z: NDArray[np.int64]) -> float:
     """Log weight of a partition, up to a constant: 0 (uniform), that of the Chinese restaurant process, or what any
     other prior gives as its ``log_probability``."""
-    sizes = np.bincount(z)
+    sizes, prior = np.bincount(z), str(prior)
     if prior == "uniform":
         return 0.0
     held = concentration if isinstance(concentration, Mapping) else {}

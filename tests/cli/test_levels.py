@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 
-import splitmerge_cli as smcmc_library
+import smcmc as smcmc_library
 from splitmerge_cli.config import component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run

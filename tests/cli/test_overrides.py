@@ -12,7 +12,8 @@ from splitmerge_cli.papers import editions, experiments, overrides, reproduce
 
 
 def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> None:
-    jobs = experiments.jobs("sdds-fig3", "quick", tmp_path)
+    jobs = experiments.jobs("sdds-fig3", "quick", tmp_path)[::5]
+    assert any("sampler=rm" in job for job in jobs) and not all("sampler=rm" in job for job in jobs)
     for override in ("sampler.redistribution=coin", "K0=7", "N=50", "init=singletons"):
         key = override.partition("=")[0]
         changed = overrides.override_jobs(jobs, [override])
@@ -24,6 +25,7 @@ def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> N
     assert overrides.override_jobs([], ["K0=7"]) == [] and overrides.override_jobs(jobs, []) == jobs
 
 
+@pytest.mark.slow
 def test_runs_whose_seconds_count_do_so_with_an_override_and_equal_runs_are_one(tmp_path: Path) -> None:
     for override, runs in (("init=random", 180), ("N=50", 3 * 60), ("budget=1", 180)):
         wanted, timed = reproduce._plan(["sdds-fig6"], "paper", tmp_path, None, 1, [override])

@@ -109,6 +109,7 @@ def test_the_page_of_a_table(smcmc, table) -> None:
     of.check()
 
 
+@pytest.mark.slow
 def test_the_page_of_several_runs_begins_with_their_table(smcmc, monkeypatch) -> None:
     monkeypatch.setattr(pictures, "PICTURES", {"traces": pictures.PICTURES["traces"]})
     runs = [

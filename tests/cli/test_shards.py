@@ -90,6 +90,7 @@ def test_the_rows_of_a_zarr_array(points) -> None:
     assert (open_source("x.zarr").read(100, 701) == points[100:701]).all()
 
 
+@pytest.mark.slow
 def test_one_chain_whatever_the_format_and_the_shards(smcmc, points) -> None:
     found = []
     for number, asked in enumerate(

@@ -118,6 +118,7 @@ def test_every_method(smcmc, method: str, by: str) -> None:
     assert run.summary["perplexity"]["method"] == method
 
 
+@pytest.mark.slow
 def test_a_budget_may_end_before_the_first_evaluation(smcmc) -> None:
     result = smcmc("run", *SMALL, "iterations=null", "budget=0.001", "perplexity.every=1000000")
     run = Run(run_path(result))

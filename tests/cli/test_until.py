@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import run_id, stopping
+from splitmerge_cli.runs import limits, run_id, stopping
 from splitmerge_cli.runs.datasets import load_dataset
 
 ARGS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", "timing=false", "progress=none"]
@@ -154,7 +154,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
     spec = compose(args)
     dataset = load_dataset(spec.data, spec.model.kind, {})
-    assert stopping.most_iterations(spec, dataset) == most
+    assert limits.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(spec=spec, iterations=most)
     found = list(stopping.looks(plan))
     early = stopping.EARLY if most <= stopping.EARLY_MOST else ()

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import splitmerge_cli as smcmc
+import smcmc
 from splitmerge_cli.api import updating
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs.initial import read_labels

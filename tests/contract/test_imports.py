@@ -13,6 +13,8 @@ ROOT = Path(splitmerge_cli.__file__).parent
 MAY = {
     "received": set(),
     "terminal": set(),
+    # the names of what other distributions add
+    "plugins": {"core"},
     "core": set(),
     "_kernels": {"core"},
     "priors": {"core"},
@@ -56,7 +58,7 @@ MAY = {
     },
 }
 # what is read, and what is printed: every part may import them
-EDGES = ("received", "terminal")
+EDGES = ("plugins", "received", "terminal")
 
 
 def part_of(module: str) -> str:

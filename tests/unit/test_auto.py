@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import splitmerge_cli as smcmc
+import smcmc
 from splitmerge_cli.config import ConfigError, auto, choices, compose, specify
 from splitmerge_cli.papers.comparisons import choice, races
 

@@ -1,0 +1,29 @@
+"""Most iterations of a chain where nobody names a length: a number that model and data decide, since one of seconds
+would let a busy machine end the same configuration elsewhere."""
+
+import numpy as np
+
+from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.data.base import Dataset
+
+WORK = 2_000_000_000
+"""Values that a chain whose length nobody names visits at most: minutes, at some 50 ns each."""
+LEAST, MOST = 1_000, 100_000
+"""Fewest and most iterations of such a chain, whatever its data."""
+OF_TOPICS = 10
+"""Times fewer of topics, of which an iteration makes a draw for every token."""
+
+
+def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
+    """Iterations that a chain makes at most where nobody names a length: `WORK` over the number of values, a value of a
+    row of reals that are jointly normal being as many as a quarter of its columns, and one more.
+
+    Adaptive samplers, whose chains keep every state, make no more than the default of a fixed length.
+    """
+    values = dataset.values
+    size = values.size if isinstance(values, np.ndarray) else getattr(values, "nnz", 0) + dataset.N
+    if spec.model.options.get("covariance") == "full":
+        size += size * values.shape[1] // 4
+    share = OF_TOPICS if spec.model.kind.has_topics else 1
+    most = max(LEAST, min(MOST // share, WORK // size))
+    return min(most, spec.default_iterations) if spec.is_adaptive else most
