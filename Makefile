@@ -71,9 +71,8 @@ docs: $(VENV)/installed-site ## the documentation site, in docs/_build/html; a w
 linkcheck: $(VENV)/installed-site ## whether the external links of the site lead somewhere (needs the network)
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
 
-wheel: $(VENV)/builds ## a wheel for any x86-64 of the last decade
-	$(BIN)/python -m pip install --quiet build
-	SMCMC_MARCH=$${SMCMC_MARCH-x86-64-v2} $(BIN)/python -m build --wheel
+wheel: $(VENV)/builds ## a manylinux wheel for any x86-64 of the last decade, in dist (PYTHONS="python3.11 python3.12": one for each)
+	sh scripts/make_wheels.sh "$(BIN)/python" $(PYTHONS)
 
 clean: ## remove what was built (results stay)
 	rm -rf $(VENV) build dist docs/_build docs/_generated bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -4,8 +4,9 @@ Environment variables read at build time:
 
 ``SMCMC_MARCH``
     Value of the compiler's ``-march`` option. Default ``native``: a build from source uses the machine's own
-    instructions. ``make wheel`` sets a portable baseline. Results do not depend on it: contraction is off, so every
-    instruction set rounds alike.
+    instructions. ``portable``, for wheels: the baseline of x86-64 of the last decade, and modules with loops once more
+    for each level of `LEVELS`, of which `splitmerge_cli.levels` chooses. Results do not depend on it: contraction is
+    off, so every instruction set rounds alike.
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
 ``CC``
@@ -22,6 +23,7 @@ import re
 import shutil
 import sys
 import sysconfig
+from copy import copy
 from pathlib import Path
 
 import numpy as np
@@ -36,6 +38,10 @@ if SANITIZE not in ("", *SANITIZERS):
     raise SystemExit(f"SMCMC_SANITIZE={SANITIZE}: expected {' or '.join(SANITIZERS)}, or nothing")
 X86 = platform.machine().lower() in ("x86_64", "amd64", "i686")
 MARCH = os.environ.get("SMCMC_MARCH", "native" if X86 else "")
+BASELINE, LEVELS = "x86-64-v2", ("x86-64-v3", "x86-64-v4")
+PORTABLE = MARCH == "portable"
+if PORTABLE:
+    MARCH = BASELINE if X86 else ""
 
 if "CC" not in os.environ and shutil.which("ccache"):
     os.environ["CC"] = f"ccache {sysconfig.get_config_var('CC')}"
@@ -130,11 +136,30 @@ class BuildExt(build_ext):
             self.force = True
         if not in_place:
             self.extensions = [one for one in self.extensions if one.name.startswith(f"{PACKAGE}.")]
+        compiler, own = self.compiler, self.extensions
         super().run()
+        if not PORTABLE or not X86 or in_place:
+            return
+        lib, temp = Path(self.build_lib), Path(self.build_temp)
+        for level in LEVELS:
+            # the same C files, compiled once more
+            self.extensions = [self._at(one, level) for one in own if not PLAIN.match(one.sources[0])]
+            self.build_lib, self.build_temp, self.compiler = str(temp / "lib" / level), str(temp / level), compiler
+            super().run()
+            shutil.copytree(Path(self.build_lib) / PACKAGE, lib / PACKAGE / "_levels" / level, dirs_exist_ok=True)
+        self.build_lib, self.build_temp, self.extensions = str(lib), str(temp), own
+
+    @staticmethod
+    def _at(extension: Extension, level: str) -> Extension:
+        """Return an extension as it is compiled for a level."""
+        found = copy(extension)
+        found.extra_compile_args = [re.sub(r"-march=.*", f"-march={level}", one) for one in found.extra_compile_args]
+        return found
 
 
 subpackages = sorted(p.parent.as_posix().replace("/", ".") for p in Path("splitmerge_cli").glob("*/**/__init__.py"))
 groups = sorted(".".join(p.parent.parts[1:]) for p in Path("conf").glob("*/**/__init__.py"))
+configuration = ["splitmerge_cli.conf", *(f"splitmerge_cli.conf.{group}" for group in groups)]
 
 setup(
     options=options,

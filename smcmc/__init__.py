@@ -31,12 +31,12 @@ def __getattr__(name: str) -> object:
 
 
 def build_options() -> dict[str, list[object]]:
-    """Return what `setuptools.Extension` takes to compile a sampler or model of your own in Cython against this package.
+    """Return what `setuptools.Extension` takes to compile a sampler or model of your own in Cython.
 
     Returns
     -------
     dict
-        Folders of headers and libraries, libraries, macros and compiler options, those that this package is compiled
+        Folders of headers and libraries, libraries, macros and compiler options: those that this package is compiled
         with.
 
     Examples

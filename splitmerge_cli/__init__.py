@@ -1,5 +1,12 @@
 """The package behind `smcmc`, which is the name to import it by; ``splitmerge_cli`` has the same public names."""
 
+import os
+
+if os.path.isdir(os.path.join(os.path.dirname(__file__), "_levels")):  # of a wheel
+    from splitmerge_cli import levels
+
+    levels.install()
+
 TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
 )

@@ -1,0 +1,1 @@
+"""Tests that a wheel carries: ``pytest --pyargs smcmc``."""

@@ -1,0 +1,56 @@
+"""Whether an installation works: chains on every model, a proof, the command line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import smcmc
+from smcmc.testing import assert_exact
+from splitmerge_cli import levels
+
+
+def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own."""
+    return subprocess.run(
+        [sys.executable, *args], capture_output=True, text=True, env=os.environ | environment, check=False
+    )
+
+
+def test_chains_are_the_same_on_every_level() -> None:
+    """Of a build from source there is one level, and its chains are the same a second time."""
+    able = [level for level in levels.built() if levels.NEEDS[level] <= levels.processor_flags()]
+    found = {}
+    for level in [*able, levels.BASELINE, levels.BASELINE][: max(2, 1 + len(able))]:
+        ended = run("-m", "smcmc.tests.chains", **{levels.VARIABLE: level})
+        assert ended.returncode == 0, ended.stderr
+        found[level, len(found)] = ended.stdout
+    assert len(set(found.values())) == 1 and len(ended.stdout.splitlines()) > 10
+
+
+def test_a_level_that_is_not_there_is_said() -> None:
+    if not levels.built():
+        with pytest.raises(ImportError, match="SMCMC_LEVEL=x86-64-v9: expected one of baseline"):
+            os.environ[levels.VARIABLE] = "x86-64-v9"
+            try:
+                levels.choose([])
+            finally:
+                del os.environ[levels.VARIABLE]
+        return
+    ended = run("-c", "import smcmc", **{levels.VARIABLE: "x86-64-v9"})
+    assert ended.returncode == 1 and "SMCMC_LEVEL=x86-64-v9: expected one of" in ended.stderr
+
+
+@pytest.mark.parametrize("sampler", ["gibbs", "sams", "sdds"])
+def test_samplers_are_exact(sampler: str) -> None:
+    assert max(proof.defect for proof in assert_exact(sampler, models=["bernoulli", "gaussian"])) < 1e-12
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    ended = run("-m", "smcmc", "run", "data=emm", "N=50", "iterations=200", "chains=2", f"out={tmp_path}")
+    assert ended.returncode == 0, ended.stderr
+    folder = Path(ended.stdout.splitlines()[-1])
+    assert (folder / "clusters.csv").is_file()
+    assert smcmc.Posterior.load(folder).partitions.shape[1] == 50
