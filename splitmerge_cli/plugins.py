@@ -10,6 +10,7 @@ adds ``sampler=swap`` to every command, as soon as it is installed. A class says
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -85,17 +86,19 @@ def load(group: str, name: str) -> Any:
 
 
 def load_classes(group: str, base: type) -> dict[str, type]:
-    """Import all classes of a group, by name.
+    """Import the classes of a group, by name, but those that cannot be imported: `load` says why to whoever names one.
 
     Raises
     ------
     PluginError
-        One cannot be imported, or is no subclass of `base`.
+        One is no subclass of `base`.
     """
-    found = {name: load(group, name) for name in entry_points(group)}
-    for name, cls in found.items():
+    found: dict[str, type] = {}
+    for name, point in entry_points(group).items():
+        with suppress(PluginError):
+            found[name] = load(group, name)
+        cls = found.get(name, base)
         if not isinstance(cls, type) or not issubclass(cls, base):
-            point = entry_points(group)[name]
             raise PluginError(
                 f"{group}={name}: {point.value} of {distribution(point)}: expected a subclass of {base.__name__}"
             )

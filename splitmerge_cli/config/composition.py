@@ -17,7 +17,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from splitmerge_cli.config import auto, hydra_adapter
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
-from splitmerge_cli.config.groups import choice, choices, explain, is_choice, plain
+from splitmerge_cli.config.groups import check_importable, choice, choices, explain, is_choice, plain
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,
@@ -304,6 +304,7 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
         if key in (*GROUPS, "experiment") and override.package is None:
             if not is_choice(key, value, search_path):
                 raise ConfigError(unknown_choice(key, show(value), choices(key, search_path)))
+            check_importable(key, value)
         elif not key or key == "hydra":
             raise ConfigError(f"{override.text}: expected KEY=VALUE")
 

@@ -65,10 +65,19 @@ def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
     return name in _choices(group, ()) or name in _choices(group, tuple(search_path))
 
 
+def check_importable(group: str, name: str) -> None:
+    """Raise a `ConfigError` where a choice is one of another distribution that cannot be imported."""
+    if name in _installed(group, ()):
+        try:
+            plugins.load(group, name)
+        except plugins.PluginError as error:
+            raise ConfigError(str(error)) from error
+
+
 @cache
 def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
-        return tuple(sorted(hydra_adapter.group_options(group, search_path)))
+        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_installed(group, ())}))
     files = (_conf() / group).iterdir()
     own = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
     return tuple(sorted({*own, *_installed(group, own)}))

@@ -78,6 +78,11 @@ class PriorOption(Option):
         if isinstance(value, Specification):
             return value
         match = _SPECIFICATION.fullmatch(value)
+        if match and match[1] in plugins.entry_points("prior"):
+            try:
+                plugins.load("prior", match[1])
+            except plugins.PluginError as error:
+                raise OutOfRange(str(error)) from error
         if match is None or match[1] not in priors():
             raise ValueError
         given = {}

@@ -1,0 +1,142 @@
+"""Samplers, priors and papers of another distribution: the example of docs/extending/plugin.md, installed on a path."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from splitmerge_cli import plugins
+from splitmerge_cli.core.prior import Prior
+
+PAGES = Path(__file__).parents[2] / "docs" / "extending"
+
+
+def blocks(page: str, names: str) -> dict[str, str]:
+    """The files that a page gives, by their names there."""
+    text = (PAGES / page).read_text(encoding="utf-8")
+    found = re.findall(rf"^ *`({names})`:?\n\n *```\w*\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    found += re.findall(rf"`({names})`:\n\n *```\w*\n(.*?)^ *```$", text, re.DOTALL | re.MULTILINE)
+    return {name: textwrap.dedent(content) for name, content in found}
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> Path:
+    """A folder that holds the distribution as pip would leave it, with a paper and a module that cannot be imported."""
+    site, package = tmp_path / "site", tmp_path / "site" / "my_moves"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "swap.py").write_text(blocks("sampler-in-python.md", r"my/mymoves\.py")["my/mymoves.py"])
+    prior = "splitmerge_cli/priors/pitman_yor.py"
+    (package / "pitman_yor.py").write_text(blocks("prior.md", re.escape(prior))[prior])
+    for name, content in blocks("paper.md", r"my-paper/\S+").items():
+        file = site / "toy_paper" / name.removeprefix("my-paper/")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content)
+    (site / "toy_paper" / "__init__.py").touch()
+    project = blocks("plugin.md", r"my-moves/pyproject\.toml")["my-moves/pyproject.toml"]
+    points = project[project.index("[project.entry-points") :].replace('[project.entry-points."', "[").replace('"]', "]")
+    points = points.replace('"', "") + "\n[smcmc.papers]\ntoy = toy_paper\n"
+    points = points.replace("[smcmc.samplers]\n", "[smcmc.samplers]\nbroken = my_moves.nothing:Nothing\n")
+    (site / "my_moves-0.1.dist-info").mkdir()
+    (site / "my_moves-0.1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: my-moves\nVersion: 0.1\n")
+    (site / "my_moves-0.1.dist-info" / "entry_points.txt").write_text(points)
+    tests = blocks("plugin.md", r"my-moves/tests/test_moves\.py")["my-moves/tests/test_moves.py"]
+    (tmp_path / "test_moves.py").write_text(tests)
+    return tmp_path
+
+
+SCRIPT = """
+import sys
+from typer.testing import CliRunner
+from splitmerge_cli.cli import app
+for line in sys.stdin.read().splitlines():
+    ended = CliRunner().invoke(app, line.split())
+    print(f"== {line}: {ended.exit_code}", ended.output, sep="\\n")
+import test_moves
+test_moves.test_swap()
+test_moves.test_pitman_yor()
+print("proved")
+"""
+COMMANDS = """list samplers
+list priors
+list figures
+sampler info swap
+verify sampler=swap,gibbs model=bernoulli model.prior=pitman_yor mode=exact
+run sampler=swap data=emm N=20 iterations=30 chains=2 progress=none
+run schedule=[{swap:1},{gibbs:1}] data=emm N=20 iterations=30 chains=2 progress=none model.alpha=0.3
+run sampler=broken data=emm
+verify sampler=broken"""
+
+
+def test_the_example_of_the_page(installed: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        input=COMMANDS,
+        env=os.environ | {"PYTHONPATH": f"{installed / 'site'}{os.pathsep}{installed}", "COLUMNS": "200"},
+        cwd=installed,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    parts = dict(re.findall(r"^== ([^\n]*): \d+\n(.*?)(?=^== |\Z)", ended.stdout, re.DOTALL | re.MULTILINE))
+    codes = dict(re.findall(r"^== (.*): (\d+)$", ended.stdout, re.MULTILINE))
+    commands = COMMANDS.splitlines()
+    assert [codes[command] for command in commands] == ["0"] * 7 + ["2"] * 2, ended.stdout
+    page = (PAGES / "plugin.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"^swap .*", parts["list samplers"], re.MULTILINE)
+    assert listed in page
+    reason = "sampler=broken: my_moves.nothing:Nothing of my-moves cannot be imported: No module named 'my_moves.nothing'"
+    assert reason in parts["list samplers"]
+    assert "pitman_yor(discount=0.25)" in parts["list priors"]
+    assert "toy-fig1" in parts["list figures"]
+    assert "models that it supports" in parts["sampler info swap"]
+    assert parts[commands[4]].strip() in page
+    assert all(reason in parts[command] for command in commands[-2:])
+    assert parts[commands[-1]].endswith("proved\n")
+
+
+def point(name: str, value: str, of: str) -> EntryPoint:
+    """An entry point of a distribution."""
+    made = EntryPoint(name, value, "smcmc.priors")
+    vars(made)["dist"] = SimpleNamespace(name=of, version="1")
+    return made
+
+
+@pytest.fixture
+def add(monkeypatch: pytest.MonkeyPatch):
+    """Puts entry points in place of those of this environment."""
+
+    def put(*points: EntryPoint) -> None:
+        monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        plugins.entry_points.cache_clear()
+        plugins.load.cache_clear()
+
+    yield put
+    monkeypatch.undo()
+    plugins.entry_points.cache_clear()
+    plugins.load.cache_clear()
+
+
+def test_two_distributions_with_one_name(add) -> None:
+    add(point("new", "a:A", "first"), point("new", "b:B", "second"))
+    with pytest.raises(plugins.PluginError, match="prior=new: first and second both have one"):
+        plugins.entry_points("prior")
+
+
+def test_a_name_that_the_package_has(add) -> None:
+    add(point("crp", "a:A", "first"))
+    with pytest.raises(plugins.PluginError, match="prior=crp: smcmc has one of this name, and first adds another"):
+        plugins.check_names("prior", {"crp"})
+
+
+def test_something_else_than_a_class_of_the_group(add) -> None:
+    add(point("new", "collections:Counter", "first"))
+    with pytest.raises(plugins.PluginError, match="collections:Counter of first: expected a subclass of Prior"):
+        plugins.load_classes("prior", Prior)
