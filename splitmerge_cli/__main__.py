@@ -21,6 +21,13 @@ def main() -> None:
         from splitmerge_cli.cli import app
 
         app()
+    except ModuleNotFoundError as error:
+        from splitmerge_cli import extras
+
+        if (said := extras.explain(error)) is None:
+            raise
+        print(f"smcmc: {said}", file=sys.stderr)
+        sys.exit(2)
     except BaseException as error:
         # a library may turn the interruption of its import into another error
         if not interrupts.is_interrupted() or (isinstance(error, SystemExit) and error.code != interrupts.STATUS):

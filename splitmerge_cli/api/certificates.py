@@ -18,9 +18,8 @@ from splitmerge_cli.api.sampling import choose_progress, overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.extras import name_missing
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.plots import certificate as plots
-from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.studies import certify as studies
@@ -30,6 +29,7 @@ FIGURE = "certificate"
 
 
 @answer_misspelt
+@name_missing
 def certify(
     model: str | Mapping[str, Any],
     data: Any,
@@ -144,6 +144,9 @@ def make_certificate(
         most = math.inf if seconds is None else seconds
         found = studies.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()
+    from splitmerge_cli.plots import certificate as plots
+    from splitmerge_cli.plots.style import save, use_style
+
     with use_style():
         save(plots.meetings(found), found.path / FIGURE)
     return found

@@ -20,6 +20,7 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.extras import name_missing
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import hyperparameters
@@ -222,6 +223,7 @@ class Posterior:
         return np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
 
     @cached_property
+    @name_missing
     def traces(self) -> "xarray.DataTree":
         """xarray.DataTree: the traces in ArviZ's form.
 
@@ -647,6 +649,7 @@ class Posterior:
         return update(self, new, iterations, seed, store, progress)
 
     # -- pictures
+    @name_missing
     def plot(self, kind: str = "traces") -> "Figure":
         """A picture of the sample, as ``smcmc plot`` draws it.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from splitmerge_cli import terminal
+from splitmerge_cli import extras, terminal
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
@@ -65,6 +65,9 @@ def explain_errors(command: _F) -> _F:
 
 def _answer(error: BaseException) -> tuple[str, int] | None:
     """Message and exit status of an error that is the user's to mend; None for any other."""
+    if isinstance(error, ModuleNotFoundError):
+        said = extras.explain(error)
+        return None if said is None else (said, 2)
     if isinstance(error, ValueError | RuntimeError):
         from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError
 

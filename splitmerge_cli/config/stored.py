@@ -36,7 +36,7 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
     try:
         return _specify(config, tuple(place for place in search_path if place.startswith("file://")))
     except ConfigError as error:
-        own = "" if config_dir is not None else " (a choice of your own: --config-dir, or the distribution that adds it)"
+        own = "" if config_dir is not None else " (one of your own: --config-dir, or what adds it installed)"
         raise ConfigError(f"{file}: {error}{own}") from error
 
 

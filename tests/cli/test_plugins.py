@@ -40,7 +40,9 @@ def installed(tmp_path: Path) -> Path:
         file.write_text(content)
     (site / "toy_paper" / "__init__.py").touch()
     project = blocks("plugin.md", r"my-moves/pyproject\.toml")["my-moves/pyproject.toml"]
-    points = project[project.index("[project.entry-points") :].replace('[project.entry-points."', "[").replace('"]', "]")
+    points = (
+        project[project.index("[project.entry-points") :].replace('[project.entry-points."', "[").replace('"]', "]")
+    )
     points = points.replace('"', "") + "\n[smcmc.papers]\ntoy = toy_paper\n"
     points = points.replace("[smcmc.samplers]\n", "[smcmc.samplers]\nbroken = my_moves.nothing:Nothing\n")
     (site / "my_moves-0.1.dist-info").mkdir()
@@ -92,7 +94,9 @@ def test_the_example_of_the_page(installed: Path) -> None:
     page = (PAGES / "plugin.md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"^swap .*", parts["list samplers"], re.MULTILINE)
     assert listed in page
-    reason = "sampler=broken: my_moves.nothing:Nothing of my-moves cannot be imported: No module named 'my_moves.nothing'"
+    reason = (
+        "sampler=broken: my_moves.nothing:Nothing of my-moves cannot be imported: No module named 'my_moves.nothing'"
+    )
     assert reason in parts["list samplers"]
     assert "pitman_yor(discount=0.25)" in parts["list priors"]
     assert "toy-fig1" in parts["list figures"]

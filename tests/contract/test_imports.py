@@ -11,6 +11,8 @@ from splitmerge_cli.config import choice, choices, locate
 ROOT = Path(splitmerge_cli.__file__).parent
 # what the files of each part may import of the others; a part may always import itself
 MAY = {
+    "extras": set(),
+    "levels": set(),
     "received": set(),
     "terminal": set(),
     # the names of what other distributions add
@@ -58,7 +60,7 @@ MAY = {
     },
 }
 # what is read, and what is printed: every part may import them
-EDGES = ("plugins", "received", "terminal")
+EDGES = ("extras", "plugins", "received", "terminal")
 
 
 def part_of(module: str) -> str:

@@ -1,0 +1,45 @@
+"""Packages that only parts of smcmc need: a missing one is named with the command that installs it.
+
+``pip install smcmc`` brings those of the command line; an installation without them (``pip install --no-deps``) still
+samples, reads runs and has the estimators.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+EXTRAS = {
+    "typer": "cli",
+    "matplotlib": "plots",
+    "networkx": "networks",
+    "openpyxl": "excel",
+    "arviz_base": "arviz",
+    "distributed": "dask",
+    "zarr": "zarr",
+}
+"""Packages, and the extras of ``pyproject.toml`` that install them."""
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def explain(error: ModuleNotFoundError) -> str | None:
+    """Say what installs a package that is missing; None for what is no package of an extra."""
+    package = (error.name or "").partition(".")[0]
+    if package not in EXTRAS:
+        return None
+    return f"{package} is not installed; pip install 'smcmc[{EXTRAS[package]}]' installs it"
+
+
+def name_missing(function: _F) -> _F:
+    """Let a function say which command installs a package that it misses."""
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **given: Any) -> Any:
+        try:
+            return function(*args, **given)
+        except ModuleNotFoundError as error:
+            if (said := explain(error)) is None:
+                raise
+            raise ModuleNotFoundError(said, name=error.name) from error
+
+    return cast(_F, wrapper)
