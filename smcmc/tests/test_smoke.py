@@ -22,7 +22,7 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_chains_are_the_same_on_every_level() -> None:
     """Of a build from source there is one level, and its chains are the same a second time."""
     able = [level for level in levels.built() if levels.NEEDS[level] <= levels.processor_flags()]
-    found = {}
+    found: dict[tuple[str, int], str] = {}
     for level in [*able, levels.BASELINE, levels.BASELINE][: max(2, 1 + len(able))]:
         ended = run("-m", "smcmc.tests.chains", **{levels.VARIABLE: level})
         assert ended.returncode == 0, ended.stderr
