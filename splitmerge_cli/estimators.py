@@ -111,7 +111,7 @@ class _Clustered(_Sampled):
         return self.posterior_.similarity()
 
 
-class SplitMergeClustering(ClusterMixin, _Clustered):
+class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Clustered):
     """Clusters of table rows, their number unknown: a Dirichlet process mixture by split-merge MCMC.
 
     Parameters
@@ -210,7 +210,15 @@ class SplitMergeClustering(ClusterMixin, _Clustered):
         X = self._check_input(X, reset=True)
         self._sample(self.model, X)
         self._set_labels()
+        self._n_features_out = self.n_clusters_
         return self
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """float64 ``[n, n_clusters_]``: probability that each row joins each cluster, as features of a pipeline.
+
+        They are those of `predict_proba` without the last column, of a cluster of its own.
+        """
+        return self.predict_proba(X)[:, :-1]
 
     def _check_input(self, X: Any, reset: bool) -> Any:
         """Check a table as scikit-learn does; where the model reads more than numbers a data frame stays one."""

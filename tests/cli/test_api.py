@@ -307,8 +307,25 @@ def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
     labels = estimator.fit_predict(iris)
     assert (labels == estimator.labels_).all() and list(estimator.feature_names_in_) == list(iris.columns)
     assert estimator.score(iris) == pytest.approx(np.mean(estimator.posterior_.log_predictive(iris.to_numpy())))
+    framed = estimator.set_output(transform="pandas").transform(iris)
+    assert list(framed) == list(estimator.get_feature_names_out()) and len(framed.columns) == estimator.n_clusters_
+    assert (framed.to_numpy() == estimator.predict_proba(iris)[:, :-1]).all()
     again = sm.SplitMergeClustering(**estimator.get_params()).fit(iris)
     assert (again.labels_ == labels).all()
+
+
+def test_a_generator_draws_the_seed(iris: pd.DataFrame) -> None:
+    """SPEC 7; a whole number is the seed itself."""
+    of_run = {"iterations": 20, "chains": 1, "progress": "none"}
+    seeds = [
+        sm.sample("gaussian", iris, rng=rng, **of_run).run.config["seed"]
+        for rng in (5, np.random.default_rng(1), np.random.default_rng(1), np.random.default_rng(2))
+    ]
+    assert seeds[0] == 5 and seeds[1] == seeds[2] != seeds[3]
+    with pytest.raises(ConfigError, match="seed=3, rng: expected one of them"):
+        sm.sample("gaussian", iris, seed=3, rng=5)
+    with pytest.raises(ConfigError, match="rng: str; expected a whole number or a numpy.random.Generator"):
+        sm.sample("gaussian", iris, rng="five")
 
 
 def test_the_random_numbers_of_a_program_stay_what_they_are() -> None:
