@@ -166,6 +166,7 @@ setup(
     cmdclass={"build_ext": BuildExt},
     packages=[
         "smcmc",
+        "smcmc.tests",
         "splitmerge_cli",
         *subpackages,
         "splitmerge_cli.conf",
