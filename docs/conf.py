@@ -18,12 +18,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinxcontrib.bibtex",
     "mathml",
     "generated",
     "front",
 ]
 exclude_patterns = ["_build", "_ext", "reproduction", "articles"]
 nitpicky = True
+bibtex_bibfiles = ["articles/references.bib"]
+bibtex_default_style = "alpha"
+bibtex_reference_style = "author_year"
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
