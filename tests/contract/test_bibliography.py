@@ -84,5 +84,11 @@ def test_citation_file_has_the_addresses_of_the_bibliography() -> None:
         assert (str(one["year"]), one.get("doi")) == (work["year"], work.get("doi")), one["title"]
 
 
+def test_dois_of_pages_are_those_of_the_bibliography() -> None:
+    """Of the table of papers, which a reader without the site sees."""
+    found = re.findall(r"https://doi\.org/(\S+?)\)", (PAGE.parent / "cite.md").read_text(encoding="utf-8"))
+    assert found and set(found) <= {work.fields.get("doi") for work in WORKS.values()}
+
+
 def test_neighbours_are_listed() -> None:
     assert {"wang2012", "chang2014", "williamson2013", "lovell2013"} <= set(WORKS)
