@@ -42,7 +42,7 @@ def run_in_r(blocks: list[str], folder: Path) -> list[str]:
 
 @pytest.mark.slow
 def test_page_prints_what_it_shows(tmp_path: Path) -> None:
-    """Two processes of R and two runs with their compiled code: 20 seconds."""
+    """Two processes of R and two runs with their compiled code: 30 seconds."""
     blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
     printed = run_in_r([code for code, _ in blocks], tmp_path)
     assert [out.rstrip() for out in printed] == [shown.rstrip() for _, shown in blocks]
