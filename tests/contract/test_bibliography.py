@@ -85,7 +85,7 @@ def test_citation_file_has_the_addresses_of_the_bibliography() -> None:
 
 
 def test_dois_of_pages_are_those_of_the_bibliography() -> None:
-    """Of the table of papers, which a reader without the site sees."""
+    """The table of papers repeats them for readers without the site."""
     found = re.findall(r"https://doi\.org/(\S+?)\)", (PAGE.parent / "cite.md").read_text(encoding="utf-8"))
     assert found and set(found) <= {work.fields.get("doi") for work in WORKS.values()}
 

@@ -14,7 +14,7 @@ BLOCK = re.compile(r"^```r\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.M | re.S
 
 
 def run_in_r(blocks: list[str], folder: Path) -> list[str]:
-    """What each block prints, by a process of R whose Python is this one.
+    """Return what each block prints, by a process of R whose Python is this one.
 
     Raises
     ------
