@@ -1,6 +1,12 @@
-"""The site: `make docs` builds docs/_build/html from the pages of this folder."""
+"""The site: `make docs` builds docs/_build/html from the pages of this folder.
 
+Where SMCMC_DOCS_VERSION names a version of docs/versions.json, the site is one of several that stand side by side below
+one address, and a menu leads to the others (RELEASING.md).
+"""
+
+import os
 import sys
+from importlib.metadata import metadata
 from importlib.metadata import version as version_of
 from pathlib import Path
 
@@ -18,12 +24,16 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.viewcode",
     "sphinx_copybutton",
+    "sphinxcontrib.bibtex",
     "mathml",
     "generated",
     "front",
 ]
 exclude_patterns = ["_build", "_ext", "reproduction", "articles"]
 nitpicky = True
+bibtex_bibfiles = ["articles/references.bib"]
+bibtex_default_style = "alpha"
+bibtex_reference_style = "author_year"
 
 myst_enable_extensions = ["dollarmath", "colon_fence"]
 myst_heading_anchors = 4
@@ -56,5 +66,12 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+urls = dict(line.split(", ", 1) for line in metadata("smcmc").get_all("Project-URL", []))
+if "Repository" in urls:
+    html_theme_options["github_url"] = urls["Repository"]
+if site_version := os.environ.get("SMCMC_DOCS_VERSION"):
+    html_theme_options["switcher"] = {"json_url": "/versions.json", "version_match": site_version}
+    html_theme_options["navbar_end"] = ["version-switcher", "theme-switcher", "navbar-icon-links"]
+    html_theme_options["check_switcher"] = False  # the file is of the address, not of this build
 linkcheck_anchors = False
 linkcheck_timeout = 20

@@ -1,5 +1,5 @@
 """Make the articles of docs/articles in the form of ReScience C: for each a folder with article.pdf (by pandoc and
-Typst), article.md with its tables filled in, the pictures, and metadata.yaml.
+Typst), article.md with its tables filled in, references.bib, the pictures, and metadata.yaml.
 
 `make articles` installs what it needs (the extra `articles`) and runs it.
 """
@@ -77,12 +77,14 @@ def make(paper: Paper, out: Path) -> int:
         figure=figure,
         table=lambda _number, caption, table: f"{table}\n: {caption}\n",
         equation=lambda _number, latex: f"$$\n{latex}\n$$\n",
+        references="::: {#refs}\n:::\n",
     )
     article = Article(FOLDER / f"{paper.key}.md", paper, STORED, layout)
     out.mkdir(parents=True, exist_ok=True)
     told = metadata(paper, article.front_matter)
     filled = f"*A replication of* {paper.citation}.\n\n{article.text}"
     (out / "article.md").write_text(filled, encoding="utf-8")
+    shutil.copyfile(FOLDER / "references.bib", out / "references.bib")
     (out / "metadata.yaml").write_text(yaml.safe_dump(told, sort_keys=False, allow_unicode=True), encoding="utf-8")
     source = out / "article.typ"
     with TemporaryDirectory() as folder:
@@ -91,7 +93,9 @@ def make(paper: Paper, out: Path) -> int:
         look.write_text(yaml.safe_dump(LOOK | shown), encoding="utf-8")
         header.write_text(HEADER, encoding="utf-8")
         options = ["--standalone", f"--metadata-file={look}", f"--include-in-header={header}"]
-        pypandoc.convert_text(filled, "typst", format="markdown-citations", outputfile=str(source), extra_args=options)
+        options += ["--citeproc", f"--bibliography={FOLDER / 'references.bib'}", "--fail-if-warnings"]
+        target = "typst-citations"  # citeproc resolves the citations, not Typst
+        pypandoc.convert_text(filled, target, format="markdown", outputfile=str(source), extra_args=options)
     pages = typst.compile(str(source), format="svg")
     typst.compile(str(source), output=str(out / "article.pdf"))
     source.unlink()

@@ -5,7 +5,7 @@
 * ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
   `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
   ``{{not_testable}}`` count the claims of the paper;
-* ``[@key]`` and ``@key`` cite an entry of ``references.yaml``;
+* ``[@key]`` and ``@key`` cite an entry of ``references.bib``, as in pandoc's Markdown; the layout resolves them;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
 * blocks are filled by `BLOCKS`; that of a figure has its id and, where it should be narrower in print, a width::
@@ -50,7 +50,6 @@ BLOCK = re.compile(r"^```\{(?P<kind>\w+)\} *(?P<argument>[^\n]*)\n(?P<body>.*?)^
 EQUATION = re.compile(r"^\$\$\n(?P<latex>.*?)\n\$\$ \(eq:(?P<name>\w+)\)$", re.M | re.S)
 NUMBER = re.compile(r"\{\{(\w+)(?:\.(\w+))?\}\}")
 LINK = re.compile(r"\[(eq|fig|table):([\w-]+)\]")
-CITED = re.compile(r"\[(@[\w; @]+)\]|(?<![\w\[@])@(\w+)")
 SCALES: Mapping[str, Callable[[float], float]] = {
     "": float,
     "percent": lambda x: 100 * x,
@@ -75,11 +74,14 @@ class Layout:
         Of a table, from number, caption and the Markdown of its rows.
     equation : callable
         Of an equation, from number and LaTeX.
+    references : str
+        What makes the list of the cited works.
     """
 
     figure: Callable[[int, str, str, str], str]
     table: Callable[[int, str, str], str]
     equation: Callable[[int, str], str]
+    references: str
 
 
 class Number(ClaimReference):
@@ -196,10 +198,6 @@ class Article:
         return dict(_load(self.file.parent / "values.yaml").get(self.paper.key, {}))
 
     @cached_property
-    def _references(self) -> dict[str, Any]:
-        return _load(self.file.parent / "references.yaml")
-
-    @cached_property
     def _numbers(self) -> dict[str, int]:
         """Numbers of figures, tables and equations, in their order."""
         tables = ("claims", "counts", "editions", "errata", "settings")
@@ -224,23 +222,13 @@ class Article:
 
     def _fill_line(self, text: str) -> str:
         text = NUMBER.sub(self._number, text)
-        text = LINK.sub(self._link, text)
-        return CITED.sub(self._citation, text)
+        return LINK.sub(self._link, text)
 
     def _link(self, found: re.Match[str]) -> str:
         kind, name = found.groups()
         if (number := self._numbers.get(f"{kind}:{name}")) is None:
             raise self._fail(f"{found[0]}: there is none")
         return {"eq": f"({number})", "fig": f"Figure {number}", "table": f"Table {number}"}[kind]
-
-    def _citation(self, found: re.Match[str]) -> str:
-        keys = re.findall(r"\w+", found[1] or found[2])
-        if unknown := [key for key in keys if key not in self._references]:
-            raise self._fail(f"@{unknown[0]}: not in references.yaml")
-        entries = [self._references[key] for key in keys]
-        if found[2]:
-            return f"{entries[0]['name']} ({entries[0]['year']})"
-        return "(" + "; ".join(f"{one['name']} {one['year']}" for one in entries) + ")"
 
     def _number(self, found: re.Match[str]) -> str:
         name, field = found.groups()
@@ -374,11 +362,7 @@ class Article:
         return self._table(name or "settings", body, head, rows, 15, 24, 36, 32)
 
     def _list_references(self, _name: str, _body: str) -> str:
-        """The cited entries, by author."""
-        text = self._front["abstract"] + self._source
-        keys = dict.fromkeys(key for found in CITED.finditer(text) for key in re.findall(r"\w+", found[1] or found[2]))
-        cited = sorted((self._references[key] for key in keys), key=lambda one: (one["name"], one["year"]))
-        return "\n".join(f"- {entry(one)}" for one in cited) + "\n"
+        return self.layout.references
 
     # kept rows
 
@@ -428,18 +412,6 @@ def _fits(column: pd.Series, pattern: str) -> Any:
     """Which values fit a pattern: * stands for anything, ? for one sign."""
     expression = "".join({"*": ".*", "?": "."}.get(sign, re.escape(sign)) for sign in pattern)
     return column.astype(str).str.fullmatch(expression).to_numpy(dtype=bool)
-
-
-def entry(one: Mapping[str, Any]) -> str:
-    """Return a reference as Markdown."""
-    text = f"{one['text']} ({one['year']})."
-    if doi := one.get("doi"):
-        text += f" DOI [{doi}](https://doi.org/{doi})."
-    if arxiv := one.get("arxiv"):
-        text += f" [arXiv:{arxiv}](https://arxiv.org/abs/{arxiv})."
-    if url := one.get("url"):
-        text += f" <{url}>."
-    return text
 
 
 def _plain(text: object) -> str:

@@ -2,12 +2,11 @@
 
 Before a build `docs/_generated` gets the pages of reproduced papers. While a page of docs/samplers or docs/models is
 read, what the code and docs/samplers/verification.csv say of that sampler or model is put into it; the references of
-commands and keys likewise get their tables, and the bibliography gets the works of docs/articles/references.yaml.
+commands and keys likewise get their tables.
 """
 
 from pathlib import Path
 
-import bibliography
 import command_pages
 import key_pages
 import model_pages
@@ -27,8 +26,6 @@ def _add_parts(app: Sphinx, name: str, source: list[str]) -> None:
     folder, _, page = name.partition("/")
     if folder == "samplers":
         source[0] += sampler_pages.overview() if page == "index" else sampler_pages.part(Path(app.srcdir), page)
-    elif name == "bibliography":
-        source[0] += bibliography.sections(Path(app.srcdir) / "articles" / "references.yaml")
     elif folder == "models":
         source[0] = source[0] + model_pages.overview() if page == "index" else model_pages.complete(source[0], page)
     elif name in REFERENCES:

@@ -25,6 +25,7 @@ PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Setting
 """Pages that all papers share."""
 ARTICLES = "articles"
 """The folder of the articles."""
+CITED = re.compile(r"\[(@[\w; @]+)\]|(?<![\w\[@\\])@(\w+)")
 
 
 def write(source: Path) -> None:
@@ -146,12 +147,20 @@ def _article(paper: Paper, source: Path) -> str:
         figure=figure,
         table=lambda number, caption, table: f"**Table {number}.** {caption}\n\n{table}\n",
         equation=lambda number, latex: f"$$\n{latex} \\qquad ({number})\n$$\n",
+        references="```{bibliography}\n:filter: docname in docnames\n:list: bullet\n```\n",
     )
     written = articles.Article(source / ARTICLES / f"{paper.key}.md", paper, source / FOLDER, layout)
     return (
         f"# [Re] {cell(paper.title)}\n\nA replication of {cell(paper.citation)}. `make articles` sets it for print.\n\n"
-        f"**Abstract.** {written.front_matter['abstract']}\n\n" + re.sub(r"(?m)^(#+) ", r"#\1 ", written.text)
+        f"**Abstract.** {written.front_matter['abstract']}\n\n"
+        + re.sub(r"(?m)^(#+) ", r"#\1 ", CITED.sub(cite, written.text))
     )
+
+
+def cite(found: re.Match[str]) -> str:
+    """The role of a citation in pandoc's form."""
+    keys = re.findall(r"\w+", found[1] or found[2])
+    return f"{{cite:{'p' if found[1] else 't'}}}`{','.join(keys)}`"
 
 
 def _paper(paper: Paper, titles: Mapping[str, str], kept: Mapping[str, pd.DataFrame], article: bool = False) -> str:

@@ -5,13 +5,13 @@ import tokenize
 from collections.abc import Iterator
 from pathlib import Path
 
-import bibliography
-import pytest
 import yaml
+from pybtex.database import parse_file
 
 ROOT = Path(__file__).resolve().parents[2]
-FILE = ROOT / "docs" / "articles" / "references.yaml"
-WORKS = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+PAGE = ROOT / "docs" / "bibliography.md"
+FILE = ROOT / "docs" / "articles" / "references.bib"
+WORKS = parse_file(FILE).entries
 
 NAME = r"[A-Z][\w'’-]+"
 CITATION = re.compile(
@@ -37,11 +37,6 @@ NO_AUTHORS = {
 """Conferences, months, examples, and last parts of names that have several."""
 
 
-def surname(name: str) -> str:
-    """The last word of the first author's name."""
-    return re.split(r", | and | et al", name)[0].split()[-1]
-
-
 def cited_texts() -> Iterator[tuple[Path, str]]:
     """Pages, and sources with their docstrings, comments and messages."""
     yield from ((page, page.read_text(encoding="utf-8")) for page in (ROOT / "docs").glob("**/*.md"))
@@ -52,7 +47,7 @@ def cited_texts() -> Iterator[tuple[Path, str]]:
 
 
 def test_what_is_cited_is_listed() -> None:
-    known = {(surname(one["name"]), str(one["year"])) for one in WORKS.values()}
+    known = {(one.persons["author"][0].last_names[-1], one.fields["year"]) for one in WORKS.values()}
     known |= {("Meila", "2007"), ("Roeder", "2015")}  # in files of plain letters
     lost = set()
     for file, text in cited_texts():
@@ -66,21 +61,34 @@ def test_what_is_cited_is_listed() -> None:
 
 
 def test_every_work_is_listed_once() -> None:
-    text = bibliography.sections(FILE)
-    assert text.count("\n- ") == len(WORKS) and text.count("\n## ") == len(bibliography.PARTS)
-    assert all(one["text"] in text for one in WORKS.values())
-    for key in ("doi", "arxiv"):
-        given = [one[key] for one in WORKS.values() if key in one]
-        assert len(given) == len(set(given))
-    assert all(re.fullmatch(r"10\.\d{4,5}/\S+", one["doi"]) for one in WORKS.values() if "doi" in one)
-    assert all(re.fullmatch(r"\d{4}\.\d{4,5}", one["arxiv"]) for one in WORKS.values() if "arxiv" in one)
+    """The page lists works by their one keyword; no address stands twice, and each has the form of one."""
+    lists = re.findall(r'^:filter: keywords % "(\w+)"$', PAGE.read_text(encoding="utf-8"), re.M)
+    assert sorted(lists) == sorted({work.fields["keywords"] for work in WORKS.values()})
+    for field, form in (("doi", r"10\.\d{4,5}/\S+"), ("eprint", r"\d{4}\.\d{4,5}")):
+        given = [work.fields[field] for work in WORKS.values() if field in work.fields]
+        assert len({one.lower() for one in given}) == len(given)
+        assert [one for one in given if not re.fullmatch(form, one)] == []
+
+
+def test_articles_cite_what_is_listed() -> None:
+    cited = {
+        key for file in FILE.parent.glob("*.md") for key in re.findall(r"@(\w+)", file.read_text(encoding="utf-8"))
+    }
+    assert cited <= set(WORKS) and len(cited) > 20
+
+
+def test_citation_file_has_the_addresses_of_the_bibliography() -> None:
+    works = {re.sub("[{}]", "", work.fields["title"]).lower(): work.fields for work in WORKS.values()}
+    for one in yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]:
+        work = works[one["title"].lower()]
+        assert (str(one["year"]), one.get("doi")) == (work["year"], work.get("doi")), one["title"]
+
+
+def test_dois_of_pages_are_those_of_the_bibliography() -> None:
+    """The table of papers repeats them for readers without the site."""
+    found = re.findall(r"https://doi\.org/(\S+?)\)", (PAGE.parent / "cite.md").read_text(encoding="utf-8"))
+    assert found and set(found) <= {work.fields.get("doi") for work in WORKS.values()}
 
 
 def test_neighbours_are_listed() -> None:
     assert {"wang2012", "chang2014", "williamson2013", "lovell2013"} <= set(WORKS)
-
-
-def test_a_part_that_is_none_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "a.yaml").write_text("a: {name: A, year: 2000, part: other, text: B}\n")
-    with pytest.raises(ValueError, match="part other: expected one of papers"):
-        bibliography.sections(tmp_path / "a.yaml")

@@ -306,7 +306,8 @@ def test_site(tmp_path: Path) -> None:
 
     Half a minute on a free core.
     """
-    for name in ("sphinx", "myst_nb", "pydata_sphinx_theme", "sphinx_copybutton", "numpydoc", "latex2mathml"):
+    extensions = ("myst_nb", "numpydoc", "sphinx_copybutton", "sphinxcontrib.bibtex")
+    for name in ("pydata_sphinx_theme", "latex2mathml", *extensions):
         pytest.importorskip(name, reason="needs pip install -e '.[site]'")
     options = ["-W", "--keep-going", "-q", "-E", "-j", "2", "-b", "html"]
     built = subprocess.run(
