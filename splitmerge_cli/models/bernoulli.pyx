@@ -35,27 +35,29 @@ cdef extern from *:
     /* prod_d (count[2 d + x_d][l] + beta[x_d][l]), in several partial products to hide the latency of a multiplication.
        A column that counts the item itself has one less in `beta`. Each lane rounds alike on every instruction set. A
        value selects its row by a multiplication: a branch on data is unpredictable. */
-    typedef double lanes_t __attribute__((vector_size(64), aligned(64)));
+    #include "simd_math.h"
     typedef double pair_t __attribute__((vector_size(16), aligned(16)));
 
     /* Eight columns from `count`; beta is [2, 8]. */
     static inline void product_of_lanes(const double *count, const uint8_t *x, ptrdiff_t D, ptrdiff_t cap,
                                         const double *beta, double *out)
     {
-        const lanes_t *b = (const lanes_t *)beta;
         const ptrdiff_t step = 2 * cap;
-        lanes_t p0 = {1, 1, 1, 1, 1, 1, 1, 1}, p1 = p0, p2 = p0, p3 = p0;
-        ptrdiff_t d = 0;
-        #define LANES(d, row) (*(const lanes_t *)(count + (row) * step + x[d] * cap) + b[x[d]])
-        for (; d + 4 <= D; d += 4, count += 4 * step) {
-            p0 *= LANES(d, 0);
-            p1 *= LANES(d + 1, 1);
-            p2 *= LANES(d + 2, 2);
-            p3 *= LANES(d + 3, 3);
+        EACH_LANE(h) {
+            const double *at = count + h, *b = beta + h;
+            lanes p0 = (lanes){0} + 1.0, p1 = p0, p2 = p0, p3 = p0;
+            ptrdiff_t d = 0;
+            #define TERM(d, row) (LANES_AT(at + (row) * step + x[d] * cap) + LANES_AT(b + 8 * x[d]))
+            for (; d + 4 <= D; d += 4, at += 4 * step) {
+                p0 *= TERM(d, 0);
+                p1 *= TERM(d + 1, 1);
+                p2 *= TERM(d + 2, 2);
+                p3 *= TERM(d + 3, 3);
+            }
+            for (; d < D; d++, at += step)
+                p0 *= TERM(d, 0);
+            LANES_TO(out + h) = (p0 * p1) * (p2 * p3);
         }
-        for (; d < D; d++, count += step)
-            p0 *= LANES(d, 0);
-        *(lanes_t *)out = (p0 * p1) * (p2 * p3);
     }
 
     /* The columns at `ca` and `cb`; beta is [2, 2]. */

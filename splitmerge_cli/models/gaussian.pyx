@@ -84,79 +84,90 @@ cdef extern from *:
     static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
                                   const double *turn, double *log_q, double *left)
     {
-        const lanes8 t = *(const lanes8 *)turn;
-        lanes8 all = {1, 1, 1, 1, 1, 1, 1, 1}, total = {0};
-        for (ptrdiff_t from = 0; from < D; from += piece) {
-            const ptrdiff_t to = from + piece < D ? from + piece : D;
-            lanes8 p = {1, 1, 1, 1, 1, 1, 1, 1}, q = p;
-            ptrdiff_t d = from;
-            #define FACTOR(d) ({ const lanes8 *b = (const lanes8 *)(block + 16 * (d)); \\
-                                 const lanes8 e = x[d] - b[0]; 1.0 + t * b[1] * e * e; })
-            for (; d + 2 <= to; d += 2) {
-                p *= FACTOR(d);
-                q *= FACTOR(d + 1);
+        EACH_LANE(h) {
+            const lanes t = LANES_AT(turn + h), one = (lanes){0} + 1.0;
+            lanes all = one, total = {0};
+            for (ptrdiff_t from = 0; from < D; from += piece) {
+                const ptrdiff_t to = from + piece < D ? from + piece : D;
+                lanes p = one, q = one;
+                ptrdiff_t d = from;
+                #define FACTOR(d) ({ const double *b = block + 16 * (d) + h; \\
+                                     const lanes e = x[d] - LANES_AT(b); 1.0 + t * LANES_AT(b + 8) * e * e; })
+                for (; d + 2 <= to; d += 2) {
+                    p *= FACTOR(d);
+                    q *= FACTOR(d + 1);
+                }
+                if (d < to)
+                    p *= FACTOR(d);
+                p *= q;
+                all *= p;
+                total += lanes_log(p);
             }
-            if (d < to)
-                p *= FACTOR(d);
-            p *= q;
-            all *= p;
-            total += lanes_log(p);
+            LANES_TO(log_q + h) = total;
+            LANES_TO(left + h) = all;
         }
-        *(lanes8 *)log_q = total;
-        *(lanes8 *)left = all;
     }
 
-    static inline void score_distance(lanes8 distance, const double *gain, const double *turn, double *log_q,
-                                      double *left)
+    /* The lanes from h on. */
+    static inline void score_distance(ptrdiff_t h, lanes distance, const double *gain, const double *turn,
+                                      double *log_q, double *left)
     {
-        const lanes8 q = 1.0 + *(const lanes8 *)turn * *(const lanes8 *)gain * distance;
-        *(lanes8 *)log_q = lanes_log(q);
-        *(lanes8 *)left = q;
+        const lanes q = 1.0 + LANES_AT(turn + h) * LANES_AT(gain + h) * distance;
+        LANES_TO(log_q + h) = lanes_log(q);
+        LANES_TO(left + h) = q;
     }
 
     static inline void score_iso(const double *block, const double *x, ptrdiff_t D, const double *gain,
                                  const double *turn, double *log_q, double *left)
     {
-        lanes8 s = {0};
-        for (ptrdiff_t d = 0; d < D; d++) {
-            const lanes8 e = x[d] - *(const lanes8 *)(block + 8 * d);
-            s += e * e;
+        EACH_LANE(h) {
+            lanes s = {0};
+            for (ptrdiff_t d = 0; d < D; d++) {
+                const lanes e = x[d] - LANES_AT(block + 8 * d + h);
+                s += e * e;
+            }
+            score_distance(h, s, gain, turn, log_q, left);
         }
-        score_distance(s, gain, turn, log_q, left);
     }
 
     static inline void score_full(const double *block, const double *x, ptrdiff_t D, const double *gain,
                                   const double *turn, double *work, double *log_q, double *left)
     {
-        const lanes8 *row = (const lanes8 *)(block + 8 * D);
-        lanes8 *u = (lanes8 *)work, s = {0};
-        for (ptrdiff_t r = 0; r < D; r++) {
-            lanes8 e = x[r] - *(const lanes8 *)(block + 8 * r), f = {0}, g = f, h = f;
-            ptrdiff_t c = 0;
-            for (; c + 4 <= r; c += 4) {
-                e -= row[c] * u[c];
-                f += row[c + 1] * u[c + 1];
-                g += row[c + 2] * u[c + 2];
-                h += row[c + 3] * u[c + 3];
+        EACH_LANE(h) {
+            const double *row = block + 8 * D + h;
+            double *u = work + h;
+            lanes s = {0};
+            for (ptrdiff_t r = 0; r < D; r++) {
+                lanes e = x[r] - LANES_AT(block + 8 * r + h), f = {0}, g = f, k = f;
+                ptrdiff_t c = 0;
+                for (; c + 4 <= r; c += 4) {
+                    e -= LANES_AT(row + 8 * c) * LANES_AT(u + 8 * c);
+                    f += LANES_AT(row + 8 * c + 8) * LANES_AT(u + 8 * c + 8);
+                    g += LANES_AT(row + 8 * c + 16) * LANES_AT(u + 8 * c + 16);
+                    k += LANES_AT(row + 8 * c + 24) * LANES_AT(u + 8 * c + 24);
+                }
+                for (; c < r; c++)
+                    e -= LANES_AT(row + 8 * c) * LANES_AT(u + 8 * c);
+                e = (e - (f + (g + k))) * LANES_AT(row + 8 * r);
+                LANES_TO(u + 8 * r) = e;
+                s += e * e;
+                row += 8 * (r + 1);
             }
-            for (; c < r; c++)
-                e -= row[c] * u[c];
-            u[r] = (e - (f + (g + h))) * row[r];
-            s += u[r] * u[r];
-            row += r + 1;
+            score_distance(h, s, gain, turn, log_q, left);
         }
-        score_distance(s, gain, turn, log_q, left);
     }
 
     /* power = level + degree log q */
     static inline void score_power(const double *level, const double *degree, const double *log_q, double *power)
     {
-        *(lanes8 *)power = *(const lanes8 *)level + *(const lanes8 *)degree * *(const lanes8 *)log_q;
+        EACH_LANE(h)
+            LANES_TO(power + h) = LANES_AT(level + h) + LANES_AT(degree + h) * LANES_AT(log_q + h);
     }
 
     static inline void score_weigh(const double *W, const double *power, double top, double *w)
     {
-        *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
+        EACH_LANE(h)
+            LANES_TO(w + h) = LANES_AT(W + h) * lanes_exp(LANES_AT(power + h) - top);
     }
 
     /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in units. */

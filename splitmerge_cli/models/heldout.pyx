@@ -26,14 +26,16 @@ cdef extern from "simd_math.h":
     static inline double weigh_topics(const double *a, const double *n, const double *phi, ptrdiff_t width, double *w,
                                       double *lane)
     {
-        lanes8 sums = {0};
-        for (ptrdiff_t k = 0; k < width; k += 8) {
-            const lanes8 v = (*(const lanes8 *)(a + k) + *(const lanes8 *)(n + k)) * *(const lanes8 *)(phi + k);
-            *(lanes8 *)(w + k) = v;
-            sums += v;
+        EACH_LANE(h) {
+            lanes sums = {0};
+            for (ptrdiff_t k = h; k < width; k += 8) {
+                const lanes v = (LANES_AT(a + k) + LANES_AT(n + k)) * LANES_AT(phi + k);
+                LANES_TO(w + k) = v;
+                sums += v;
+            }
+            LANES_TO(lane + h) = sums;
         }
-        *(lanes8 *)lane = sums;
-        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
+        return ((lane[0] + lane[1]) + (lane[2] + lane[3])) + ((lane[4] + lane[5]) + (lane[6] + lane[7]));
     }
     """
     double weigh_topics(const double *a, const double *n, const double *phi, Py_ssize_t width, double *w,

@@ -33,10 +33,6 @@ cdef extern from "<math.h>" nogil:
     long double logl(long double x)
     int64_t llrintl(long double x)
 
-cdef extern from "simd_math.h":
-    ctypedef double lanes8
-    lanes8 lanes_exp(lanes8 x) nogil
-
 cdef extern from "block_sums.h":
     enum:
         FAR_BITS
@@ -78,8 +74,8 @@ cdef extern from *:
     /* w[k] = exp(w[k]) W[k] for k < m, m a multiple of 8 */
     static inline void weigh_lanes(double *w, const double *W, Py_ssize_t m)
     {
-        for (Py_ssize_t k = 0; k < m; k += 8)
-            *(lanes8 *)(w + k) = lanes_exp(*(lanes8 *)(w + k)) * *(const lanes8 *)(W + k);
+        for (Py_ssize_t k = 0; k < m; k += LANES)
+            LANES_TO(w + k) = lanes_exp(LANES_AT(w + k)) * LANES_AT(W + k);
     }
     """
     void weigh_lanes(double *w, const double *W, Py_ssize_t m) noexcept nogil

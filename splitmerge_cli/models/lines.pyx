@@ -96,51 +96,58 @@ cdef extern from *:
         at[4 * cap] = h0;
     }
 
-    /* A point against eight regressions, known noise. turn: 1, or -1 in the lane of the cluster that counts the point.
+    /* A point against eight regressions, known noise (line_residual: the lanes from `at` on). turn: 1, or -1 in the lane of the cluster that counts the point.
        `power`: the exponent; `front`: the factor before it, up to a constant; `left`: share that is left, 1 - h. */
-    static inline lanes8 line_residual(const double *at, ptrdiff_t cap, double x, double y, lanes8 sign, double *front,
-                                       double *left)
+    static inline lanes line_residual(const double *at, ptrdiff_t cap, double x, double y, lanes sign, double *front,
+                                      double *left)
     {
-        const lanes8 B = *(const lanes8 *)(at + 3 * cap), d = x - *(const lanes8 *)at;
-        const lanes8 t = B + sign * (*(const lanes8 *)(at + 4 * cap) * B + d * d), inverse = 1.0 / (B * t);
-        const lanes8 e = (y - *(const lanes8 *)(at + cap)) * B - *(const lanes8 *)(at + 2 * cap) * d;
-        const lanes8 turned = (1.0 - sign) * 0.5, of = B + turned * (t - B);
-        lanes8 root;
-        for (int l = 0; l < 8; l++)
+        const lanes B = LANES_AT(at + 3 * cap), d = x - LANES_AT(at);
+        const lanes t = B + sign * (LANES_AT(at + 4 * cap) * B + d * d), inverse = 1.0 / (B * t);
+        const lanes e = (y - LANES_AT(at + cap)) * B - LANES_AT(at + 2 * cap) * d;
+        const lanes turned = (1.0 - sign) * 0.5, of = B + turned * (t - B);
+        lanes root;
+        for (int l = 0; l < LANES; l++)
             root[l] = sqrt(inverse[l]);
-        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap) * of * root;
-        *(lanes8 *)left = t / B;
-        return e * e * inverse * *(const lanes8 *)(at + 5 * cap);
+        LANES_TO(front) = LANES_AT(at + 6 * cap) * of * root;
+        LANES_TO(left) = t / B;
+        return e * e * inverse * LANES_AT(at + 5 * cap);
     }
 
     static inline void line_normal(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
                                    double *power, double *front, double *left)
     {
-        *(lanes8 *)power = -line_residual(at, cap, x, y, *(const lanes8 *)turn, front, left);
+        EACH_LANE(h)
+            LANES_TO(power + h) = -line_residual(at + h, cap, x, y, LANES_AT(turn + h), front + h, left + h);
     }
 
     /* The same, unknown noise; `degree` is a_n + 1/2, or minus a of the other points. */
     static inline void line_student(const double *at, ptrdiff_t cap, double x, double y, const double *turn,
                                     const double *degree, double *power, double *front, double *left)
     {
-        const lanes8 sign = *(const lanes8 *)turn;
-        const lanes8 q = 1.0 + sign * line_residual(at, cap, x, y, sign, front, left);
-        for (int l = 0; l < 8; l++)
-            left[l] = q[l] < left[l] ? q[l] : left[l];
-        *(lanes8 *)power = -*(const lanes8 *)degree * lanes_log(q);
+        EACH_LANE(h) {
+            const lanes sign = LANES_AT(turn + h);
+            const lanes q = 1.0 + sign * line_residual(at + h, cap, x, y, sign, front + h, left + h);
+            for (int l = 0; l < LANES; l++)
+                left[h + l] = q[l] < left[h + l] ? q[l] : left[h + l];
+            LANES_TO(power + h) = -LANES_AT(degree + h) * lanes_log(q);
+        }
     }
 
     /* A point against eight lines that are kept: yc, slope, scale and front of each. */
     static inline void line_kept(const double *at, ptrdiff_t cap, double x, double y, double *power, double *front)
     {
-        const lanes8 r = y - *(const lanes8 *)(at + cap) - *(const lanes8 *)(at + 2 * cap) * x;
-        *(lanes8 *)power = -r * r * *(const lanes8 *)(at + 5 * cap);
-        *(lanes8 *)front = *(const lanes8 *)(at + 6 * cap);
+        EACH_LANE(h) {
+            const double *from = at + h;
+            const lanes r = y - LANES_AT(from + cap) - LANES_AT(from + 2 * cap) * x;
+            LANES_TO(power + h) = -r * r * LANES_AT(from + 5 * cap);
+            LANES_TO(front + h) = LANES_AT(from + 6 * cap);
+        }
     }
 
     static inline void line_weigh(const double *W, const double *power, const double *front, double top, double *w)
     {
-        *(lanes8 *)w = *(const lanes8 *)W * *(const lanes8 *)front * lanes_exp(*(const lanes8 *)power - top);
+        EACH_LANE(h)
+            LANES_TO(w + h) = LANES_AT(W + h) * LANES_AT(front + h) * lanes_exp(LANES_AT(power + h) - top);
     }
     """
     ctypedef struct line_sums:

@@ -82,61 +82,66 @@ cdef extern from *:
                                    double shape, const double *x, ptrdiff_t complete, ptrdiff_t R, ptrdiff_t piece,
                                    double *power)
     {
-        const lanes8 *row = (const lanes8 *)block;
-        lanes8 total = {0}, more = {0};
-        ptrdiff_t c = 0;
-        for (; c + 2 <= C; c += 2) {
-            total += row[code[c]];
-            more += row[code[c + 1]];
-        }
-        if (c < C)
-            total += row[code[c]];
-        total += more;
-        row += levels;
-        for (ptrdiff_t p = 0; p < P; p++, row += 5) {
-            const int64_t n = tally[p];
-            if (n < 0)
-                continue;
-            const ilanes8 sum = *(const ilanes8 *)(row + 2), at = sum + n, far = at >= length;
-            lanes8 found;
-            int64_t any = 0;
-            for (int l = 0; l < 8; l++)
-                any |= far[l];
-            if (any)
-                for (int l = 0; l < 8; l++)
-                    /* the constant is short by what the table holds of the sum, where it does */
-                    found[l] = (sum[l] < length ? rise[sum[l]] : 0.0) + log_rise(rise, length, zeta, shape, sum[l], n);
-            else
-                for (int l = 0; l < 8; l++)
-                    found[l] = rise[at[l]];
-            total += row[0] + (double)n * row[1] + found;
-        }
-        if (complete) {
-            const lanes8 level = row[0], degree = row[1];
-            lanes8 log_q = {0};
-            row += 2;
-            for (ptrdiff_t from = 0; from < complete; from += piece) {
-                const ptrdiff_t to = from + piece < complete ? from + piece : complete;
-                lanes8 q = {1, 1, 1, 1, 1, 1, 1, 1};
-                for (ptrdiff_t d = from; d < to; d++, row += 2) {
-                    const lanes8 e = x[d] - row[0];
-                    q *= 1.0 + row[1] * e * e;
+        EACH_LANE(h) {
+            const double *row = block + h;
+            lanes total = {0}, more = {0};
+            ptrdiff_t c = 0;
+            #define ROW(r) LANES_AT(row + 8 * (r))
+            for (; c + 2 <= C; c += 2) {
+                total += ROW(code[c]);
+                more += ROW(code[c + 1]);
+            }
+            if (c < C)
+                total += ROW(code[c]);
+            total += more;
+            row += 8 * levels;
+            for (ptrdiff_t p = 0; p < P; p++, row += 40) {
+                const int64_t n = tally[p];
+                if (n < 0)
+                    continue;
+                const ilanes sum = *(const ilanes *)(row + 16), at = sum + n, far = at >= length;
+                lanes found;
+                int64_t any = 0;
+                for (int l = 0; l < LANES; l++)
+                    any |= far[l];
+                if (any)
+                    for (int l = 0; l < LANES; l++)
+                        /* the constant is short by what the table holds of the sum, where it does */
+                        found[l] = (sum[l] < length ? rise[sum[l]] : 0.0)
+                                   + log_rise(rise, length, zeta, shape, sum[l], n);
+                else
+                    for (int l = 0; l < LANES; l++)
+                        found[l] = rise[at[l]];
+                total += ROW(0) + (double)n * ROW(1) + found;
+            }
+            if (complete) {
+                const lanes level = ROW(0), degree = ROW(1);
+                lanes log_q = {0};
+                row += 16;
+                for (ptrdiff_t from = 0; from < complete; from += piece) {
+                    const ptrdiff_t to = from + piece < complete ? from + piece : complete;
+                    lanes q = (lanes){0} + 1.0;
+                    for (ptrdiff_t d = from; d < to; d++, row += 16) {
+                        const lanes e = x[d] - ROW(0);
+                        q *= 1.0 + ROW(1) * e * e;
+                    }
+                    log_q += lanes_log(q);
                 }
-                log_q += lanes_log(q);
+                total += level + degree * log_q;
             }
-            total += level + degree * log_q;
+            for (ptrdiff_t d = complete; d < R; d++, row += 32)
+                if (x[d] == x[d]) {
+                    const lanes e = x[d] - ROW(0);
+                    total += ROW(2) + ROW(3) * lanes_log(1.0 + ROW(1) * e * e);
+                }
+            LANES_TO(power + h) = total;
         }
-        for (ptrdiff_t d = complete; d < R; d++, row += 4)
-            if (x[d] == x[d]) {
-                const lanes8 e = x[d] - row[0];
-                total += row[2] + row[3] * lanes_log(1.0 + row[1] * e * e);
-            }
-        *(lanes8 *)power = total;
     }
 
     static inline void weigh_mixed(const double *W, const double *power, double top, double *w)
     {
-        *(lanes8 *)w = *(const lanes8 *)W * lanes_exp(*(const lanes8 *)power - top);
+        EACH_LANE(h)
+            LANES_TO(w + h) = LANES_AT(W + h) * lanes_exp(LANES_AT(power + h) - top);
     }
 
     /* Log density of the items of a tile (tiles.h) given drawn parameters: the log probability of each level, 0 of a

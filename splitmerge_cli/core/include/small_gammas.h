@@ -14,19 +14,21 @@
 static inline void gammas_begun(double shape, const uint64_t *words, double *x)
 {
     const double b = 1.0 + shape / GAMMA_E;
-    lanes8 p;
-    for (int t = 0; t < 8; t++)
-        p[t] = (shape == 1.0 ? 1.0 : b) * philox_double(words[t]);
-    if (shape == 1.0) {
-        p = -lanes_log(p);
-        for (int t = 0; t < 8; t++)
-            x[t] = p[t];
-        return;
-    }
-    const lanes8 y = lanes_exp(lanes_log(p) / shape);
-    for (int t = 0; t < 8; t++) {
-        const double second = (double)((words[t] & 0xfff) + 1) * (1.0 / 4096.0);
-        x[t] = p[t] <= 1.0 && second <= 1.0 - y[t] ? y[t] : -1.0;
+    EACH_LANE(h) {
+        lanes p;
+        for (int t = 0; t < LANES; t++)
+            p[t] = (shape == 1.0 ? 1.0 : b) * philox_double(words[h + t]);
+        if (shape == 1.0) {
+            p = -lanes_log(p);
+            for (int t = 0; t < LANES; t++)
+                x[h + t] = p[t];
+            continue;
+        }
+        const lanes y = lanes_exp(lanes_log(p) / shape);
+        for (int t = 0; t < LANES; t++) {
+            const double second = (double)((words[h + t] & 0xfff) + 1) * (1.0 / 4096.0);
+            x[h + t] = p[t] <= 1.0 && second <= 1.0 - y[t] ? y[t] : -1.0;
+        }
     }
 }
 
@@ -35,10 +37,10 @@ static inline double gamma_finished(double shape, uint64_t word, double u)
 {
     const double b = 1.0 + shape / GAMMA_E;
     const double second = ((double)(word & 0xfff) + u) * (1.0 / 4096.0);
-    lanes8 p = {1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0};
+    lanes p = (lanes){0} + 1.0;
     p[0] = b * philox_double(word);
     if (p[0] <= 1.0) {
-        const lanes8 y = lanes_exp(lanes_log(p) / shape);
+        const lanes y = lanes_exp(lanes_log(p) / shape);
         return second <= exp(-y[0]) ? y[0] : -1.0;
     }
     const double x = -log((b - p[0]) / shape);

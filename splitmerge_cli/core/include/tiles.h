@@ -3,7 +3,7 @@
    every row that is taken in; when all are below `floor` the rest is left out and all are -inf: such a cluster weighs
    less than 2^-60 of another, which no draw of 52 bits can tell from nothing.
 
-   Every lane rounds alike on every instruction set; only how many lanes there are in a register differs. */
+   Lanes are as wide as a register (simd_math.h). */
 #ifndef SMCMC_TILES_H
 #define SMCMC_TILES_H
 #include <math.h>
@@ -12,16 +12,6 @@
 #include "simd_math.h"
 
 #define TILE 32
-#if defined(__AVX512F__)
-#define TILE_LANES 8
-#elif defined(__AVX__)
-#define TILE_LANES 4
-#else
-#define TILE_LANES 2
-#endif
-
-typedef double tile_lanes __attribute__((vector_size(8 * TILE_LANES), aligned(8 * TILE_LANES)));
-
 /* rows between two looks at the floor */
 #define TILE_LOOK 8
 
@@ -46,10 +36,10 @@ static inline int tile_ends(double level, double factor, const double *sum, cons
     double sum[TILE] __attribute__((aligned(64))) = {0.0};                                                             \
     for (ptrdiff_t from = 0; from < D; from += TILE_LOOK) {                                                            \
         const ptrdiff_t to = from + TILE_LOOK < D ? from + TILE_LOOK : D;                                              \
-        for (ptrdiff_t t = 0; t < TILE; t += 4 * TILE_LANES) {                                                         \
-            tile_lanes *s = (tile_lanes *)(sum + t), a = s[0], b = s[1], c = s[2], e = s[3];                           \
+        for (ptrdiff_t t = 0; t < TILE; t += 4 * LANES) {                                                              \
+            lanes *s = (lanes *)(sum + t), a = s[0], b = s[1], c = s[2], e = s[3];                                     \
             for (ptrdiff_t d = from; d < to; d++) {                                                                    \
-                const tile_lanes *row = (const tile_lanes *)(x + TILE * d + t);                                        \
+                const lanes *row = (const lanes *)(x + TILE * d + t);                                                  \
                 const double one = theta[2 * d], two = theta[2 * d + 1];                                               \
                 a += TERM(row[0]);                                                                                     \
                 b += TERM(row[1]);                                                                                     \
@@ -124,18 +114,18 @@ static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, 
     theta++;
     for (ptrdiff_t r = 0; r < D; r += TILE_GROUP) {
         const ptrdiff_t columns = r + TILE_GROUP < D ? r + TILE_GROUP : D;
-        for (ptrdiff_t t = 0; t < TILE; t += 2 * TILE_LANES) {
-            #define ROW(g) tile_lanes a##g = theta[g] + (tile_lanes){0}, b##g = a##g;
+        for (ptrdiff_t t = 0; t < TILE; t += 2 * LANES) {
+            #define ROW(g) lanes a##g = theta[g] + (lanes){0}, b##g = a##g;
             ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5)
             #undef ROW
             const double *l = theta + TILE_GROUP, *from = x + t;
             for (ptrdiff_t c = 0; c < columns; c++, l += TILE_GROUP, from += TILE) {
-                const tile_lanes v = *(const tile_lanes *)from, w = *(const tile_lanes *)(from + TILE_LANES);
-                #define ROW(g) { const tile_lanes m = l[g] + (tile_lanes){0}; a##g += v * m; b##g += w * m; }
+                const lanes v = *(const lanes *)from, w = *(const lanes *)(from + LANES);
+                #define ROW(g) { const lanes m = l[g] + (lanes){0}; a##g += v * m; b##g += w * m; }
                 ROW(0) ROW(1) ROW(2) ROW(3) ROW(4) ROW(5)
                 #undef ROW
             }
-            tile_lanes *s = (tile_lanes *)(sum + t);
+            lanes *s = (lanes *)(sum + t);
             s[0] += ((a0 * a0 + a1 * a1) + (a2 * a2 + a3 * a3)) + (a4 * a4 + a5 * a5);
             s[1] += ((b0 * b0 + b1 * b1) + (b2 * b2 + b3 * b3)) + (b4 * b4 + b5 * b5);
         }
@@ -165,12 +155,12 @@ static inline void tile_raise(const double *restrict row, const double *restrict
    items of the tile keep the cluster in the running, so that nothing depends on which items these are. */
 static inline void tile_weights(const double *allowed, const double *best, double *row)
 {
-    for (ptrdiff_t t = 0; t < TILE; t += 8) {
-        const lanes8 off = *(const lanes8 *)(row + t) - *(const lanes8 *)(best + t);
+    for (ptrdiff_t t = 0; t < TILE; t += LANES) {
+        const lanes off = LANES_AT(row + t) - LANES_AT(best + t);
         /* one that may not be taken may be better than the best */
-        const lanes8 x = (lanes8)((ilanes8)off & (off < 0.0));
-        const lanes8 w = (lanes8)((ilanes8)lanes_exp(x) & (x >= -TILE_FAR));
-        *(lanes8 *)(row + t) = *(const lanes8 *)(allowed + t) * w;
+        const lanes x = (lanes)((ilanes)off & (off < 0.0));
+        const lanes w = (lanes)((ilanes)lanes_exp(x) & (x >= -TILE_FAR));
+        LANES_TO(row + t) = LANES_AT(allowed + t) * w;
     }
 }
 
