@@ -36,7 +36,7 @@ DRAWS = 39
 BEFORE = 100
 """States before these, which weigh in on what the held-out item is together with."""
 AVERAGED = 20
-"""Those of them over which the density is averaged."""
+"""States of these over which the density is averaged."""
 WORDS = 4
 """Words of a held-out document."""
 
