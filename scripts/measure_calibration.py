@@ -98,15 +98,17 @@ def draw(table: pd.DataFrame) -> None:
         z = np.arange(BINS + 1) / BINS
         for ax, quantity in zip(axes.flat, quantities, strict=False):
             own = table[table["quantity"] == quantity]
-            low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(own["data sets"].min())))
-            ax.fill_between(z, low, high, color="0.85", lw=0)
+            # fewer data sets have the wider band
+            for number, color in zip(sorted(own["data sets"].unique()), ("0.9", "0.8"), strict=False):
+                low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(number)))
+                ax.fill_between(z, low, high, color=color, lw=0)
             for _, row in own.iterrows():
                 counts = row[PARTS].to_numpy(dtype=float)
                 ax.plot(z, np.append(0, counts.cumsum()) / counts.sum() - z, lw=0.8)
             ax.set_title(quantity)
         for ax in axes.flat[len(quantities) :]:
             ax.set_axis_off()
-        figure.supxlabel("rank / 200")
+        figure.supxlabel("rank, as a share of the draws")
         figure.supylabel("distribution function − uniform")
         figure.savefig(FIGURE, dpi=90)
         plt.close(figure)

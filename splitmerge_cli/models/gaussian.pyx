@@ -442,7 +442,7 @@ cdef class Gaussian(Normal):
         "iso": {"options": _FIXED | {"covariance": "iso"}},
         "full": {"options": _FIXED | {"covariance": "full"}},
         "diag, mfm": {"options": _FIXED | {"concentration": 1, "prior": "mfm"}},
-        "diag, dynamic_mfm": {"options": _FIXED | {"prior": "dynamic_mfm"}},
+        "diag, dynamic_mfm": {"options": _FIXED | {"prior": "dynamic_mfm"}, "thin": 4},
         "diag, kappa0": {"options": _FIXED | {"kappa0": "gamma(2,10)"}},
         "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
         "diag, resolution": {"options": _FIXED | {"resolution": 0.5}},
