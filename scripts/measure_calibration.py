@@ -99,9 +99,9 @@ def draw(table: pd.DataFrame) -> None:
         for ax, quantity in zip(axes.flat, quantities, strict=False):
             own = table[table["quantity"] == quantity]
             # fewer data sets have the wider band
-            for number, color in zip(sorted(own["data sets"].unique()), ("0.9", "0.8"), strict=False):
+            for number in sorted(own["data sets"].unique()):
                 low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(number)))
-                ax.fill_between(z, low, high, color=color, lw=0)
+                ax.fill_between(z, low, high, color="0.8" if number == table["data sets"].max() else "0.9", lw=0)
             for _, row in own.iterrows():
                 counts = row[PARTS].to_numpy(dtype=float)
                 ax.plot(z, np.append(0, counts.cumsum()) / counts.sum() - z, lw=0.8)
