@@ -2,15 +2,21 @@
 
     python scripts/measure_calibration.py [SETTING ...] [--sets 1000] [--cache results/calibration]
     python scripts/measure_calibration.py SETTING ... --first 1000
+    python scripts/measure_calibration.py --study items --sets 300
     python scripts/measure_calibration.py --draw
 
-Data sets that the cache holds are not made again; settings that are not named keep their rows. A minute of a core for
-1,000 data sets of a setting. --first: other data sets, from that number on, whose rows are printed and not kept.
---draw: the figure and the table from the file that is there.
+Data sets that the cache holds are not made again; settings that are not named keep their rows. Two minutes of a core
+for 1,000 data sets of a setting.
+
+    --study  data: what draws of a chain show of what made the data; items: what they predict of an item that is held
+             out; both, unless one is named. Rows of the other are kept.
+    --first  other data sets, from that number on, whose rows are printed and not kept
+    --draw   the figure and the table from the file that is there
 """
 
 import argparse
 import json
+from itertools import product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -29,18 +35,22 @@ from splitmerge_cli.studies.calibration import (
     calibrate,
     uniformity,
 )
+from splitmerge_cli.studies.predictive_calibration import DRAWS as ITEMS
+from splitmerge_cli.studies.predictive_calibration import calibrate_predictions
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE, FIGURE, PAGE = DOCS / "calibration.csv", DOCS / "images" / "calibration.png", DOCS / "calibration.md"
 BEGIN, END = "<!-- table: scripts/measure_calibration.py -->", "<!-- end of the table -->"
 PARTS = [f"part {j + 1}" for j in range(BINS)]
+STUDIES = {"data": (calibrate, DRAWS), "items": (calibrate_predictions, ITEMS)}
+"""By name the function of a data set, and the draws that ranks are among."""
 
 
-def measure(name: str, sets: int, cache: Path) -> pd.DataFrame:
+def measure(name: str, study: str, sets: int, cache: Path) -> pd.DataFrame:
     """Rows of one setting, a row for each quantity, of at least as many data sets as the cache holds."""
-    setting = SETTINGS[name]
-    file = cache / f"{name.replace(' ', '-').replace(',', '')}.jsonl"
-    about = json.dumps([repr(setting), DRAWS])
+    setting, (look, draws) = SETTINGS[name], STUDIES[study]
+    file = cache / f"{name.replace(' ', '-').replace(',', '')}-{study}.jsonl"
+    about = json.dumps([repr(setting), draws])
     lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
     if not lines or lines[0] != about:
         lines = [about]
@@ -48,26 +58,30 @@ def measure(name: str, sets: int, cache: Path) -> pd.DataFrame:
     spec = setting.specify()
     with file.open("a", encoding="utf-8") as stream:
         for number in range(len(lines) - 1, sets):
-            lines.append(json.dumps(vars(calibrate(setting, number, spec))))
+            lines.append(json.dumps(vars(look(setting, number, spec))))
             stream.write(lines[-1] + "\n")
-    return rows_of(name, [json.loads(line) for line in lines[1 : sets + 1]])
+    return rows_of(name, study, [json.loads(line) for line in lines[1 : sets + 1]])
 
 
-def rows_of(name: str, found: list[dict]) -> pd.DataFrame:
+def rows_of(name: str, study: str, found: list[dict]) -> pd.DataFrame:
     """Rows of a setting from what its data sets showed."""
     setting, rows = SETTINGS[name], []
     options = " ".join(f"{key}={value}" for key, value in setting.options.items())
-    for quantity in [*dict.fromkeys(key for one in found for key in one["ranks"]), "pairs"]:
+    ranked = dict.fromkeys(key for one in found for key in one["ranks"])
+    for quantity in dict.fromkeys([*ranked, *(key for key in found[0]["randomised"] if key not in ("K", "ball"))]):
         row: dict = {"setting": name, "options": options, "items": setting.N, "data sets": len(found)}
         row["quantity"] = quantity
-        if quantity != "pairs":
-            counts = bin_ranks([one["ranks"][quantity] for one in found if quantity in one["ranks"]])
+        if quantity in ranked:
+            ranks = [one["ranks"][quantity] for one in found if quantity in one["ranks"]]
+            counts = bin_ranks(ranks, STUDIES[study][1])
             row |= {"p": uniformity(counts), **dict(zip(PARTS, counts, strict=True))}
         of = {"distance": "ball"}.get(quantity, quantity)
-        if of in SETS:
-            for column in ("covered", "stated", "randomised"):
-                row[column] = np.mean([one[column][of] for one in found])
+        if of in found[0]["randomised"]:
             _, row["low"], row["high"] = mean_interval([one["randomised"][of] for one in found])
+            row["randomised"] = np.mean([one["randomised"][of] for one in found])
+        if of in SETS:
+            for column in ("covered", "stated"):
+                row[column] = np.mean([one[column][of] for one in found])
             excess = [one["covered"][of] - one["stated"][of] for one in found]
             row["excess"], row["excess low"], row["excess high"] = mean_interval(excess)
         rows.append(row)
@@ -79,19 +93,22 @@ def draw(table: pd.DataFrame) -> None:
     quantities = list(dict.fromkeys(table.dropna(subset=["p"])["quantity"]))
     with use_style():
         figure, axes = plt.subplots(
-            -(-len(quantities) // 3), 3, figsize=(9, 7), sharex=True, sharey=True, squeeze=False
+            -(-len(quantities) // 4), 4, figsize=(11, 8), sharex=True, sharey=True, squeeze=False
         )
         z = np.arange(BINS + 1) / BINS
-        low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(table["data sets"].min())))
         for ax, quantity in zip(axes.flat, quantities, strict=False):
-            ax.fill_between(z, low, high, color="0.85", lw=0)
-            for _, row in table[table["quantity"] == quantity].iterrows():
+            own = table[table["quantity"] == quantity]
+            # fewer data sets have the wider band
+            for number in sorted(own["data sets"].unique()):
+                low, high = (np.concatenate([[0], edge, [0]]) for edge in band(int(number)))
+                ax.fill_between(z, low, high, color="0.8" if number == table["data sets"].max() else "0.9", lw=0)
+            for _, row in own.iterrows():
                 counts = row[PARTS].to_numpy(dtype=float)
                 ax.plot(z, np.append(0, counts.cumsum()) / counts.sum() - z, lw=0.8)
             ax.set_title(quantity)
         for ax in axes.flat[len(quantities) :]:
             ax.set_axis_off()
-        figure.supxlabel("rank / 200")
+        figure.supxlabel("rank, as a share of the draws")
         figure.supylabel("distribution function − uniform")
         figure.savefig(FIGURE, dpi=90)
         plt.close(figure)
@@ -100,7 +117,16 @@ def draw(table: pd.DataFrame) -> None:
 def page_table(table: pd.DataFrame) -> str:
     """The table of the page: a row for each setting."""
     sets = [f"{name}: {column}" for name in ("K", "ball") for column in ("0.95", "covers", "states")]
-    heads = ("model", "data sets", "least p of its ranks", *sets, "pairs: 0.95")
+    heads = (
+        "model",
+        "data sets",
+        "least p of its ranks",
+        *sets,
+        "pairs: 0.95",
+        "held out",
+        "item: 0.95",
+        "its pairs: 0.95",
+    )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for name, own in table.groupby("setting", sort=False):
         of = own.set_index("quantity")
@@ -109,8 +135,18 @@ def page_table(table: pd.DataFrame) -> str:
         for quantity in ("K", "distance"):
             covered, stated, randomised = of.loc[quantity, ["covered", "stated", "randomised"]]
             cells += [f"{share:.3f}" for share in (randomised, covered, stated)]
-        lines.append(f"| {' | '.join([*cells, format(of.loc['pairs', 'randomised'], '.3f')])} |")
+        cells.append(f"{of.loc['pairs', 'randomised']:.3f}")
+        if "new item" in of.index:
+            cells.append(f"{of.loc['new item', 'data sets']:,}")
+            cells.append(f"{of.loc['new item', 'randomised']:.3f}")
+            cells.append(f"{of.loc['new pairs', 'randomised']:.3f}" if "new pairs" in of.index else "-")
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
+
+
+def show(rows: pd.DataFrame) -> None:
+    """Print rows of a setting."""
+    print(rows.drop(columns=[*PARTS, "options"]).to_string(index=False), flush=True)
 
 
 def main() -> None:
@@ -119,21 +155,27 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=1000)
     parser.add_argument("--cache", type=Path, default=Path("results") / "calibration")
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--study", choices=STUDIES)
     parser.add_argument("--draw", action="store_true")
     given = parser.parse_args()
+    studies = [given.study] if given.study else list(STUDIES)
     if given.first:
-        for name in given.settings or SETTINGS:
+        for name, study in product(given.settings or SETTINGS, studies):
             spec, numbers = SETTINGS[name].specify(), range(given.first, given.first + given.sets)
-            found = rows_of(name, [vars(calibrate(SETTINGS[name], number, spec)) for number in numbers])
-            print(found.drop(columns=[*PARTS, "options"]).to_string(index=False), flush=True)
+            found = [vars(STUDIES[study][0](SETTINGS[name], number, spec)) for number in numbers]
+            show(rows_of(name, study, found))
         return
     table = pd.read_csv(TABLE) if TABLE.is_file() else pd.DataFrame()
     if not given.draw:
         given.cache.mkdir(parents=True, exist_ok=True)
         known = {} if table.empty else dict(tuple(table.groupby("setting")))
-        for name in given.settings or SETTINGS:
-            known[name] = measure(name, given.sets, given.cache)
-            print(known[name].drop(columns=[*PARTS, "options"]).to_string(index=False), flush=True)
+        for name, study in product(given.settings or SETTINGS, studies):
+            made = measure(name, study, given.sets, given.cache)
+            show(made)
+            kept = known.get(name, made)
+            of_items = kept["quantity"].str.startswith("new")
+            kept = kept[~of_items if study == "items" else of_items]
+            known[name] = pd.concat([kept, made] if study == "items" else [made, kept], ignore_index=True)
         table = pd.concat([known[name] for name in SETTINGS if name in known], ignore_index=True)
         table[PARTS] = table[PARTS].astype("Int64")
         table.to_csv(TABLE, index=False, lineterminator="\n", float_format="%.4g")

@@ -18,6 +18,7 @@ class Model(Partition):
     kind: ClassVar[str]
     reference_log_lik: ClassVar[Callable[..., float] | None]
     simulate: ClassVar[Callable[..., Any] | None]
+    CALIBRATION: ClassVar[Mapping[str, Mapping[str, Any]]]
     QUANTITIES: ClassVar[str]
     READS_MISSING: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]

@@ -143,6 +143,7 @@ cdef class Bernoulli(Model):
     READS_MISSING = True
     CAPABILITIES = (BernoulliParameters, BernoulliShards)
     simulate = staticmethod(simulate_bits)
+    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "D": 4}}
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.1, "pseudo-count of ones in every attribute"),

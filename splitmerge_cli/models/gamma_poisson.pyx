@@ -95,6 +95,7 @@ cdef class GammaPoisson(CountVectors):
     """
 
     simulate = staticmethod(simulate_rates)
+    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.3}}}
     OPTIONS = (
         *priors.OPTIONS,
         Number("shape", 1.0, "shape of the rates' gamma prior", least=1e-3, most=1e6),

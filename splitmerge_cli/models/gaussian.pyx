@@ -59,6 +59,8 @@ from splitmerge_cli.models.simulation import simulate_points
 
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power")
+# for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
+_FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0}
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 REACH = 8.0
@@ -446,6 +448,18 @@ cdef class Gaussian(Normal):
     OPTIONS = (*Normal.OPTIONS, POWER)
     CAPABILITIES = (GaussianParameters, GaussianShards, GaussianPlugIn)
     simulate = staticmethod(simulate_points)
+    CALIBRATION = {
+        "diag": {"options": _FIXED | {"covariance": "diag"}},
+        "iso": {"options": _FIXED | {"covariance": "iso"}},
+        "full": {"options": _FIXED | {"covariance": "full"}},
+        "diag, mfm": {"options": _FIXED | {"concentration": 1, "prior": "mfm"}},
+        "diag, dynamic_mfm": {"options": _FIXED | {"prior": "dynamic_mfm"}, "thin": 4},
+        "diag, kappa0": {"options": _FIXED | {"kappa0": "gamma(2,10)"}},
+        "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
+        "diag, resolution": {"options": _FIXED | {"resolution": 0.5}},
+        "full, gaps": {"options": _FIXED | {"covariance": "full"}, "gaps": 0.15},
+        "diag, sparse": {"options": _FIXED | {"covariance": "diag", "resolution": "none"}, "is_sparse": True},
+    }
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)

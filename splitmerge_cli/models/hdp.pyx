@@ -148,6 +148,7 @@ cdef class HDP(Topics):
 
     kind = "documents"
     simulate = staticmethod(simulate_words)
+    CALIBRATION = {"": {"options": {"eta": 0.3}, "sampler": "smag", "N": 20, "D": 5, "thin": 20}}
     OPTIONS = (
         PositiveOrGamma("gamma", "gamma(1,1)", "concentration of the topics' weights: a number, or gamma(shape,rate): "
                         "resampled", least=LEAST, most=MOST),

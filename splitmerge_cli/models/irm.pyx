@@ -170,6 +170,7 @@ cdef class IRM(Coupled):
 
     kind = "graph"
     simulate = staticmethod(simulate_ties)
+    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "beta1": 0.5, "beta0": 0.5}, "thin": 16}}
     OPTIONS = (
         *priors.OPTIONS,
         Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),

@@ -259,6 +259,10 @@ cdef class Lines(Uncollapsed):
     kind = "points"
     simulate = staticmethod(simulate_lines)
     QUANTITIES = "splitmerge_cli.studies.quantities:Lines"
+    CALIBRATION = {
+        "": {"options": {"concentration": "gamma(2,2)", "sigma0": 3}},
+        "nig": {"options": {"concentration": "gamma(2,2)", "sigma0": 3, "noise": "nig"}},
+    }
     OPTIONS = (
         *priors.OPTIONS,
         Number("sigma0", 10.0, "standard deviation of intercept and slope, in units of y and of y / x (noise=nig: "

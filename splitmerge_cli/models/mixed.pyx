@@ -457,6 +457,10 @@ def of_one_type(values, str type, **options):
     return Mixed(values, (type,) * values.shape[1], **options)
 
 
+# for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
+_FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0, "rate": 0.3}
+
+
 @cython.final
 cdef class Mixed(Scaled):
     """Mixture of tables with binary, categorical, count and real columns, any of whose cells may be missing.
@@ -490,6 +494,12 @@ cdef class Mixed(Scaled):
     READS_MISSING = True
     CAPABILITIES = (MixedParameters, MixedShards)
     simulate = staticmethod(simulate_table)
+    CALIBRATION = {
+        "diag": {"options": _FIXED | {"covariance": "diag"}},
+        "full": {"options": _FIXED | {"covariance": "full"}},
+        "diag, gaps": {"options": _FIXED, "gaps": 0.15},
+        "diag, b0": {"options": _FIXED | {"b0": "gamma(4,4)"}},
+    }
     OPTIONS = (
         *priors.OPTIONS,
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),

@@ -42,8 +42,9 @@ class Given:
         Of the model, none left to the data.
     parameters : ndarray of float64 or None
         Those that a state holds beside the partition, as a model's ``parameters``: resampled scales, missing cells.
-    is_known : bool
-        Whether the cells are known: parameters are drawn from their posterior; else from their prior.
+    known : int or None
+        The items whose cells are known, the first ones, whose posterior parameters are drawn from; 0: from their prior;
+        None: all.
     rows, columns : ndarray of int64 or None
         The items, and of a table the columns, that are drawn; None: all.
     """
@@ -52,7 +53,7 @@ class Given:
     labels: Labels
     options: Mapping[str, Any]
     parameters: Array | None = None
-    is_known: bool = True
+    known: int | None = None
     rows: Labels | None = None
     columns: Labels | None = None
 
@@ -73,8 +74,8 @@ class Given:
 
     @property
     def evidence(self) -> Labels:
-        """Clusters of the items that parameters are drawn given: all, or none."""
-        return self.labels if self.is_known else self.labels[:0]
+        """Clusters of the items that parameters are drawn given."""
+        return self.labels[: self.known]
 
     @cached_property
     def _indicator(self) -> "csr_array":
@@ -168,8 +169,8 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     b0, kappa0, cells = _read_scales(given, D)
     # of one column all are one model, whose missing cells no state holds
     covariance = of["covariance"] if D > 1 or len(cells) else "diag"
-    if covariance == "full" and given.is_known:
-        x = _fill(x, cells)
+    if covariance == "full" and len(given.evidence):
+        x = _fill(x, cells, len(given.evidence))
     wide = np.broadcast_to(np.asarray(0.0 if isinstance(steps, str) else steps, dtype=np.float64), (D,))
     step, m0, b0 = given.of_columns(wide, D), given.of_columns(of["m0"], D), given.of_columns(b0, D)
     grain, zeta = step**2 / 12.0, given.power
@@ -228,16 +229,17 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
     return b0, kappa0, rest
 
 
-def _fill(x: Any, cells: Array) -> Any:
-    """Points with the cells that a state holds in place of the missing ones, given from the middle of their column."""
-    if _is_sparse(x) or not (absent := np.isnan(x)).any():
+def _fill(x: Any, cells: Array, known: int) -> Any:
+    """Points with the cells that a state holds in place of the missing ones of the known points, given from the middle
+    of their column."""
+    if _is_sparse(x) or not (absent := np.isnan(x[:known])).any():
         return x
     if len(cells) != absent.sum():
         raise ValueError("trace.partitions: the partitions were recorded without the missing cells")
     x = np.array(x, dtype=np.float64)
-    empty = absent.all(axis=0)
-    low, high = (np.where(empty, 0.0, of(np.where(empty, 0.0, x), axis=0)) for of in (np.nanmin, np.nanmax))
-    x[absent] = (low / 2 + high / 2)[np.nonzero(absent)[1]] + cells
+    seen, empty = x[:known], absent.all(axis=0)
+    low, high = (np.where(empty, 0.0, of(np.where(empty, 0.0, seen), axis=0)) for of in (np.nanmin, np.nanmax))
+    seen[absent] = (low / 2 + high / 2)[np.nonzero(absent)[1]] + cells
     return x
 
 

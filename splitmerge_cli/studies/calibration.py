@@ -16,9 +16,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.stats import binom
 
-from splitmerge_cli.config import Component, RunSpecification, specify
+from splitmerge_cli.config import Component, RunSpecification, choices, component, specify
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
@@ -26,11 +27,13 @@ from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
 from splitmerge_cli.diagnostics.similarity import co_clustering
 from splitmerge_cli.models.gaussian import REACH
+from splitmerge_cli.models.normal import with_unit
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
 
 Rng = np.random.Generator
+Array = NDArray[np.float64]
 
 DRAWS = 199
 """Draws of a chain on one data set that ranks are among: 0 .. 199, of which 0.95 are 190. As many before them, of which
@@ -41,6 +44,8 @@ BURN = 25
 LEVEL = 0.95
 BINS = 20
 """Equal parts of the ranks, which are kept."""
+MOST_COMPONENTS = 10_000
+"""Largest number of components of a mixture that is drawn."""
 SIMULATIONS = 20_000
 """Samples of uniform ranks that deviations are compared with."""
 SETS = ("K", "ball", "pairs")
@@ -64,6 +69,8 @@ class Setting:
         Iterations from one draw to the next, so many that draws are hardly correlated.
     gaps : float
         Probability of a cell being missing.
+    is_sparse : bool
+        Whether the table is held as a sparse matrix.
     """
 
     model: str
@@ -73,11 +80,12 @@ class Setting:
     D: int = 2
     thin: int = 8
     gaps: float = 0.0
+    is_sparse: bool = False
 
     def specify(self, options: Mapping[str, Any] | None = None) -> RunSpecification:
         """The specification of its runs, with these options of the model in place of its own."""
         options = {**self.options, **(options or {})}
-        return specify(
+        spec = specify(
             [
                 f"model={self.model}",
                 f"sampler={self.sampler}",
@@ -88,26 +96,25 @@ class Setting:
                 *(f"model.{key}={value}" for key, value in options.items()),
             ]
         )
+        b0 = spec.model.options.get("b0")
+        if not isinstance(b0, Gamma):
+            return spec
+        # in units of its own: those of a run are the variances of its data
+        return replace(
+            spec, model=replace(spec.model, options={**spec.model.options, "b0": with_unit(b0, np.ones(self.D))})
+        )
 
 
-_CRP = {"concentration": "gamma(2,2)"}
-_NORMAL = {"m0": 0, "b0": 1, "resolution": 0}
-SETTINGS: dict[str, Setting] = {
-    "bernoulli": Setting("bernoulli", {**_CRP, "beta1": 0.5, "beta0": 0.5}, D=4),
-    **{f"gaussian {c}": Setting("gaussian", {**_CRP, **_NORMAL, "covariance": c}) for c in ("diag", "iso", "full")},
-    "gaussian diag, mfm": Setting("gaussian", {"prior": "mfm", **_NORMAL}),
-    "gaussian diag, kappa0": Setting("gaussian", {**_CRP, **_NORMAL, "kappa0": "gamma(2,10)"}),
-    "gaussian full, gaps": Setting("gaussian", {**_CRP, **_NORMAL, "covariance": "full"}, gaps=0.15),
-    **{f"mixed {c}": Setting("mixed", {**_CRP, **_NORMAL, "rate": 0.3, "covariance": c}) for c in ("diag", "full")},
-    "mixed diag, gaps": Setting("mixed", {**_CRP, **_NORMAL, "rate": 0.3}, gaps=0.15),
-    "dirichlet_multinomial": Setting("dirichlet_multinomial", _CRP, D=4),
-    "gamma_poisson": Setting("gamma_poisson", {**_CRP, "rate": 0.3}),
-    "irm": Setting("irm", {**_CRP, "beta1": 0.5, "beta0": 0.5}, thin=16),
-    "emm": Setting("emm", {"n_tokens": 6, "alpha": 0.2, "mu": 1.0, "sigma": 0.7, "kmax": 12}, D=6, thin=32),
-    "lines": Setting("lines", {**_CRP, "sigma0": 3}),
-    "lines nig": Setting("lines", {**_CRP, "sigma0": 3, "noise": "nig"}),
-    "hdp": Setting("hdp", {"eta": 0.3}, sampler="smag", N=20, D=5, thin=20),
-}
+def _settings() -> dict[str, Setting]:
+    found: dict[str, Setting] = {}
+    for model in choices("model"):
+        declared = component("model", model).target.CALIBRATION if model != "auto" else {}
+        found |= {f"{model} {name}".strip(): Setting(model, **fields) for name, fields in declared.items()}
+    return found
+
+
+SETTINGS = _settings()
+"""Settings that models declare as ``CALIBRATION``, by the model's name and theirs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,8 +146,8 @@ class Drawn:
     labels : ndarray of int32, shape (N,)
     K : int
         Clusters, of a model that keeps empty ones those included.
-    hyperparameters : dict of str to float
-        Those that have a prior.
+    hyperparameters : dict of str to float or ndarray
+        Those that have a prior; b0 of each column.
     hidden : ndarray of float
         The missing cells, row after row.
     """
@@ -148,21 +155,26 @@ class Drawn:
     dataset: Dataset
     labels: NDArray[np.int32]
     K: int
-    hyperparameters: dict[str, float]
+    hyperparameters: dict[str, Any]
     hidden: NDArray[np.float64]
 
 
-def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
-    """Draw hyper-parameters, a partition and data from the prior and the model."""
-    options, outline = dict(spec.model.options), spec.model.kind.outline(setting.N, setting.D)
+def draw_data(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> Drawn:
+    """Draw hyper-parameters, a partition and data from the prior and the model, `new` items more than the setting has:
+    the last ones, none of whose cells is missing."""
+    options, N = dict(spec.model.options), setting.N
+    outline = spec.model.kind.outline(N + new, setting.D)
     drawn = {
-        name: float(rng.gamma(value.shape, 1.0 / value.rate))
-        for name, value in options.items()
-        if isinstance(value, Gamma)
+        name: _draw_gamma(rng, name, value, options) for name, value in options.items() if isinstance(value, Gamma)
     }
     fixed = replace(spec.model, options=options | drawn)
     # a partition has its prior whatever the data are
-    model = build_model(fixed, _draw(rng, outline, fixed, np.zeros(setting.N, dtype=np.int32)))
+    model = build_model(fixed, _draw(rng, outline, fixed, np.zeros(N + new, dtype=np.int32)))
+    if "components" in model.prior_values:
+        # draw the number of components of the mixture
+        share = np.exp(dict(options["prior"].options)["components"].log_probabilities(MOST_COMPONENTS))
+        drawn["components"] = 1.0 + rng.choice(MOST_COMPONENTS, p=share / share.sum())
+        model.set_prior_values({"components": drawn["components"]})
     labels, K = model.prior_labels(rng)
     dataset, hidden = _draw(rng, outline, fixed, labels), np.empty(0)
     if setting.gaps:
@@ -170,15 +182,37 @@ def draw_data(setting: Setting, spec: RunSpecification, rng: Rng) -> Drawn:
         missing = rng.random(values.shape) < setting.gaps
         # a row without a cell is left out by readers
         missing[missing.all(axis=1), 0] = False
+        missing[N:] = False
         hidden, values[missing] = values[missing], np.nan
         dataset = replace(dataset, values=values)
+    if setting.is_sparse:
+        dataset = replace(dataset, values=csr_array(dataset.values))
     return Drawn(dataset, labels, K, drawn, hidden)
+
+
+def _draw_gamma(rng: Rng, name: str, prior: Gamma, options: Mapping[str, Any]) -> Any:
+    """A hyper-parameter from its prior; b0 of each column, or iso: of all."""
+    if name != "b0":
+        return float(rng.gamma(prior.shape, 1.0 / prior.rate))
+    unit = np.array(prior.unit)
+    n = 1 if options["covariance"] == "iso" else len(unit)
+    return (rng.gamma(prior.shape, 1.0 / prior.rate, n) * unit).tolist()
 
 
 def _draw(rng: Rng, outline: Dataset, model: Component, labels: NDArray[np.int32]) -> Dataset:
     """Parameters of clusters from their prior, then data of this form."""
     dense = np.unique(labels, return_inverse=True)[1]
-    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, is_known=False)))
+    return replace(outline, values=model.target.simulate(rng, Given(outline, dense, model.options, known=0)))
+
+
+def draw_within_reach(setting: Setting, spec: RunSpecification, rng: Rng, new: int = 0) -> tuple[Drawn, Array]:
+    """Draw data (see `draw_data`) whose missing cells are where the model looks for them, and these as a state has
+    them: the posterior is that of cells within reach."""
+    while True:
+        made = draw_data(setting, spec, rng, new)
+        cells, reach = _place_cells(setting, made)
+        if not (np.abs(cells) > reach).any():
+            return made, cells
 
 
 def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: RunSpecification | None = None) -> Outcome:
@@ -195,12 +229,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
         That of the chain, where it is another one.
     """
     rng = np.random.default_rng([20, number])
-    made = draw_data(setting, spec, rng)
-    cells, reach = _place_cells(setting, made)
-    while (np.abs(cells) > reach).any():
-        # the posterior is that of cells within reach, so data are, too
-        made = draw_data(setting, spec, rng)
-        cells, reach = _place_cells(setting, made)
+    made, cells = draw_within_reach(setting, spec, rng)
     labels, drawn = made.labels, made.hyperparameters
     chain = Builder(fitted or spec, made.dataset, None, False, setting.thin).chain(number)
     found = chain.advance(setting.thin * (BURN + 2 * DRAWS))
@@ -211,7 +240,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     model.set_labels(labels, made.K if model.allows_empty else None)
     truth = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     sizes = np.bincount(truth)
-    scales = [drawn["kappa0"]] if "kappa0" in drawn else []
+    scales = [value for name in ("b0", "kappa0") if name in drawn for value in np.atleast_1d(drawn[name])]
     if scales or cells.size:
         # the state holds them beside the partition
         model.set_parameters([*scales, *cells])
@@ -231,7 +260,9 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
         draws["K with empty ones"], true["K with empty ones"] = found["K"][first:], made.K
     if cells.size:
         draws["missing cell"], true["missing cell"] = found["partition_parameters"][first:, len(scales)], cells[0]
-    for name in sorted(set(drawn) & set(found)):
+    if "b0" in drawn:
+        draws["b0"], true["b0"] = found["partition_parameters"][first:, 0], drawn["b0"][0]
+    for name in sorted(set(drawn) & set(found) - {"b0"}):
         draws[name], true[name] = found[name][first:], drawn[name]
     centre = estimate_partition(before).labels
     draws["distance"], true["distance"] = distances(centre, after), float(distances(centre, truth[None])[0])
@@ -251,9 +282,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     certain, right = np.maximum(p, 1 - p), together == (p >= 0.5)
     both = certain < LEVEL
     covered["pairs"], stated["pairs"] = (both | right).mean(), np.where(both, 1.0, certain).mean()
-    # the likelier answer, and the other one as often as makes the level; or the likelier one less often
-    other = np.where(both, (LEVEL - certain) / np.maximum(1 - certain, 1e-12), 0.0)
-    randomised["pairs"] = np.where(right, np.minimum(1.0, LEVEL / certain), other).mean()
+    randomised["pairs"] = cover_pairs(p, together).mean()
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
 
 
@@ -262,7 +291,8 @@ def _place_cells(setting: Setting, made: Drawn) -> tuple[NDArray[np.float64], ND
     the model looks for them."""
     if not made.hidden.size or setting.options.get("covariance") != "full":
         return np.empty(0), np.empty(0)
-    values = made.dataset.values
+    # those that are known, of items that are to be predicted none
+    values = made.dataset.values[: setting.N]
     column = np.nonzero(np.isnan(values))[1]
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
     half = np.where(high > low, (high - low) / 2, 1.0)
@@ -275,6 +305,14 @@ def _pairs(partitions: NDArray[np.int32], truth: NDArray[np.int32]) -> tuple[NDA
     return np.asarray(co_clustering(partitions))[a, b].astype(np.float64), truth[a] == truth[b]
 
 
+def cover_pairs(p: Array, together: NDArray[np.bool_]) -> Array:
+    """Probability that the set of level `LEVEL` has the true answer, for pairs that are together with probability p:
+    the likelier answer, and the other one as often as makes the level; or the likelier one less often."""
+    certain, right = np.maximum(p, 1 - p), together == (p >= 0.5)
+    other = np.where(certain < LEVEL, (LEVEL - certain) / np.maximum(1 - certain, 1e-12), 0.0)
+    return np.where(right, np.minimum(1.0, LEVEL / certain), other)
+
+
 def rank_of(value: float, draws: NDArray[Any], rng: Rng) -> int:
     """The number of draws below a value, of those that equal it a uniform number."""
     draws = np.asarray(draws, dtype=float)
@@ -284,9 +322,9 @@ def rank_of(value: float, draws: NDArray[Any], rng: Rng) -> int:
     return int(((gap < 0) & ~same).sum() + rng.integers(same.sum() + 1))
 
 
-def bin_ranks(ranks: Sequence[int]) -> NDArray[np.int64]:
-    """Numbers of ranks in `BINS` equal parts, ``[BINS]``."""
-    return np.bincount(np.asarray(ranks) * BINS // (DRAWS + 1), minlength=BINS)
+def bin_ranks(ranks: Sequence[int], draws: int = DRAWS) -> NDArray[np.int64]:
+    """Numbers of ranks among so many draws in `BINS` equal parts, ``[BINS]``."""
+    return np.bincount(np.asarray(ranks) * BINS // (draws + 1), minlength=BINS)
 
 
 @cache
