@@ -143,14 +143,14 @@ class BuildExt(build_ext):
         lib, temp = Path(self.build_lib), Path(self.build_temp)
         for level in LEVELS:
             # the same C files, compiled once more
-            self.extensions = [self._at(one, level) for one in own if not PLAIN.match(one.sources[0])]
+            self.extensions = [self._for_level(one, level) for one in own if not PLAIN.match(one.sources[0])]
             self.build_lib, self.build_temp, self.compiler = str(temp / "lib" / level), str(temp / level), compiler
             super().run()
             shutil.copytree(Path(self.build_lib) / PACKAGE, lib / PACKAGE / "_levels" / level, dirs_exist_ok=True)
         self.build_lib, self.build_temp, self.extensions = str(lib), str(temp), own
 
     @staticmethod
-    def _at(extension: Extension, level: str) -> Extension:
+    def _for_level(extension: Extension, level: str) -> Extension:
         """Return an extension as it is compiled for a level."""
         found = copy(extension)
         found.extra_compile_args = [re.sub(r"-march=.*", f"-march={level}", one) for one in found.extra_compile_args]

@@ -21,7 +21,7 @@ CHAIN = 200_000
 
 
 class Proof(NamedTuple):
-    """What one form of a sampler showed on one small data set.
+    """The proof of one form of a sampler on one small data set.
 
     Attributes
     ----------

@@ -30,7 +30,7 @@ def processor_flags() -> set[str]:
     return set()
 
 
-def built() -> list[str]:
+def built_levels() -> list[str]:
     """Levels that this installation has variants for, the best first."""
     return [level for level in NEEDS if os.path.isdir(os.path.join(FOLDER, level))]
 
@@ -75,7 +75,7 @@ class Finder:
 
 def install() -> str:
     """Let compiled modules be those of the best level that processor and installation have; returns its name."""
-    level = choose(built())
+    level = choose(built_levels())
     if level != BASELINE:
         sys.meta_path.insert(0, Finder(level))  # type: ignore[arg-type]
     return level

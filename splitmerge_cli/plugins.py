@@ -24,11 +24,11 @@ GROUPS = {
     "kind": "smcmc.kinds",
     "paper": "smcmc.papers",
 }
-"""What a distribution may add, and the group of its entry points."""
+"""Groups of entry points, by what a distribution adds."""
 
 
 class PluginError(DataError):
-    """What an installed distribution adds cannot be used; the message names the distribution."""
+    """An installed distribution adds something that cannot be used; the message names the distribution."""
 
 
 @cache

@@ -22,7 +22,7 @@ FEW = {"sams", "lshsm"}
 
 
 def digests(samplers: set[str]) -> Iterator[str]:
-    """Yield model, sampler and the digest of a chain of every model that a sampler supports."""
+    """Yield a line for every model that a sampler supports: model, sampler, digest of the chains."""
     for model in choices("model"):
         data = component("model", model).kind.example(60, 3)
         small = example(model, 60)
@@ -48,6 +48,6 @@ def _digest(found: smcmc.Posterior) -> str:
 
 
 if __name__ == "__main__":
-    print(f"levels: {', '.join([*levels.built(), levels.BASELINE])}", file=sys.stderr)
+    print(f"levels: {', '.join([*levels.built_levels(), levels.BASELINE])}", file=sys.stderr)
     for line in digests(set(choices("sampler")) if "--all" in sys.argv[1:] else FEW):
         print(line)

@@ -20,8 +20,8 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_chains_are_the_same_on_every_level() -> None:
-    """Of a build from source there is one level, and its chains are the same a second time."""
-    able = [level for level in levels.built() if levels.NEEDS[level] <= levels.processor_flags()]
+    """A build from source has one level: its chains are the same a second time."""
+    able = [level for level in levels.built_levels() if levels.NEEDS[level] <= levels.processor_flags()]
     found: dict[tuple[str, int], str] = {}
     for level in [*able, levels.BASELINE, levels.BASELINE][: max(2, 1 + len(able))]:
         ended = run("-m", "smcmc.tests.chains", **{levels.VARIABLE: level})
@@ -31,7 +31,7 @@ def test_chains_are_the_same_on_every_level() -> None:
 
 
 def test_a_level_that_is_not_there_is_said() -> None:
-    if not levels.built():
+    if not levels.built_levels():
         with pytest.raises(ImportError, match="SMCMC_LEVEL=x86-64-v9: expected one of baseline"):
             os.environ[levels.VARIABLE] = "x86-64-v9"
             try:

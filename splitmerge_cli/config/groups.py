@@ -67,7 +67,7 @@ def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
 
 def check_importable(group: str, name: str) -> None:
     """Raise a `ConfigError` where a choice is one of another distribution that cannot be imported."""
-    if name in _installed(group, ()):
+    if name in _plugin_names(group, ()):
         try:
             plugins.load(group, name)
         except plugins.PluginError as error:
@@ -77,13 +77,13 @@ def check_importable(group: str, name: str) -> None:
 @cache
 def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
-        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_installed(group, ())}))
+        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_plugin_names(group, ())}))
     files = (_conf() / group).iterdir()
     own = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
-    return tuple(sorted({*own, *_installed(group, own)}))
+    return tuple(sorted({*own, *_plugin_names(group, own)}))
 
 
-def _installed(group: str, own: Container[str]) -> Collection[str]:
+def _plugin_names(group: str, own: Container[str]) -> Collection[str]:
     """Names that other distributions add to a group, of which the package has `own`."""
     if group not in plugins.GROUPS:
         return ()
@@ -107,7 +107,7 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     if not is_choice(group, name, search_path):
         raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
-    if name in _installed(group, ()):
+    if name in _plugin_names(group, ()):
         options = plugins.configuration(group, name)
     elif is_choice(group, name):
         options = plain(_packaged_options(group, name), resolve=False)
@@ -138,7 +138,7 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
     folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
     for name in choices(group, search_path):
-        if name in _installed(group, ()):
+        if name in _plugin_names(group, ()):
             described.append((name, plugins.describe(group, name)))
             continue
         # those of the package come first, as on Hydra's search path
@@ -154,7 +154,7 @@ def figure_styles() -> dict[str, dict[str, Any]]:
     """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
     found = {}
     for name in choices("sampler"):
-        if name in _installed("sampler", ()):
+        if name in _plugin_names("sampler", ()):
             continue
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):

@@ -66,7 +66,7 @@ def hydra_session() -> Iterator[None]:
 @cache
 def _store_plugins() -> None:
     """Tell Hydra of the samplers and models of other distributions. One that cannot be imported is no choice: whoever
-    names it is told why."""
+    names it learns why."""
     store = ConfigStore.instance()
     for group in ("model", "sampler"):
         for name in plugins.entry_points(group):

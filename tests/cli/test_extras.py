@@ -1,4 +1,4 @@
-"""What an installation without the packages of the extras can do, and what it says."""
+"""An installation without the packages of the extras: the library works, and what is missing is named."""
 
 import subprocess
 import sys

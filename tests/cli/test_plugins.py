@@ -26,7 +26,7 @@ def blocks(page: str, names: str) -> dict[str, str]:
 
 
 @pytest.fixture
-def installed(tmp_path: Path) -> Path:
+def install(tmp_path: Path) -> Path:
     """A folder that holds the distribution as pip would leave it, with a paper and a module that cannot be imported."""
     site, package = tmp_path / "site", tmp_path / "site" / "my_moves"
     package.mkdir(parents=True)
@@ -76,12 +76,12 @@ run sampler=broken data=emm
 verify sampler=broken"""
 
 
-def test_the_example_of_the_page(installed: Path) -> None:
+def test_the_example_of_the_page(install: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         input=COMMANDS,
-        env=os.environ | {"PYTHONPATH": f"{installed / 'site'}{os.pathsep}{installed}", "COLUMNS": "200"},
-        cwd=installed,
+        env=os.environ | {"PYTHONPATH": f"{install / 'site'}{os.pathsep}{install}", "COLUMNS": "200"},
+        cwd=install,
         capture_output=True,
         text=True,
         check=False,
@@ -115,7 +115,7 @@ def point(name: str, value: str, of: str) -> EntryPoint:
 
 @pytest.fixture
 def add(monkeypatch: pytest.MonkeyPatch):
-    """Puts entry points in place of those of this environment."""
+    """Replaces the entry points of this environment."""
 
     def put(*points: EntryPoint) -> None:
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
