@@ -21,7 +21,7 @@ CHAIN = 200_000
 
 
 class Proof(NamedTuple):
-    """The proof of one form of a sampler on one small data set.
+    """The proof that one form of a sampler gave on a small data set.
 
     Attributes
     ----------
