@@ -7,6 +7,8 @@ Environment variables read at build time:
     instructions. ``portable``, for wheels: the baseline of x86-64 of the last decade, and modules with loops once more
     for each level of `LEVELS`, of which `splitmerge_cli.levels` chooses. Results do not depend on it: contraction is
     off, so every instruction set rounds alike.
+``SMCMC_ABI3``
+    ``1`` compiles against the stable ABI of Python 3.11: one wheel for all later versions. It is slower (docs/speed.md).
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
 ``CC``
@@ -60,6 +62,10 @@ def optimisation(source: str) -> str:
     return "-O2" if PLAIN.match(source) else "-O3"
 
 
+ABI3 = os.environ.get("SMCMC_ABI3") == "1"
+macros = [("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")]
+if ABI3:
+    macros += [("CYTHON_LIMITED_API", "1"), ("Py_LIMITED_API", "0x030B0000")]
 link_args: list[str] = []
 options: dict[str, dict[str, object]] = {}
 if SANITIZE:
@@ -71,6 +77,9 @@ if SANITIZE:
 else:
     # no debugging symbols: a third of the compiler's time
     compile_args += ["-DNDEBUG"] if DEBUG else ["-DNDEBUG", "-g0"]
+
+if ABI3:
+    options["bdist_wheel"] = {"py_limited_api": "cp311"}
 
 NUMPY = Path(np.__file__).parent
 PACKAGE = Path("splitmerge_cli")
@@ -103,7 +112,8 @@ extensions = [
         # normal, gamma and beta draws: NumPy's own, from its static library
         library_dirs=[str(NUMPY / "random" / "lib")],
         libraries=["npyrandom", "m"],
-        define_macros=[("NPY_NO_DEPRECATED_API", "NPY_1_7_API_VERSION")],
+        define_macros=macros,
+        py_limited_api=ABI3,
         extra_compile_args=[optimisation(source), *compile_args],
         extra_link_args=link_args,
         depends=find_dependencies(source),
@@ -116,6 +126,8 @@ extensions.append(
     Extension(
         SHARED.removesuffix(".c").replace("/", "."),
         [SHARED],
+        define_macros=macros,
+        py_limited_api=ABI3,
         extra_compile_args=[optimisation(SHARED), *compile_args],
         extra_link_args=link_args,
     )
