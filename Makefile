@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf tests/compil
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction articles notebooks docs linkcheck wheel clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction articles notebooks docs linkcheck wheel release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -73,6 +73,20 @@ linkcheck: $(VENV)/installed-site ## whether the external links of the site lead
 
 wheel: $(VENV)/builds ## a manylinux wheel for any x86-64 of the last decade, in dist (PYTHONS="python3.11 python3.12": one for each)
 	sh scripts/make_wheels.sh "$(BIN)/python" $(PYTHONS)
+
+release: $(VENV)/installed-lint $(VENV)/installed-site ## VERSION=0.3.0: date it, check all, build what is published into dist, try it; prints the command that publishes
+	test -n "$(VERSION)"
+	$(BIN)/python scripts/set_version.py "$(VERSION)" --date "$$(date +%F)"
+	$(MAKE) lint test docs
+	rm -rf dist
+	$(MAKE) wheel
+	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m build --sdist
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv --clear build/release
+	build/release/bin/python -m pip install --quiet pytest dist/*.whl
+	cd build/release && bin/python -m pytest -q --pyargs smcmc
+	@echo "commit it, then publish: git tag -s v$(VERSION) -m $(VERSION) && git push origin v$(VERSION)"
 
 clean: ## remove what was built (results stay)
 	rm -rf $(VENV) build dist docs/_build docs/_generated bench/build *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -8,7 +8,7 @@ Environment variables read at build time:
     for each level of `LEVELS`, of which `splitmerge_cli.levels` chooses. Results do not depend on it: contraction is
     off, so every instruction set rounds alike.
 ``SMCMC_ABI3``
-    ``1`` compiles against the stable ABI of Python 3.11: one wheel for all later versions. It is slower (docs/speed.md).
+    ``1`` compiles against the stable ABI of Python 3.11: one wheel for all later versions (decision 32).
 ``SMCMC_DEBUG``
     ``1`` turns bounds checks on (slow; for hunting memory errors).
 ``CC``

@@ -18,7 +18,7 @@ from splitmerge_cli.api import documents
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.sampling import sample_silently
-from splitmerge_cli.api.selection import AUTO, kind_of_model
+from splitmerge_cli.api.selection import AUTO, as_pandas, kind_of_model
 
 _MOST_SEED = 2**31 - 1
 
@@ -232,8 +232,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
                 if "could not convert string" not in str(error):
                     raise
                 raise ValueError(f"{error}; expected numbers, or model='mixed' or 'auto', which read words") from error
-        if hasattr(X, "to_pandas"):
-            X = X.to_pandas()
+        X = as_pandas(X)
         framed = hasattr(X, "columns")
         options: dict[str, Any] = {"skip_check_array": True}
         if not framed:

@@ -45,7 +45,7 @@ from splitmerge_cli.config import (
 )
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.wanted import format_columns
@@ -258,8 +258,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 def columns_read(data: Any, table: Dataset | None = None) -> Any:
     """A data frame with the columns alone that are read as a mixed table: no ids, none without two values; anything
     else as it is."""
-    if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
-        data = data.to_pandas()
+    data = as_pandas(data)
     if not isinstance(data, pd.DataFrame):
         return data
     read = set((table or from_object(data, MIXED)).columns or ())

@@ -35,13 +35,13 @@ def from_object(
     Parameters
     ----------
     data : object
-        ``points``: an array, a data frame (pandas; polars, or what else has ``to_pandas``) or a sparse matrix
-        ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames may be
-        missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or
-        numbers. ``graph``: a networkx graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an
-        edge; directions, weights and self-loops are left out. ``documents``: texts, each a string or a sequence of
-        words, in a sequence, a Series or a data frame of one column; or a matrix or data frame ``[documents, words]``
-        of counts. ``mixed``: a data frame, or an array, whose columns are
+        ``points``: an array, a data frame (pandas, polars, pyarrow, or what else has Arrow's interface) or a sparse
+        matrix ``[N, D]`` of numbers. ``binary``: the same of 0 and 1, or booleans. Of both, cells of arrays and frames
+        may be missing: NaN, None, pandas.NA. ``tokens``: a sequence of N strings or numbers. ``graph``: a networkx
+        graph, or a symmetric matrix ``[N, N]`` of which an entry that is not 0 is an edge; directions, weights and
+        self-loops are left out. ``documents``: texts, each a string or a sequence of words, in a sequence, a Series or
+        a data frame of one column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
+        or an array, whose columns are
         read as those of a file are (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
     kind : str
         As `Dataset` has it.
@@ -82,8 +82,7 @@ def _choose_columns(data: Any, columns: Sequence[str | int]) -> Any:
     values, names, _ = table_of(data, "cells")
     table = object_table(names, values.shape[1])
     chosen = [index(table, "data.columns", column) for column in columns]
-    if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
-        data = data.to_pandas()
+    data = as_pandas(data)
     return data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
 
 
@@ -94,10 +93,19 @@ def object_table(columns: list[str] | None, width: int) -> Table:
     return table
 
 
+def as_pandas(data: Any) -> Any:
+    """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
+    (``__arrow_c_stream__``), which copies no number; anything else as it is."""
+    if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
+        return data
+    if hasattr(data, "to_pandas"):
+        return data.to_pandas()
+    return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
+
+
 def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
     """Values of a table, names of its columns and of its rows, where it has them."""
-    if not isinstance(data, pd.DataFrame) and not issparse(data) and hasattr(data, "to_pandas"):
-        data = data.to_pandas()
+    data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         counted = isinstance(data.index, pd.RangeIndex)
         return data.to_numpy(), [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
@@ -178,8 +186,7 @@ def texts_of(data: Any) -> tuple[Any, list[str] | None]:
     """
     if isinstance(data, str):
         raise DataError("data: a single text; expected a sequence of texts, such as [text]")
-    if not isinstance(data, pd.DataFrame | pd.Series) and hasattr(data, "to_pandas"):
-        data = data.to_pandas()
+    data = as_pandas(data)
     if isinstance(data, pd.DataFrame) and data.shape[1] == 1 and not pd.api.types.is_numeric_dtype(data.dtypes.iloc[0]):
         data = data.iloc[:, 0]
     if isinstance(data, pd.Series):

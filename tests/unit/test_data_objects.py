@@ -6,6 +6,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow as pa
 import pytest
 import scipy.sparse
 
@@ -24,6 +25,15 @@ def test_a_frame_keeps_the_names_of_rows_and_columns() -> None:
     assert found.truth.tolist() == [0, 1, 0]
     of_polars = from_object(polars.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}), "points")
     assert of_polars.columns == ["a", "b"] and of_polars.names is None
+
+    class OfArrow:
+        """A table of a library that has Arrow's interface alone."""
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            return pa.table({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}).__arrow_c_stream__(requested_schema)
+
+    of_arrow = from_object(OfArrow(), "points")
+    assert of_arrow.columns == ["a", "b"] and (of_arrow.values == of_polars.values).all()
     np.testing.assert_array_equal(of_polars.values, found.values)
 
 
