@@ -71,8 +71,8 @@ docs: $(VENV)/installed-site ## the documentation site, in docs/_build/html; a w
 linkcheck: $(VENV)/installed-site ## whether the external links of the site lead somewhere (needs the network)
 	$(BIN)/python -m sphinx -q -b linkcheck docs docs/_build/linkcheck
 
-wheel: $(VENV)/builds ## a manylinux wheel for any x86-64 of the last decade, in dist (PYTHONS="python3.11 python3.12": one for each)
-	sh scripts/make_wheels.sh "$(BIN)/python" $(PYTHONS)
+wheel: $(VENV)/builds ## a manylinux wheel for Python 3.11 and later on any x86-64 of the last decade, in dist
+	sh scripts/make_wheels.sh "$(BIN)/python"
 
 release: $(VENV)/installed-lint $(VENV)/installed-site ## VERSION=0.3.0: date it, check all, build what is published into dist, try it; prints the command that publishes
 	test -n "$(VERSION)"
