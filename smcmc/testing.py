@@ -30,8 +30,8 @@ class Proof(NamedTuple):
     form : str
         The sampler with the options that make the form.
     defect : float
-        max |pi P - pi| of the enumerated transition matrix P, pi being the enumerated posterior; nan where the choices
-        of the sampler cannot be listed, so that a chain was compared.
+        Largest entry of abs(pi P - pi) of the enumerated transition matrix P, pi being the enumerated posterior; nan
+        where the choices of the sampler cannot be listed, so that a chain was compared.
     mutants : tuple of int
         How many of so many variants leave balance, each of which misses a term of the log ratio or has it turned round.
     """

@@ -96,8 +96,9 @@ cdef extern from *:
         at[4 * cap] = h0;
     }
 
-    /* A point against eight regressions, known noise (line_residual: the lanes from `at` on). turn: 1, or -1 in the lane of the cluster that counts the point.
-       `power`: the exponent; `front`: the factor before it, up to a constant; `left`: share that is left, 1 - h. */
+    /* A point against eight regressions, known noise (line_residual: lanes from `at` on). turn: 1, or -1 in the lane
+       of the cluster that counts the point. `power`: the exponent; `front`: the factor before it, up to a constant;
+       `left`: share that is left, 1 - h. */
     static inline lanes line_residual(const double *at, ptrdiff_t cap, double x, double y, lanes sign, double *front,
                                       double *left)
     {

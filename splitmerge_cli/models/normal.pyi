@@ -17,6 +17,7 @@ POWER: Number
 RESOLUTION: Resolution
 MOST_SCALE: float
 SAME: float
+OFF_GRID: float
 
 def prior_of(
     covariance: str,
