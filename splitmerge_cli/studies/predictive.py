@@ -149,7 +149,9 @@ def predict(
     """
     clusters = int(labels.max()) + 1
     density: list[NDArray[np.float64]] = []
-    total = 0.0
+    # of each item, as multiples of exp(top): a state counts by the density that it gives the item
+    top = np.full(new.N, -np.inf)
+    total, all_weights = np.zeros((new.N, clusters + 1)), np.zeros(new.N)
     for state, log_density, log_weight in by_state(model, dataset, new, states):
         log_joint = log_density + log_weight
         log_p = logsumexp(log_joint, axis=1)
@@ -162,8 +164,11 @@ def predict(
         size = shared.sum(axis=1)
         empty = size == 0
         shared[empty, -1] = size[empty] = 1.0
-        total = total + joined @ (shared / size[:, None])
-    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), np.asarray(total / len(density)))
+        before, top = top, np.maximum(top, log_p)
+        kept, weight = np.exp(before - top), np.exp(log_p - top)
+        total = total * kept[:, None] + weight[:, None] * (joined @ (shared / size[:, None]))
+        all_weights = all_weights * kept + weight
+    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), total / all_weights[:, None])
 
 
 class Following:

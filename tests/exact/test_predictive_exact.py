@@ -107,22 +107,26 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
     options, given, new = CASES[name]
     data = from_object(given, component("model", options["name"]).kind.name)
     items = get_kind(data.kind).new_items(data, new)
-    _, configured = build(options, data, data)
+    of_data, configured = build(options, data, data)
     point = np.array([0, 0, 1, 1, 1], dtype=np.int32)
-    z = np.array([0, 1, 1, 2, 0], dtype=np.int32)
-    found = predict(configured, data, items, [State(z, 3, {})], point)
+    # two equally probable states, of which the new item makes one the more probable
+    states = [State(np.array(z, dtype=np.int32), K, {}) for z, K in (([0, 1, 1, 2, 0], 3), ([0, 0, 0, 1, 1], 2))]
+    # share of each cluster of a state that is in the two of `point`; of a new one nothing
+    shares = [[[0.5, 0.5, 0], [0.5, 0.5, 0], [0, 1, 0], [0, 0, 1]], [[2 / 3, 1 / 3, 0], [0, 1, 0], [0, 0, 1]]]
+    found = predict(configured, data, items, states, point)
     np.testing.assert_allclose(found.probability.sum(axis=1), 1)
     for i in range(items.N):
         one = replace(items, values=items.values[i : i + 1], names=None)
         whole = get_kind(data.kind).stack(data, one)
         model, _ = build(options, data, whole)
         joint = []
-        for k in range(4):
-            model.set_labels(np.append(z, np.int32(k)))
-            joint.append(model.log_joint())
+        for state in states:
+            of_data.set_labels(state.labels)
+            for k in range(state.K + 1):
+                model.set_labels(np.append(state.labels, np.int32(k)))
+                joint.append(model.log_joint() - of_data.log_joint())
         p = np.exp(joint - logsumexp(joint))
-        expected = [p[0] / 2 + p[1] / 2, p[0] / 2 + p[1] / 2 + p[2], p[3]]
-        np.testing.assert_allclose(found.probability[i], expected, atol=1e-10)
+        np.testing.assert_allclose(found.probability[i], p @ np.concatenate(shares), atol=1e-10)
 
 
 THREE = np.array([[0.2, 1.3], [0.9, -0.8], [3.1, 0.4]])
