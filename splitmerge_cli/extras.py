@@ -1,4 +1,4 @@
-"""Packages that only parts of smcmc need: a missing one is named with the command that installs it.
+"""Packages that only parts of the program need: a missing one is named with the command that installs it.
 
 ``pip install smcmc`` brings those of the command line; an installation without them (``pip install --no-deps``) still
 samples, reads runs and has the estimators.

@@ -127,11 +127,13 @@ THINNED = {
 """How the names of tests begin: how many cases the quick run has of a test, and that it has one in so many more."""
 RUNS_OF_FIGURES = {
     "tests/unit/test_figures_arm": {"networks", "mixtures"},
+    "tests/unit/test_figures_lshsm": {"synthetic", "large"},
+    "tests/unit/test_figures_comparisons": {"matrix_runs"},
     "tests/unit/test_figures_smag": {"synthetic", "held_out"},
     "tests/unit/test_figures_triadic": {"runs"},
 }
-"""Fixtures that make the runs of a paper's figures, longer than the figures take: what needs them is slow. Those of two
-papers are in the quick run."""
+"""Fixtures that make the runs of a paper's figures, longer than the figures take: what needs them is slow. Those of one
+paper are in the quick run."""
 
 
 # ---- Tests that share a fixture run in one worker, so that it is made once

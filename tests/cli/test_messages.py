@@ -117,7 +117,7 @@ def commands(text: str) -> Iterator[tuple[str, ...]]:
     """The commands that a text mentions, words of the sentence around them left out."""
     for known, value in FILLED.items():
         text = text.replace(known, value)
-    for found in re.finditer(r"\bsmcmc (?=[a-z])", text):
+    for found in re.finditer(r"(?<!from )\bsmcmc (?=[a-z])", text):
         words: list[str] = []
         for word in re.findall(r"'[^']*'|\S+", text[found.end() :]):
             bare = word if word.startswith("'") else re.split(r"[`;)<}]", word, maxsplit=1)[0].rstrip(".,:")

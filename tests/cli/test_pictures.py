@@ -175,6 +175,7 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     assert gone.exit_code == 2 and "people.csv" in gone.stderr and (run.path / "n_clusters.png").is_file()
 
 
+@pytest.mark.slow
 def test_pictures_at_the_width_of_a_column(smcmc) -> None:
     run = run_of(smcmc, "data=lines", "model=lines", "N=60")
     drawn = dict(pictures(run, column=True))

@@ -9,7 +9,7 @@ import pytest
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import drive, prepare, search, stopping
+from splitmerge_cli.runs import drive, limits, prepare, search, stopping
 from splitmerge_cli.runs.datasets import build_model
 
 
@@ -79,8 +79,8 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     """It then names the search; a run that started so, or has a length, goes on."""
     monkeypatch.setattr(stopping, "APART_AFTER", 300)
     monkeypatch.setattr(stopping, "FIRST", 200)
-    monkeypatch.setattr(stopping, "LEAST", 900)
-    monkeypatch.setattr(stopping, "MOST", 900)
+    monkeypatch.setattr(limits, "LEAST", 900)
+    monkeypatch.setattr(limits, "MOST", 900)
     monkeypatch.setattr(
         stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )

@@ -189,6 +189,7 @@ def test_real_columns_beside_words_are_compared(capsys: pytest.CaptureFixture[st
     assert found.run.config["model"]["covariance"] == "full"
 
 
+@pytest.mark.slow
 def test_counts_are_read_as_what_predicts_them(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -275,6 +275,7 @@ def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str,
     assert (ended[1] is None) if named is None else (named in ended[1])
 
 
+@pytest.mark.slow
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "splitmerge_cli.sweeps.launch.run_isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)

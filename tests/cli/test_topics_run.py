@@ -250,6 +250,7 @@ def test_damaged_files_of_topics(smcmc, command: str, name: str) -> None:
     assert f"{name}: damaged; smcmc run with resume=false" in result.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [4, pytest.param(FEW_WORDS + 1, marks=pytest.mark.slow)])
 def test_words_are_no_mathematics(smcmc, words: int) -> None:
     odd = [r"$\alpha_$", "$x$", r"\$", "a_b"]

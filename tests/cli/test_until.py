@@ -121,7 +121,7 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
 def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stopping, "MOST", 1000)
+    monkeypatch.setattr(limits, "MOST", 1000)
     args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
     text = ran(*args)
     assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [1000] * 4 and "not long enough" in text

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 import recompute_verdicts
 import reproduction
 import write_readme
@@ -115,6 +116,7 @@ def test_table_of_the_readme() -> None:
     assert f"{len(figures & set(INDEX))} of {len(figures)} figures and tables are kept" in part
 
 
+@pytest.mark.slow
 def test_tables_of_the_site(tmp_path: Path) -> None:
     (tmp_path / "reproduction").symlink_to(KEPT)
     reproduction.write(tmp_path)
