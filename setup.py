@@ -157,6 +157,7 @@ class BuildExt(build_ext):
             # the same C files, compiled once more
             self.extensions = [self._for_level(one, level) for one in own if not PLAIN.match(one.sources[0])]
             self.build_lib, self.build_temp, self.compiler = str(temp / "lib" / level), str(temp / level), compiler
+            shutil.rmtree(self.build_lib, ignore_errors=True)  # another Python's modules would be packed, too
             super().run()
             shutil.copytree(Path(self.build_lib) / PACKAGE, lib / PACKAGE / "_levels" / level, dirs_exist_ok=True)
         self.build_lib, self.build_temp, self.extensions = str(lib), str(temp), own
