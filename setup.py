@@ -177,14 +177,7 @@ configuration = ["splitmerge_cli.conf", *(f"splitmerge_cli.conf.{group}" for gro
 setup(
     options=options,
     cmdclass={"build_ext": BuildExt},
-    packages=[
-        "smcmc",
-        "smcmc.tests",
-        "splitmerge_cli",
-        *subpackages,
-        "splitmerge_cli.conf",
-        *(f"splitmerge_cli.conf.{g}" for g in groups),
-    ],
+    packages=["smcmc", "smcmc.tests", "splitmerge_cli", *subpackages, *configuration],
     package_dir={"splitmerge_cli.conf": "conf"},
     package_data={
         "": ["*.yaml", "experiment/*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]
