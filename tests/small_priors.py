@@ -10,7 +10,7 @@ PLAIN = ("crp", "uniform")
 PACKAGE = tuple(name for name in splitmerge_cli.priors.priors() if name not in PLAIN)
 """Priors of the package beside these two: what is asked of a new one is asked of each."""
 FOLDER = Path(__file__).parent / "toy_priors"
-NAMES = ("toy_pitman_yor(discount=0.4)", "toy_finite_mixtures(most=3)")
+NAMES = ("toy_finite_mixtures(most=3)",)
 
 
 @contextmanager

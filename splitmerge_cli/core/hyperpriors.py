@@ -37,13 +37,15 @@ class Beta:
 
 @dataclass(frozen=True)
 class ShareOrBeta(Option):
-    """A number from 0 to less than 1, or a beta prior of it: ``beta(a,b)``."""
+    """A number from 0 to less than 1, or a beta prior of it: ``beta(a,b)``; 0 only where `may_be_zero`."""
 
+    may_be_zero: bool = True
     type: ClassVar[str] = "number or prior"
 
     @property
     def expected(self) -> str:
-        return "a number from 0 to less than 1, or beta(a,b) with two numbers from 0.001 to 1e6"
+        number = "from 0 to less than 1" if self.may_be_zero else "between 0 and 1"
+        return f"a number {number}, or beta(a,b) with two numbers from 0.001 to 1e6"
 
     def convert(self, value: Any) -> float | Beta:
         if isinstance(value, Beta):
@@ -53,7 +55,7 @@ class ShareOrBeta(Option):
             if not (1e-3 <= a <= 1e6 and 1e-3 <= b <= 1e6):
                 raise ValueError
             return Beta(a, b)
-        if isinstance(value, bool) or not 0.0 <= float(value) < 1.0:
+        if isinstance(value, bool) or not 0.0 <= float(value) < 1.0 or not (self.may_be_zero or float(value)):
             raise ValueError
         return float(value)
 

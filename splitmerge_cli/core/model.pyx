@@ -473,7 +473,8 @@ cdef class Model(Partition):
         log_density, weight = self.log_densities(first), np.empty(m + 1)
         for k in range(m):
             weight[k] = self.alloc[self.size[k]] if self.size[k] else self.weight_alone
-        weight[m] = 0.0 if self.allows_empty else self.prior.new_weight(m)
+        # of one more item, not of all new ones
+        weight[m] = 0.0 if self.allows_empty else (<Prior> self.prior.with_items(first + 1)).new_weight(m)
         with np.errstate(divide="ignore"):
             return log_density, np.log(weight / weight.sum())
 

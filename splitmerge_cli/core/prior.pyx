@@ -12,10 +12,12 @@ way is a `TablePrior`, which needs log g and log f as two arrays, in Python.
 """
 from libc.math cimport INFINITY, NAN, exp, lgamma
 
+from functools import lru_cache
 from types import SimpleNamespace
 
 import numpy as np
 
+from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of
 
 from splitmerge_cli.core.hyperpriors import (
@@ -39,6 +41,11 @@ def _draw_by_logs(generator, log_weights):
     """An index with probability proportional to exp(log_weights)."""
     p = np.exp(log_weights - log_weights.max())
     return int(generator.choice(len(p), p=p / p.sum()))
+
+
+@lru_cache(8)
+def _with_items(prior_class, N, given):
+    return prior_class(N, **dict(given))
 
 
 def _log_share(log_size):
@@ -136,6 +143,15 @@ cdef class Prior:
     def set_value(self, str name, double value):
         """Set the present value of a hyper-parameter that is resampled; a ValueError for one out of range."""
         raise ValueError(f"prior {type(self).__name__} resamples no {name}")
+
+    @property
+    def present(self):
+        """dict: options with which a prior without hyper-parameters to resample is this one at its present values."""
+        return {"concentration": self.concentration}
+
+    def with_items(self, N):
+        """The prior of N items at the present values of the hyper-parameters: Prior."""
+        return _with_items(type(self), N, tuple(sorted(self.present.items())))
 
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
@@ -258,6 +274,22 @@ cdef class TablePrior(Prior):
         beyond a largest K."""
         raise TypeError(f"{type(self).__name__} defines no tables")
 
+    @property
+    def present(self):
+        """dict: options with which a prior without hyper-parameters to resample is this one at its present values."""
+        return self.options
+
+    def log_density_of(self, sizes, concentration, **options):
+        """log probability of a partition with clusters of these sizes (ndarray of int, shape (K,)) at other values of
+        concentration and options: from the tables. A subclass whose hyper-parameters are resampled may supply what
+        takes less time than its tables."""
+        log_g, log_f = self.tables(concentration, **options)
+        return log_f[len(sizes)] + np.asarray(log_g)[sizes].sum()
+
+    def log_rise(self, double a):
+        """float: log of a (a + 1) ... (a + N - 1)."""
+        return log_rising(a, self.N, NULL)
+
     def draw(self, generator):
         """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
 
@@ -307,12 +339,9 @@ cdef class TablePrior(Prior):
         """Update a hyper-parameter by slice sampling, its density being its prior times the partition's probability."""
         cdef TablePrior alone = type(self).__new__(type(self), self.N)
 
-        def log_likelihood(value):
-            log_g, log_f = alone.tables(**self.options | {name: value})
-            return log_f[len(sizes)] + np.asarray(log_g)[sizes].sum()
-
-        self.take(name, draw_hyperparameter(self.hyperpriors[name], self.options[name], log_likelihood,
-                                            lambda: rng.beta(1.0, 1.0)))
+        self.take(name, draw_hyperparameter(
+            self.hyperpriors[name], self.options[name],
+            lambda value: alone.log_density_of(sizes, **self.options | {name: value}), lambda: rng.beta(1.0, 1.0)))
 
     cdef double log_density(self) noexcept nogil:
         return self.log_hyper

@@ -8,6 +8,7 @@ which has the form of every prior here; with m summed out it has not. So m is a 
 drawn anew given the sizes of the clusters. Source: Frühwirth-Schnatter et al. (2021), sections 2 and 3.
 """
 
+from math import lgamma
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ class DynamicMixtureOfFiniteMixtures(TablePrior):
         possible = min(self.N, int(m))
         log_f[1 : possible + 1] = np.log(m - n[:possible]).cumsum() - np.log(n + concentration).sum()
         return log_g, log_f
+
+    def log_density_of(self, sizes: NDArray[Any], concentration: float, **options: Any) -> float:
+        """log probability of a partition with clusters of these sizes given the number of components."""
+        m, K = options["components"], len(sizes)
+        if m < K:
+            return -np.inf
+        alone = concentration / m
+        total = np.log(m - np.arange(K)).sum() - K * lgamma(alone) + sum(lgamma(n + alone) for n in sizes)
+        return float(total) - self.log_rise(concentration)
 
     def draw(self, generator: np.random.Generator) -> tuple[NDArray[np.int32], int]:
         """A draw given the number of components: one item after the other, since the sum of the weights of joining i

@@ -1,5 +1,7 @@
 """Types for mixtures of finite mixtures (see ``mfm.pyx``)."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +13,8 @@ DISTRIBUTIONS: dict[str, int]
 
 class MixtureOfFiniteMixtures(Prior):
     def __init__(self, N: int, concentration: float | Gamma = ..., components: CountPrior | str = ...) -> None: ...
+    @property
+    def present(self) -> dict[str, Any]: ...
     @classmethod
     def log_probability(  # type: ignore[override]
         cls, sizes: NDArray[np.integer], concentration: float, components: CountPrior | str = ...

@@ -127,6 +127,7 @@ cdef class MixtureOfFiniteMixtures(Prior):
                          "bnb(alpha,a,b) of all but one, geometric(share), uniform(most)"),
     )
 
+    cdef object components              # CountPrior
     cdef int distribution
     cdef double[3] number               # of the distribution
     cdef double constant                # of its log probability
@@ -136,6 +137,7 @@ cdef class MixtureOfFiniteMixtures(Prior):
     def __init__(self, Py_ssize_t N, concentration=1.0, components="bnb(1,4,3)"):
         cdef Py_ssize_t t
         components = self.OPTIONS[0].read(components, f"model.prior={self.NAME}")
+        self.components = components
         self.distribution = DISTRIBUTIONS[components.distribution]
         for t, value in enumerate(components.numbers):
             self.number[t] = value
@@ -177,6 +179,11 @@ cdef class MixtureOfFiniteMixtures(Prior):
         check_positive("concentration", value)
         to_line(self.hyperprior, value)
         self.take(value)
+
+    @property
+    def present(self):
+        """dict: options with which a prior without hyper-parameters to resample is this one at its present values."""
+        return {"concentration": self.concentration, "components": self.components}
 
     # -- the number of components
     cdef double log_components(self, double m) noexcept nogil:

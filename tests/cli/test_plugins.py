@@ -32,8 +32,8 @@ def install(tmp_path: Path) -> Path:
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
     (package / "swap.py").write_text(blocks("sampler-in-python.md", r"my/mymoves\.py")["my/mymoves.py"])
-    prior = "splitmerge_cli/priors/pitman_yor.py"
-    (package / "pitman_yor.py").write_text(blocks("prior.md", re.escape(prior))[prior])
+    prior = "splitmerge_cli/priors/gnedin.py"
+    (package / "gnedin.py").write_text(blocks("prior.md", re.escape(prior))[prior])
     for name, content in blocks("paper.md", r"my-paper/\S+").items():
         file = site / "toy_paper" / name.removeprefix("my-paper/")
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -62,14 +62,14 @@ for line in sys.stdin.read().splitlines():
     print(f"== {line}: {ended.exit_code}", ended.output, sep="\\n")
 import test_moves
 test_moves.test_swap()
-test_moves.test_pitman_yor()
+test_moves.test_gnedin()
 print("proved")
 """
 COMMANDS = """list samplers
 list priors
 list figures
 sampler info swap
-verify sampler=swap,gibbs model=bernoulli model.prior=pitman_yor mode=exact
+verify sampler=swap,gibbs model=bernoulli model.prior=gnedin mode=exact
 run sampler=swap data=emm N=20 iterations=30 chains=2 progress=none
 run schedule=[{swap:1},{gibbs:1}] data=emm N=20 iterations=30 chains=2 progress=none model.alpha=0.3
 run sampler=broken data=emm
@@ -98,7 +98,7 @@ def test_the_example_of_the_page(install: Path) -> None:
         "sampler=broken: my_moves.nothing:Nothing of my-moves cannot be imported: No module named 'my_moves.nothing'"
     )
     assert reason in parts["list samplers"]
-    assert "pitman_yor(discount=0.25)" in parts["list priors"]
+    assert "gnedin(share=0.5)" in parts["list priors"]
     assert "toy-fig1" in parts["list figures"]
     assert "models that it supports" in parts["sampler info swap"]
     assert parts[commands[4]].strip() in page

@@ -160,9 +160,10 @@ def test_moves_that_draw_parameters(allocation, prior):
 
 # -- hyper-parameters that are resampled
 RESAMPLED = {
-    "discount": ("toy_pitman_yor(discount=beta(2,1.5))", 0.8),
-    "concentration": ("toy_pitman_yor(discount=0.3)", "gamma(1.5,2)"),
-    "both": ("toy_pitman_yor(discount=beta(0.7,2))", "gamma(2,1)"),
+    "discount": ("pitman_yor(discount=beta(2,1.5))", 0.8),
+    "concentration": ("pitman_yor(discount=0.3)", "gamma(1.5,2)"),
+    "both": ("pitman_yor(discount=beta(0.7,2))", "gamma(2,1)"),
+    "r, p": ("esc", 0.8),
     "components": ("dynamic_mfm(components=geometric(0.4))", 0.8),
     "components, concentration": ("dynamic_mfm(components=poisson(2))", "gamma(2,1)"),
 }
@@ -170,14 +171,15 @@ SIZES = [5, 2, 1, 1]
 
 
 @pytest.mark.parametrize(
-    ("chosen", "name"), [("discount", "discount"), ("concentration", "concentration"), ("both", "discount")]
+    ("chosen", "name"),
+    [("discount", "discount"), ("concentration", "concentration"), ("both", "discount"), ("r, p", "r"), ("r, p", "p")],
 )
 def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
     """2,000 updates against quadrature of prior times probability of the partition: moments of ranks."""
     prior, concentration = RESAMPLED[chosen]
     read = read_options("model", OPTIONS, {"concentration": concentration})
     made = specification(prior).build(sum(SIZES), read["concentration"])
-    axis, places = made.hyperpriors[name], np.linspace(-30, 30, 6001)
+    axis, places = made.hyperpriors[name], np.linspace(-30, 30, 2001)
     values = np.array([from_line(axis, t) for t in places])
     p = normalise(
         [
@@ -194,6 +196,29 @@ def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
         # in batches, since an update depends on the one before
         batches = (ranks**power).reshape(40, -1).mean(axis=1)
         assert abs(batches.mean() - 1 / (power + 1)) < 4.5 * batches.std(ddof=1) / np.sqrt(40)
+
+
+@pytest.mark.parametrize("chosen", ["both", "r, p"])
+def test_prior_and_conditionals_belong_together(chosen):
+    """Geweke (2004): partitions drawn given hyper-parameters, and these given partitions, in turn: the hyper-parameters
+    keep their priors."""
+    prior, concentration = RESAMPLED[chosen]
+    read = read_options("model", OPTIONS, {"concentration": concentration})
+    made = specification(prior).build(7, read["concentration"])
+    rng, generator, draws = Rng(5), np.random.default_rng(5), []
+    for _ in range(1_200):
+        sizes = np.bincount(made.draw(generator)[0]).tolist()
+        for t in range(len(made.hyperparameters)):
+            pieces.resample_prior(made, rng, t, sizes)
+        draws.append(made.values)
+    for name in made.hyperparameters:
+        axis, places = made.hyperpriors[name], np.linspace(-30, 30, 2001)
+        p = normalise([log_density_on_line(axis, t) for t in places])
+        values = [from_line(axis, t) for t in places]
+        ranks = np.interp([d[name] for d in draws], values, np.cumsum(p) - 0.5 * p)
+        for power in (1, 2):
+            batches = (ranks**power).reshape(30, -1).mean(axis=1)
+            assert abs(batches.mean() - 1 / (power + 1)) < 4.5 * batches.std(ddof=1) / np.sqrt(30)
 
 
 def test_the_slice_sampler_leaves_a_density_as_it_is():

@@ -22,8 +22,9 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.priors import OPTIONS, PriorOption, priors, specification
+from splitmerge_cli.priors import OPTIONS, PriorOption, esc, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
+from splitmerge_cli.priors.esc import ExchangeableSequencesOfClusters, log_renewal
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
@@ -31,7 +32,8 @@ from splitmerge_cli.verify.enumerate import mixture_states, normalise, partition
 
 ALL = (*PLAIN, *PACKAGE, *NAMES)
 FORMULAS = (*PACKAGE, *NAMES)
-RESAMPLED = "toy_pitman_yor(discount=beta(2,3))"
+BY_COUNT = ("pitman_yor(discount=0.4)", *NAMES)
+RESAMPLED = "pitman_yor(discount=beta(2,3))"
 WIDE = np.random.default_rng(3).integers(2, size=(60, 300)).astype(np.uint8)
 CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
 MODELS = {
@@ -62,7 +64,7 @@ def build(prior, N, concentration=1.3):
 
 # -- one file is all that a prior needs
 def test_the_priors_of_the_package():
-    assert set(priors()) == {*PLAIN, *PACKAGE, "toy_pitman_yor", "toy_finite_mixtures"}
+    assert set(priors()) == {*PLAIN, *PACKAGE, "toy_finite_mixtures"}
 
 
 @pytest.mark.parametrize("prior", ALL)
@@ -111,11 +113,11 @@ def test_two_priors_of_one_name(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nobody", "expected one of .*crp, .*toy_finite_mixtures, toy_pitman_yor, uniform"),
-        ("toy_pitman_yor(discount=2)", "discount"),
-        ("toy_pitman_yor(discount=beta(0,1))", "discount"),
-        ("toy_pitman_yor(other=0.2)", "model.prior"),
-        ("toy_pitman_yor(discount", "model.prior"),
+        ("nobody", "expected one of .*crp, .*pitman_yor, toy_finite_mixtures, uniform"),
+        ("pitman_yor(discount=2)", "discount"),
+        ("pitman_yor(discount=beta(0,1))", "discount"),
+        ("pitman_yor(other=0.2)", "model.prior"),
+        ("pitman_yor(discount", "model.prior"),
         ("uniform(a=1)", "model.prior"),
         (3, "model.prior"),
     ],
@@ -128,8 +130,8 @@ def test_what_is_no_prior(text, message):
 @pytest.mark.parametrize(
     "text",
     [
-        "toy_pitman_yor",
-        "toy_pitman_yor(discount=0.25)",
+        "pitman_yor",
+        "pitman_yor(discount=0.25)",
         "toy_finite_mixtures( most = 5 )",
         RESAMPLED,
         "crp",
@@ -150,7 +152,7 @@ def test_hyper_parameters_of_a_table_prior():
     model = Bernoulli(ROWS, prior=RESAMPLED, concentration="gamma(2,1)")
     assert model.hyperparameters == ("concentration", "discount") and model.refreshes
     assert model.prior_values == {"concentration": 2.0, "discount": 0.4}
-    before, fixed = model.log_joint(), Bernoulli(ROWS, prior="toy_pitman_yor(discount=0.25)", concentration=3.0)
+    before, fixed = model.log_joint(), Bernoulli(ROWS, prior="pitman_yor(discount=0.25)", concentration=3.0)
     model.set_prior_values({"discount": 0.25, "concentration": 3.0})
     assert model.log_lik_total() == fixed.log_lik_total()
     expected = fixed.log_joint() + gamma(2).logpdf(3.0) + beta(2, 3).logpdf(0.25)
@@ -208,7 +210,7 @@ def test_tables_give_the_formula(prior, concentration):
 
 
 def test_pitman_yor_without_a_discount_is_the_chinese_restaurant():
-    a, b = build("toy_pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
+    a, b = build("pitman_yor(discount=0)", 6), ChineseRestaurant(6, 1.3)
     differ = [pieces.log_prob(a, np.bincount(z)) - pieces.log_prob(b, np.bincount(z)) for z in partitions(6)]
     np.testing.assert_allclose(differ, differ[0], atol=1e-12)
     np.testing.assert_allclose(pieces.prior_weights(a, [1, 2, 2])[0], pieces.prior_weights(b, [1, 2, 2])[0], rtol=1e-12)
@@ -303,7 +305,7 @@ def test_the_definition_is_the_conditional(name, prior):
             np.testing.assert_allclose(found[: len(joint)] / found.sum(), expected, rtol=1e-7, atol=1e-12)
 
 
-@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("prior", BY_COUNT)
 @pytest.mark.parametrize("name", MODELS)
 def test_odds_hold_the_weights(name, prior):
     """Odds between two live clusters, between a lone item's own and another, and with a new one."""
@@ -326,7 +328,7 @@ def test_odds_hold_the_weights(name, prior):
         assert sized == pytest.approx(plain * of[b] / of[a], rel=1e-9)
 
 
-@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("prior", BY_COUNT)
 @pytest.mark.parametrize("name", MODELS)
 def test_weights_keep_step_with_the_number_of_clusters(name, prior):
     model, other = (MODELS[name](prior=prior, concentration=1.3) for _ in range(2))
@@ -355,6 +357,18 @@ def test_log_joint_is_the_enumerated_posterior(model_class, prior):
     np.testing.assert_allclose(normalise(log_joint), case.pi, rtol=1e-8)
 
 
+@pytest.mark.parametrize("prior", FORMULAS)
+@pytest.mark.parametrize("n", [1, 10])
+def test_a_new_item_weighs_clusters_by_itself(n, prior):
+    """Its weights come from the partitions of one more item, however many others are predicted."""
+    model, sizes = Bernoulli(ROWS[: 20 + n], prior=prior), [9, 7, 4]
+    model.set_labels(np.repeat(np.arange(4), [*sizes, n]).astype(np.int32))
+    joined = [[size + (k == j) for j, size in enumerate(sizes)] for k in range(3)] + [[*sizes, 1]]
+    present = model.prior.present
+    expected = normalise([model.prior.log_probability(np.array(s), **present) for s in joined])
+    np.testing.assert_allclose(np.exp(model.log_predictive(20)[1]), expected, rtol=1e-9, atol=1e-300)
+
+
 def test_a_prior_without_a_formula_is_not_enumerated(tmp_path):
     (tmp_path / "bare.py").write_text(
         "import numpy as np\n\nfrom splitmerge_cli.core.prior import TablePrior\n\n\nclass Bare(TablePrior):\n"
@@ -363,6 +377,21 @@ def test_a_prior_without_a_formula_is_not_enumerated(tmp_path):
     )
     with register_priors(tmp_path), pytest.raises(TypeError, match="no log_probability"):
         small_case(Bernoulli, 3, 0, {"prior": "bare"})
+
+
+@pytest.mark.parametrize(
+    ("r", "p", "N"), [(2.0, 0.999, 300), (500.0, 0.9999, 300), (1e-3, 0.99999, 300), (3.0, 0.4, 3_000)]
+)
+def test_the_renewal_sequence(monkeypatch, r, p, N):
+    """By one value after the other, by Fourier transforms, and written out; nothing underflows."""
+    log_mu = ExchangeableSequencesOfClusters(N, r=r, p=p).log_sizes(r=r, p=p)
+    in_turn = log_renewal(log_mu)
+    monkeypatch.setattr(esc, "_MOST_PRODUCTS", 0)
+    assert log_renewal(log_mu) == pytest.approx(in_turn, abs=1e-9)
+    log_u = np.zeros(N + 1)
+    for n in range(1, N + 1):
+        log_u[n] = np.logaddexp.reduce(log_mu[1 : n + 1] + log_u[n - 1 :: -1])
+    assert in_turn == pytest.approx(log_u[N], rel=1e-10, abs=1e-10)
 
 
 FAR = np.r_[POINTS[:59], [[0.3, 400.0]]]
