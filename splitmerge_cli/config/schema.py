@@ -91,6 +91,20 @@ class Until:
 
 
 @dataclass(frozen=True)
+class Tempering:
+    """Replicas of each chain under powers of the likelihood, which swap states with it."""
+
+    levels: int = _key(
+        Count("levels", 0, "replicas of each chain under smaller powers of the likelihood; 0: none", most=8)
+    )
+    least: float = _key(
+        Number(
+            "least", 0.1, "the smallest power; those between are chosen before the chain begins", least=1e-3, most=0.99
+        )
+    )
+
+
+@dataclass(frozen=True)
 class Perplexity:
     """How well held-out documents are predicted, and how often that is evaluated."""
 
@@ -159,6 +173,7 @@ class Schema:
             most=_COUNT,
         )
     )
+    tempering: Tempering
     trace: Trace
     perplexity: Perplexity
     timing: bool = _key(Flag("timing", True, "false: all seconds are 0, and files the same byte for byte"))

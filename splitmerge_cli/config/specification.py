@@ -1,6 +1,6 @@
 """The specification of a run: all that its configuration says, read once."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -106,10 +106,12 @@ class RunSpecification(Schema):
     def identity(self) -> dict[str, Any]:
         """The part of the configuration that determines what is computed.
 
-        How held-out documents are evaluated is no part of it where that is never done, nor is an option of the model
-        that runs were stored without (`Option.later`), at its default.
+        How held-out documents are evaluated is no part of it where that is never done, nor how chains are tempered
+        where they are not, nor is an option of the model that runs were stored without (`Option.later`), at its
+        default.
         """
-        left_out: Sequence[str] = RUNTIME_KEYS if self.perplexity.every else (*RUNTIME_KEYS, "perplexity")
+        left_out = [*RUNTIME_KEYS]
+        left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
         found = {
             key: unshared_options(key, value) if key in SHARED else value
             for key, value in self.values.items()

@@ -565,7 +565,8 @@ cdef class Chain:
     @property
     def state(self):
         """dict: all that the chain needs to go on as if it had never stopped."""
-        return {
+        own = [s.own_state() for s in self.counted_samplers()]
+        return ({} if all(state is None for state in own) else {"own": own}) | {
             "labels": self.model.labels,
             "K": self.model.K,
             "parameters": self.model.parameters,
@@ -635,6 +636,8 @@ cdef class Chain:
             s.set_counts(rows)
         for s, tally in zip(self.counted_samplers(), value["tallies"], strict=True):
             s.set_tally(tally)
+        for s, own in zip(self.counted_samplers(), value.get("own") or [None] * len(value["counts"]), strict=True):
+            s.set_own_state(own)
         if self.history is not None:
             self.history.restore(self.number, *value["history"])
         if self.agreement is not None:

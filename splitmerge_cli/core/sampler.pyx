@@ -143,7 +143,8 @@ cdef class Sampler:
 
     def step(self):
         """Make one step."""
-        self.make_step()
+        with nogil:
+            self.make_step()
 
     def omit(self, *terms):
         """Leave these terms out of the log ratio: a mutant, for tests that must fail."""
@@ -174,6 +175,16 @@ cdef class Sampler:
 
     def set_tally(self, tally):
         """Take up what ``tally`` gave, to go on with a chain."""
+
+    def own_state(self):
+        """What a chain needs to go on beside the state of the model, as dict; None of most samplers, which are without
+        memory."""
+        return None
+
+    def set_own_state(self, value):
+        """Take up what ``own_state`` gave; a ValueError for what it is not."""
+        if value is not None:
+            raise ValueError(f"{type(self).__name__} has no state of its own")
 
     def set_counts(self, rows):
         """Take up counts that ``counts`` gave, to go on with a chain.

@@ -2,18 +2,19 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, gibbs_update
+from splitmerge_cli.config import ConfigError, classes, gibbs_update
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain
@@ -63,10 +64,13 @@ class Builder:
         schedule = build_schedule(spec, model, rng)
         if starts:
             self._start(model, rng, np.random.Generator(rng.bit_generator), number)
+        samplers = schedule.samplers
+        if spec.tempering.levels:
+            samplers = [*samplers, self._temper(model, rng, samplers, starts)]
         return Chain(
             model,
             rng,
-            schedule.samplers,
+            samplers,
             weights=schedule.weights,
             thin=spec.thin,
             partitions=self.partitions,
@@ -95,6 +99,11 @@ class Builder:
             As `chain`.
         """
         spec = self.spec
+        if spec.tempering.levels:
+            raise ConfigError(
+                f"tempering.levels={spec.tempering.levels}: two chains would have to meet at every power, and no "
+                "coupling of theirs was derived; expected 0"
+            )
         rng = Rng(spec.seed, number)
         generator = np.random.Generator(rng.bit_generator)
         x, y = (build_model(spec.model, self.dataset) for _ in range(2))
@@ -126,6 +135,29 @@ class Builder:
                 f"model={spec.model.name}: the log joint density of the start is {log_joint}; expected a finite "
                 "number: a parameter of the model is too large or too small"
             )
+
+    def _temper(self, model: Model, rng: Rng, samplers: Sequence[Sampler], starts: bool) -> Tempering:
+        """Replicas of a chain under powers of the likelihood; the powers are chosen if the chain starts."""
+        spec = self.spec
+        options = spec.model.options
+        whole, key = options.get("power"), f"tempering.levels={spec.tempering.levels}"
+        if whole is None:
+            able = [name for name, cls in classes("model").items() if any(o.name == "power" for o in cls.OPTIONS)]
+            raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
+        if spec.is_adaptive:
+            raise ConfigError(
+                f"{key}: sampler={spec.sampler_name} learns from several chains; expected another sampler"
+            )
+
+        def make(power: float) -> tuple[Model, list[Sampler]]:
+            component = replace(spec.model, options=options | {"power": whole * power})
+            replica = build_model(component, self.dataset)
+            return replica, build_schedule(spec, replica, rng).samplers
+
+        tempering = Tempering(model, rng, make, spread_powers(spec.tempering.levels, spec.tempering.least))
+        if starts:
+            tempering.adapt(samplers)
+        return tempering
 
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other.

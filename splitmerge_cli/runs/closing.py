@@ -2,8 +2,9 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import advice, recorders, summaries
 
@@ -80,6 +81,8 @@ def _judgement(run: Run) -> Iterator[str]:
 
 def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
+    if tempering := run.summary.get("tempering"):
+        yield _describe_swaps(tempering["powers"], run.summary["moves"])
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2
@@ -88,3 +91,16 @@ def warnings(run: Run) -> Iterator[str]:
             f"{run.summary['N']} items equal the mean and have no direction)"
             + (f"; with sampler.bits={fewer} some may" if fewer else "")
         )
+
+
+SELDOM = 0.1
+"""A swap rate below which more replicas are advised."""
+
+
+def _describe_swaps(powers: Sequence[float], moves: Mapping[str, Mapping[str, int]]) -> str:
+    """How often chains and replicas swapped states."""
+    rates = [moves[f"swap {t}"]["accepted"] / max(moves[f"swap {t}"]["proposed"], 1) for t in range(1, len(powers) + 1)]
+    text = f"tempering: of the swaps of neighbours {', '.join(f'{rate:.0%}' for rate in rates)} were accepted"
+    text += f" (powers of the first chain: 1, {', '.join(f'{power:.3g}' for power in powers)})"
+    advised = min(rates) < SELDOM and len(powers) < MOST_LEVELS
+    return text + f"; more replicas swap more often: tempering.levels={len(powers) + 1}" * advised

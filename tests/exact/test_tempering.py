@@ -1,0 +1,171 @@
+"""Parallel tempering: the whole transition matrix among the states of a chain and its replicas leaves the product of
+their posteriors as it is; chains that go on; a posterior with two modes that no sampler crosses alone."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from small_cases import SAMPLERS
+
+from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import PythonSampler
+from splitmerge_cli.core.tempering import Tempering, spread_powers
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.plan import prepare
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.paths import execution_paths
+from splitmerge_cli.verify.transitions import state_of
+
+
+class Joint(PythonSampler):
+    """A step of tempering from given states of the replicas; notes the states that they end in."""
+
+    MOVES = Tempering.MOVES
+
+    def __init__(self, tempering, starts):
+        super().__init__(tempering.model, tempering.rng)
+        self.tempering, self.starts, self.ends = tempering, starts, []
+
+    def python_step(self):
+        for (model, _), (labels, K) in zip(self.tempering.replicas, self.starts, strict=True):
+            model.set_labels(np.array(labels), K if model.allows_empty else None)
+        self.tempering.step()
+        self.ends.append([state_of(model.labels, model.K) for model, _ in self.tempering.replicas])
+
+
+def joint_matrix(cases, names, omit=()):
+    """States of chain and replicas, their probabilities, and the transition matrix of a step of tempering."""
+    rng, model = Rng(0), cases[1.0].model
+
+    def make(power):
+        replica = cases[power].model
+        return replica, [SAMPLERS[name][0](replica, rng, **SAMPLERS[name][1]) for name in names]
+
+    tempering = Tempering(model, rng, make, [power for power in cases if power < 1.0])
+    tempering.omit(*omit)
+    states = list(product(*(case.states for case in cases.values())))
+    number = {state: t for t, state in enumerate(states)}
+    pi = np.array([np.prod(p) for p in product(*(case.pi for case in cases.values()))])
+    P = np.zeros((len(states), len(states)))
+    for t, (chain, *replicas) in enumerate(states):
+        joint = Joint(tempering, replicas)
+        found = execution_paths(model, rng, joint, *chain)
+        for labels, K, p, ends in zip(found["labels"], found["K"], found["probability"], joint.ends, strict=True):
+            P[t, number[state_of(labels, int(K)), *ends]] += p
+    return pi, P
+
+
+def cases_of(model_class, powers, **params):
+    return {power: small_case(model_class, 3, 0, params | {"power": power}) for power in (1.0, *powers)}
+
+
+@pytest.mark.parametrize("names", [(), ("gibbs-site",), ("sams",)])
+@pytest.mark.parametrize("model_class", [Gaussian, Mixed])
+def test_a_step_leaves_the_product_of_the_posteriors(model_class, names):
+    pi, P = joint_matrix(cases_of(model_class, (0.3,)), names)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    assert np.abs(pi @ P - pi).max() < 1e-13
+    assert np.abs(P - np.eye(len(P))).max() > 0.1
+
+
+def test_two_replicas():
+    pi, P = joint_matrix(cases_of(Gaussian, (0.5, 0.2)), ())
+    assert np.abs(pi @ P - pi).max() < 1e-13
+
+
+def test_a_mutant_is_found():
+    pi, P = joint_matrix(cases_of(Gaussian, (0.3,)), (), omit=("target",))
+    assert np.abs(pi @ P - pi).max() > 1e-3
+
+
+# -- chains
+ROWS, COLUMNS = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+TEMPERED = ["data=jain_neal", "N=20", "sampler=sams", "seed=3", "tempering.levels=2"]
+
+
+def chain_of(overrides, starts=True):
+    return prepare(specify(overrides)).builder.chain(0, starts)
+
+
+def test_a_chain_goes_on_with_its_replicas():
+    whole, first, second = chain_of(TEMPERED), chain_of(TEMPERED), chain_of(TEMPERED, starts=False)
+    expected = whole.advance(12)["log_joint"]
+    begun = first.advance(5)["log_joint"]
+    second.state = first.state
+    assert second.samplers[-1].powers == first.samplers[-1].powers != list(spread_powers(2, 0.1))
+    np.testing.assert_array_equal(np.r_[begun, second.advance(7)["log_joint"]], expected)
+    for damaged in ({"own": None}, {"own": [None] * 3}, {"own": [None, None, {"powers": [0.5, 0.7], "states": []}]}):
+        with pytest.raises(ValueError, match=r"state of a chain|powers of replicas"):
+            second.state = first.state | damaged
+
+
+def test_without_replicas_a_run_is_what_it_was():
+    assert "tempering" not in specify(TEMPERED[:-1]).identity
+    assert specify(TEMPERED).identity["tempering"] == {"levels": 2, "least": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        (["model=irm", "data=network"], "model=irm has no powers of the likelihood; .*gaussian"),
+        (["data=jain_neal", "sampler=bsm"], "sampler=bsm learns from several chains"),
+        (["data=jain_neal", "tempering.least=1"], "tempering.least=1"),
+    ],
+)
+def test_what_is_not_tempered(overrides, message):
+    with pytest.raises(ConfigError, match=message):
+        chain_of([*overrides, "N=20", "tempering.levels=2"])
+
+
+def test_a_tempered_chain_is_not_coupled():
+    with pytest.raises(ConfigError, match="no coupling"):
+        prepare(specify(TEMPERED)).builder.coupled_chains(0, 10, "maximal")
+
+
+def grid(copies):
+    """Nine items in three rows and three columns, with as many binary cells for each: the posterior has two modes."""
+    cells = [np.repeat(np.eye(3, dtype=int)[of], copies, axis=1) for of in (ROWS, COLUMNS)]
+    return np.hstack(cells).astype(np.uint8)
+
+
+def is_by_rows(labels):
+    """Whether a partition is that of the rows, or of the columns; None for another."""
+    same = [len(np.unique(labels)) == 3 == len({*zip(labels, of, strict=True)}) for of in (ROWS, COLUMNS)]
+    return None if not any(same) else same[0]
+
+
+def test_tempering_crosses_between_two_modes(tmp_path):
+    """Neither mode is left by a chain alone; with replicas both are visited as often as the enumeration says."""
+    np.savetxt(tmp_path / "grid.csv", grid(16), fmt="%d", delimiter=",", header=",".join(f"x{j}" for j in range(96)))
+    overrides = ["data=csv", f"data.path={tmp_path / 'grid.csv'}", "model=bernoulli", "sampler=sams"]
+    overrides += ["model.beta1=0.5", "model.beta0=0.5"]
+    alone = chain_of(overrides)
+    alone.model.set_labels(ROWS.astype(np.int32))
+    tempered = chain_of([*overrides, "tempering.levels=5", "tempering.least=0.05"])
+    visited = {"alone": [], "tempered": []}
+    for name, chain in (("alone", alone), ("tempered", tempered)):
+        for _ in range(1_000):
+            for sampler in chain.samplers:
+                sampler.step()
+            visited[name].append(is_by_rows(chain.model.labels))
+    assert visited["alone"].count(False) == 0
+    by_rows = np.array([by for by in visited["tempered"] if by is not None])
+    batches = by_rows[: len(by_rows) // 20 * 20].reshape(20, -1).mean(axis=1)
+    assert (np.diff(by_rows) != 0).sum() > 50
+    assert abs(batches.mean() - 0.5) < 4 * batches.std(ddof=1) / np.sqrt(20)
+
+
+@pytest.mark.slow
+def test_no_sampler_crosses_by_itself():
+    for name, (sampler_class, given) in SAMPLERS.items():
+        model, rng = Bernoulli(grid(24), beta1=0.5, beta0=0.5), Rng(1)
+        sampler, scan = sampler_class(model, rng, **given), Gibbs(model, rng)
+        model.set_labels(ROWS.astype(np.int32))
+        for _ in range(20_000):
+            sampler.step()
+            scan.step()
+            assert is_by_rows(model.labels) is not False, name
