@@ -177,12 +177,11 @@ cdef class Sampler:
         """Take up what ``tally`` gave, to go on with a chain."""
 
     def own_state(self):
-        """What a chain needs to go on beside the state of the model, as dict; None of most samplers, which are without
-        memory."""
+        """dict, or None of most samplers: all that a chain needs to go on beside the state of its model."""
         return None
 
     def set_own_state(self, value):
-        """Take up what ``own_state`` gave; a ValueError for what it is not."""
+        """Take up a state that ``own_state`` gave; a ValueError for anything else."""
         if value is not None:
             raise ValueError(f"{type(self).__name__} has no state of its own")
 

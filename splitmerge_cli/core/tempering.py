@@ -7,8 +7,8 @@ swap the states of neighbours, from the last pair to the first, with
     log ratio = f_a(z_b) + f_b(z_a) - f_a(z_a) - f_b(z_b)
 
 f_a the log joint density under power p_a. Both leave the product of all posteriors as it is, so the chain itself has
-the posterior of its model. Source: Geyer (1991); powers that make swaps equally probable: Kofke (2002), and by a
-feedback on the spacing in the manner of Miasojedow, Moulines and Vihola (2013). Derivation: docs/derivations.md.
+the posterior of its model. Source: Geyer (1991); powers that make swaps about equally probable, by a feedback on
+their spacing in the manner of Miasojedow, Moulines and Vihola (2013). Derivation: docs/derivations.md.
 """
 
 import math
@@ -83,7 +83,7 @@ class Tempering(PythonSampler):
     def __new__(cls, model: Model, rng: Rng, make: Callable[[float], Replica], powers: Sequence[float]) -> "Tempering":
         # with as many moves as there are replicas
         chosen = type(cls.__name__, (cls,), {"MOVES": cls.MOVES[: len(powers)]})
-        return super().__new__(chosen, model, rng)
+        return super().__new__(chosen, model, rng)  # type: ignore[call-arg]
 
     def __init__(self, model: Model, rng: Rng, make: Callable[[float], Replica], powers: Sequence[float]) -> None:
         super().__init__(model, rng)
@@ -145,7 +145,7 @@ class Tempering(PythonSampler):
         return (after - before) / iterations
 
     def report(self) -> dict[str, Any]:
-        """What the summary of a run says of it."""
+        """dict: entries for the summary of a run."""
         return {"tempering": {"powers": self.powers}}
 
     def own_state(self) -> dict[str, Any]:
@@ -153,7 +153,7 @@ class Tempering(PythonSampler):
         return {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
 
     def set_own_state(self, value: dict[str, Any]) -> None:
-        """Take up what `own_state` gave; a ValueError for what it is not."""
+        """Take up a state that `own_state` gave; a ValueError for anything else."""
         powers, states = value["powers"], value["states"]
         falling = all(0.0 < b < a <= 1.0 for a, b in zip([1.0, *powers], powers, strict=False))
         if len(powers) != len(self.powers) or not falling:

@@ -24,7 +24,7 @@ from splitmerge_cli.core.options import PositiveOrGamma
 from splitmerge_cli.core.prior import TablePrior
 
 _STEADY = 1e-13
-"""Relative spread of a window of u at which the rest is as good as constant."""
+"""A window of u that differs by no more, relatively, stands for the rest."""
 _MOST_PRODUCTS = 10**7
 """Products of one value after the other; beyond, all values of u come from Fourier transforms. Ten times as many at
 most where these have too few digits."""

@@ -150,11 +150,11 @@ class Builder:
             )
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
-            component = replace(spec.model, options=options | {"power": whole * power})
+            component = replace(spec.model, options={**options, "power": whole * power})
             replica = build_model(component, self.dataset)
             return replica, build_schedule(spec, replica, rng).samplers
 
-        tempering = Tempering(model, rng, make, spread_powers(spec.tempering.levels, spec.tempering.least))
+        tempering = Tempering(model, rng, make, spread_powers(spec.tempering.levels, spec.tempering.least).tolist())
         if starts:
             tempering.adapt(samplers)
         return tempering

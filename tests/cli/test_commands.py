@@ -110,7 +110,14 @@ def test_version(smcmc) -> None:
 
 def test_priors_are_listed_as_they_are_written(smcmc):
     names = [line.split()[0] for line in smcmc("list", "priors").stdout.splitlines()]
-    assert names == ["crp", "dynamic_mfm(components=bnb(1,4,3))", "mfm(components=bnb(1,4,3))", "uniform"]
+    assert names == [
+        "crp",
+        "dynamic_mfm(components=bnb(1,4,3))",
+        "esc(r=gamma(1,1),p=beta(2,2))",
+        "mfm(components=bnb(1,4,3))",
+        "pitman_yor(discount=beta(1,1))",
+        "uniform",
+    ]
     assert "Chinese restaurant process" in smcmc("list").stdout
 
 
