@@ -1,0 +1,76 @@
+"""Particle Gibbs split-merge beside what test_transition_matrix.py enumerates of every sampler: numbers of particles and
+thresholds, mutants of the weights, and the two samplers that it contains or improves on.
+"""
+
+import numpy as np
+import pytest
+from enumerations import enumeration
+from every_sampler import case_of
+
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.pgsm import PGSM
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
+
+FORMS = PGSM.FORMS["exact"]
+MODELS = ("bernoulli", "gaussian-diag", "emm", "lines")
+
+
+def matrix(case, **options):
+    return enumeration(case, PGSM, **options).matrix
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+@pytest.mark.parametrize(("particles", "threshold"), [(2, 0.0), (2, 1.0), (3, 0.7)])
+def test_exact_with_any_particles_and_threshold(particles, threshold, form):
+    case = small_case(Bernoulli, 4 if particles == 2 else 3, 1)
+    P = matrix(case, particles=particles, threshold=threshold, **form)
+    assert balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("model_class", [Bernoulli, Gaussian])
+def test_ancestors_of_items_that_follow(model_class):
+    """Five items: where all particles split, weights differ before the third allocation for the first time."""
+    case = small_case(model_class, 5, 1)
+    P = matrix(case, particles=2, threshold=0.99)
+    assert balance_defect(P, case.pi) < 1e-12
+    # on some paths, not on all: other kernels with the same posterior
+    for threshold in (0.0, 1.0):
+        assert np.abs(P - matrix(case, particles=2, threshold=threshold)).max() > 1e-4
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_one_particle_is_sams(model):
+    case = case_of(model)
+    sams = enumeration(case, Dyadic, allocation="sams").matrix
+    np.testing.assert_allclose(matrix(case, particles=1), sams, atol=1e-13)
+
+
+@pytest.mark.parametrize("merged", ["counted", "drawn"])
+@pytest.mark.parametrize("model", MODELS)
+def test_forced_moves_as_often_or_more(model, merged):
+    """Peskun: no entry off the diagonal is smaller than that of gibbs, and some are larger."""
+    case = case_of(model)
+    more = matrix(case, merged=merged, selection="forced") - matrix(case, merged=merged, selection="gibbs")
+    np.fill_diagonal(more, 0.0)
+    assert more.min() > -1e-13
+    assert more.max() > 1e-3
+
+
+@pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
+@pytest.mark.parametrize("term", ["start", "steps"])
+@pytest.mark.parametrize("model", MODELS)
+def test_mutants_of_the_weights_are_found(model, term, form):
+    case = case_of(model)
+    sampler = PGSM(case.model, Rng(0), particles=2, threshold=0.9, **form)
+    sampler.omit(term)
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert stationarity_defect(P, case.pi) > 1e-4
+
+
+def test_one_particle_that_draws_whether_it_merges():
+    with pytest.raises(ValueError, match="sampler.particles=1: expected 2 or more"):
+        PGSM(case_of("bernoulli").model, Rng(0), particles=1, merged="drawn")
