@@ -18,7 +18,7 @@ splits. One of the paths is the next state:
                       (Liu 1996; Chopin and Singh 2015)
 
 All four leave the posterior as it is, with any number of particles and any threshold. One particle, counted and forced,
-is `sams`. Cost: 2 P + 1 predictives an item, P particles.
+is `sams`. Cost: 2 P + 1 predictives an item, P particles; those that are the same so far count once.
 """
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int8_t, int32_t
@@ -82,11 +82,16 @@ cdef class PGSM(SplitMerge):
     # -- the move
     cdef bint apart                     # the anchors are in two clusters now: particle 0 follows these
     cdef bint is_conditioned            # particle 0 follows the present state
-    cdef Py_ssize_t first               # column of side A of particle 0, then B, then those of particle 1, ..., then M
+    cdef Py_ssize_t classes             # of particles that split, the same so far; columns: M, A and B of each class
     cdef double log_mean                # sum of the logs of the mean weights at which ancestors were drawn
     cdef double log_merged              # log weight of M
     cdef int8_t *splits                 # [P] whether a particle has two sides
     cdef double *lw                     # [P] log weights since ancestors were last drawn
+    cdef int32_t *of_class              # [P]
+    cdef int32_t *taken                 # [P] side that the first particle of a class takes; -1 before
+    cdef int32_t *other                 # [P] class of those that take the other; -1: none
+    cdef double *log_w                  # [P] log of the factor of the weights, of a class
+    cdef double *to_a                   # [P] probability of side A, of a class
     cdef double *w                      # [2 P + 1] weights of an item by column, or of the particles
     cdef double *option                 # [P + 1] log weights of the paths
     cdef double *others                 # [P] those of all but one
@@ -105,7 +110,9 @@ cdef class PGSM(SplitMerge):
         self.splits = flags(self.P)
         self.lw, self.w, self.option = doubles(self.P), doubles(2 * self.P + 1), doubles(self.P + 1)
         self.others = doubles(self.P)
-        self.offspring = ints(self.P)
+        self.log_w, self.to_a = doubles(self.P), doubles(self.P)
+        self.offspring, self.of_class = ints(self.P), ints(self.P)
+        self.taken, self.other = ints(self.P), ints(self.P)
         self.side, self.ancestor = flags(model.N * self.P), flags(model.N * self.P)
         self.renewed = flags(model.N)
 
@@ -115,7 +122,12 @@ cdef class PGSM(SplitMerge):
         free(self.w)
         free(self.option)
         free(self.others)
+        free(self.log_w)
+        free(self.to_a)
         free(self.offspring)
+        free(self.of_class)
+        free(self.taken)
+        free(self.other)
         free(self.side)
         free(self.ancestor)
         free(self.renewed)
@@ -145,7 +157,7 @@ cdef class PGSM(SplitMerge):
         elif K == self.model.kmax:
             return self.null()
         self.sides.open(ci, cj, i, j)
-        self.model.reserve(K + 2 * self.P)
+        self.model.reserve(K + 2 * self.P + 1)
         self.sides.gather()
         self.sides.draw_order()
         self.sides.put_in_order()
@@ -154,23 +166,20 @@ cdef class PGSM(SplitMerge):
         return self.take_a_path()
 
     cdef void start(self) noexcept nogil:
-        """Stage the columns, with the anchors, and start the particles."""
-        cdef Py_ssize_t p, K = self.model.K, a = K, merged = K + 2 * self.P
+        """Stage the columns, with the anchors, and start the particles: those that split are all the same."""
+        cdef Py_ssize_t p, K = self.model.K
         cdef int32_t[2] old
         cdef double log_start
         old[0], old[1] = <int32_t> self.sides.ci, <int32_t> self.sides.cj
-        self.first = K
         self.is_conditioned = self.apart or not self.counted
-        self.model.stage(old, 2, K, 2 * self.P + 1)
-        self.model.join(self.sides.i, merged)
-        self.model.join(self.sides.j, merged)
-        for p in range(self.P):
-            self.model.join(self.sides.i, a + 2 * p)
-            self.model.join(self.sides.j, a + 2 * p + 1)
-        log_start = self.log_start(a, a + 1, merged, K if self.apart else K + 1) if self.on[START] else 0.0
-        self.log_mean = self.log_merged = 0.0
-        if self.counted:
-            self.log_merged = -log_start
+        self.model.stage(old, 2, K, 3)
+        self.model.join(self.sides.i, K)
+        self.model.join(self.sides.j, K)
+        self.model.join(self.sides.i, K + 1)
+        self.model.join(self.sides.j, K + 2)
+        log_start = self.log_start(K if self.apart else K + 1) if self.on[START] else 0.0
+        self.log_mean, self.log_merged = 0.0, -log_start if self.counted else 0.0
+        self.classes = 1
         for p in range(self.P):
             if self.counted:
                 self.splits[p] = True
@@ -178,25 +187,30 @@ cdef class PGSM(SplitMerge):
                 self.splits[p] = self.apart
             else:
                 self.splits[p] = self.rng.draw_coin(0.5)
+            self.of_class[p] = 0
             self.lw[p] = 0.0 if self.counted or not self.splits[p] else log_start
 
-    cdef double log_start(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t merged, Py_ssize_t clusters) noexcept nogil:
+    cdef double log_start(self, Py_ssize_t clusters) noexcept nogil:
         """log of the target of the anchors apart, the state then having this many clusters, over that of them
         together."""
-        cdef int32_t[2] columns
-        cdef int32_t[2] one
-        cdef int32_t together = <int32_t> merged, two = 2
-        columns[0], columns[1] = <int32_t> a, <int32_t> b
-        one[0] = one[1] = 1
-        return (self.model.log_lik(columns, 2) - self.model.log_lik(&together, 1)
-                + self.model.log_prior(one, 2, clusters) - self.model.log_prior(&two, 1, clusters - 1)
+        cdef int32_t[3] columns
+        cdef int32_t[2] sizes
+        cdef Py_ssize_t s
+        cdef double log_r
+        for s in range(3):
+            columns[s] = <int32_t> (self.model.K + s)
+        sizes[0] = sizes[1] = 1
+        log_r = self.model.log_prior(sizes, 2, clusters)
+        sizes[0] = 2
+        log_r -= self.model.log_prior(sizes, 1, clusters - 1)
+        return (log_r + self.model.log_lik(columns + 1, 2) - self.model.log_lik(columns, 1)
                 + self.log_orders(clusters))
 
     cdef void allocate(self) noexcept nogil:
         """Allocate the items, in their order, in all particles."""
-        cdef Py_ssize_t t, p, i, a, P = self.P, merged = self.first + 2 * P
+        cdef Py_ssize_t t, p, i, c, P = self.P, K = self.model.K
         cdef bint on_log_scale, to_a
-        cdef double wa, wb, top, log_w
+        cdef double log_merged
         for t in range(self.sides.n):
             if self.rng.is_halted:
                 return
@@ -205,43 +219,65 @@ cdef class PGSM(SplitMerge):
                 self.draw_ancestors(self.ancestor + t * P)
             i = self.sides.items[t]
             on_log_scale = self.weigh(i)
+            log_merged = self.w[0] if on_log_scale else log(self.w[0])
+            for c in range(self.classes):
+                self.weigh_sides(c, on_log_scale)
+                self.taken[c] = self.other[c] = -1
             for p in range(P):
                 if not self.splits[p]:
-                    log_w = self.w[2 * P] if on_log_scale else log(self.w[2 * P])
-                else:
-                    wa, wb = self.w[2 * p], self.w[2 * p + 1]
-                    top = 0.0
-                    if on_log_scale:
-                        top = max(wa, wb)
-                        wa, wb = exp(wa - top), exp(wb - top)
-                    log_w = top + log(wa + wb)
-                    if p == 0 and self.apart:
-                        to_a = not self.sides.present[t]
-                    else:
-                        to_a = self.rng.draw_coin(wa / (wa + wb))
-                    self.side[t * P + p] = to_a
-                    self.model.join(i, self.first + 2 * p + (not to_a))
+                    if self.on[STEPS]:
+                        self.lw[p] += log_merged
+                    continue
+                c = self.of_class[p]
                 if self.on[STEPS]:
-                    self.lw[p] += log_w
+                    self.lw[p] += self.log_w[c]
+                if p == 0 and self.apart:
+                    to_a = not self.sides.present[t]
+                else:
+                    to_a = self.rng.draw_coin(self.to_a[c])
+                self.side[t * P + p] = to_a
+                if self.taken[c] < 0:
+                    self.taken[c] = to_a
+                elif self.taken[c] != to_a:
+                    self.of_class[p] = self.part(c, to_a)
+            for c in range(self.classes):
+                self.model.join(i, K + 1 + 2 * c + (self.taken[c] == 0))
             if self.counted and self.on[STEPS]:
-                self.log_merged += self.w[2 * P] if on_log_scale else log(self.w[2 * P])
-            self.model.join(i, merged)
+                self.log_merged += log_merged
+            self.model.join(i, K)
+
+    cdef int32_t part(self, Py_ssize_t c, bint to_a) noexcept nogil:
+        """The class of the particles of class c that put the item on this side, not on that which the first took."""
+        if self.other[c] < 0:
+            self.other[c] = <int32_t> self.classes
+            self.copy_sides(c, self.classes)
+            self.taken[self.classes] = to_a
+            self.classes += 1
+        return self.other[c]
 
     cdef bint weigh(self, Py_ssize_t i) noexcept nogil:
         """w: weights of item i by column, up to a common factor; True: their logarithms, where one leaves the range of
         a double."""
-        cdef Py_ssize_t p, s, P = self.P
+        cdef Py_ssize_t c, s, n = 2 * self.classes + 1, K = self.model.K
         cdef bint all_in_range
-        self.model.weigh(i, self.first, 2 * P + 1, self.w)
-        all_in_range = self.w[2 * P] > TINY
-        for p in range(P):
-            if self.splits[p]:
-                all_in_range &= self.w[2 * p] + self.w[2 * p + 1] > TINY
+        self.model.weigh(i, K, n, self.w)
+        all_in_range = self.w[0] > TINY
+        for c in range(self.classes):
+            all_in_range &= self.w[2 * c + 1] + self.w[2 * c + 2] > TINY
         if all_in_range:
             return False
-        for s in range(2 * P + 1):
-            self.w[s] = self.model.log_pred(i, self.first + s) + self.model.log_weight(i, self.first + s)
+        for s in range(n):
+            self.w[s] = self.model.log_pred(i, K + s) + self.model.log_weight(i, K + s)
         return True
+
+    cdef void weigh_sides(self, Py_ssize_t c, bint on_log_scale) noexcept nogil:
+        """log_w and to_a of class c, from w."""
+        cdef double a = self.w[2 * c + 1], b = self.w[2 * c + 2], top = 0.0
+        if on_log_scale:
+            top = max(a, b)
+            a, b = exp(a - top), exp(b - top)
+        self.log_w[c] = top + log(a + b)
+        self.to_a[c] = a / (a + b)
 
     cdef bint is_degenerate(self) noexcept nogil:
         """Whether the effective number of particles is below the threshold; w: their weights."""
@@ -272,19 +308,40 @@ cdef class PGSM(SplitMerge):
                 while ancestor[dead] >= 0:
                     dead += 1
                 ancestor[dead] = <int8_t> p
-                self.splits[dead] = self.splits[p]
-                if self.splits[p]:
-                    self.copy_sides(p, dead)
+                self.splits[dead], self.of_class[dead] = self.splits[p], self.of_class[p]
+        self.close_classes()
+
+    cdef void close_classes(self) noexcept nogil:
+        """Close the classes that no particle is of; the last ones take their places."""
+        cdef Py_ssize_t p, c = 0
+        for p in range(self.classes):
+            self.taken[p] = 0
+        for p in range(self.P):
+            if self.splits[p]:
+                self.taken[self.of_class[p]] = 1
+        while c < self.classes:
+            if self.taken[c]:
+                c += 1
+                continue
+            self.classes -= 1
+            self.taken[c] = self.taken[self.classes]
+            if c < self.classes and self.taken[c]:
+                self.copy_sides(self.classes, c)
+                for p in range(self.P):
+                    if self.of_class[p] == self.classes:
+                        self.of_class[p] = <int32_t> c
 
     cdef void copy_sides(self, Py_ssize_t source, Py_ssize_t to) noexcept nogil:
-        """The columns of a particle become those of another."""
-        cdef Py_ssize_t s, k, c
+        """The columns of a class become those of another."""
+        cdef Py_ssize_t s, first = self.model.K + 1
         for s in range(2):
-            k, c = self.first + 2 * source + s, self.first + 2 * to + s
-            self.model.copy(k, c)
-            self.model.size[c] = self.model.size[k]
-            self.model.ll[c] = self.model.ll[k]
-            self.model.is_valid[c] = self.model.is_valid[k]
+            self.copy_column(first + 2 * source + s, first + 2 * to + s)
+
+    cdef void copy_column(self, Py_ssize_t source, Py_ssize_t to) noexcept nogil:
+        self.model.copy(source, to)
+        self.model.size[to] = self.model.size[source]
+        self.model.ll[to] = self.model.ll[source]
+        self.model.is_valid[to] = self.model.is_valid[source]
 
     cdef int take_a_path(self) except -1 nogil:
         """Take a path, one of the particles or, as number P, the merged one where that is counted."""
@@ -335,7 +392,7 @@ cdef class PGSM(SplitMerge):
     cdef int commit(self, Py_ssize_t path) except -1 nogil:
         """Make this path the state."""
         cdef int32_t[2] clusters
-        cdef Py_ssize_t t, P = self.P, p = path
+        cdef Py_ssize_t t, a, P = self.P, p = path
         if self.is_merged(path):
             if self.apart:
                 self.model.commit_merge(self.sides.ci, self.sides.cj)
@@ -345,8 +402,9 @@ cdef class PGSM(SplitMerge):
             self.sides.in_a[t] = self.side[t * P + p]
             if self.renewed[t]:
                 p = self.ancestor[t * P + p]
-        if path != 0:
-            self.copy_sides(path, 0)
+        a = self.model.K + 1 + 2 * self.of_class[path]
+        for t in range(2):
+            self.copy_column(a + t, self.model.K + t)
         if not self.apart:
             return self.accept_split()
         for t in range(self.sides.n):
