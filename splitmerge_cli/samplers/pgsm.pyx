@@ -1,4 +1,4 @@
-"""Particle Gibbs split-merge (Bouchard-Cote, Doucet and Roth 2017): the clusters of two items are drawn anew, as one
+"""Particle Gibbs split-merge (Bouchard-Côté, Doucet and Roth 2017): the clusters of two items are drawn anew, as one
 cluster or as two, by a conditional sequential Monte Carlo sampler that keeps the present sides as one of its paths.
 
 Two anchors i and j, uniform. Their clusters, n other items in a uniform order, become one cluster M or two, A with i
