@@ -17,8 +17,12 @@ splits. One of the paths is the next state:
     selection=forced  another path l by weight, accepted with (W - w_c) / (W - w_l), c the present one, W the sum of all
                       (Liu 1996; Chopin and Singh 2015)
 
-All four leave the posterior as it is, with any number of particles and any threshold. One particle, counted and forced,
-is `sams`. Cost: 2 P + 1 predictives an item, P particles; those that are the same so far count once.
+    selection=metropolis  one cluster instead of two, or two instead of one: accepted with the summed weight of the
+                      paths with as many over that of the others, then one of them by weight; no other sides of two
+
+All leave the posterior as it is, with any number of particles and any threshold. One particle, counted and not gibbs,
+is `sams`. By metropolis, without ancestors, W is at least the target of the present sides over P, which bounds the
+ratio of a merge: most are rejected before any allocation. Cost else: 2 P + 1 predictives an item, P particles; those that are the same so far count once.
 """
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int8_t, int32_t
@@ -27,6 +31,7 @@ from libc.stdlib cimport free
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
 from splitmerge_cli.core.memory cimport doubles, flags, ints
+from splitmerge_cli.core.rng cimport ALONE
 from splitmerge_cli.samplers.anchors cimport UniformPair
 from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
@@ -37,6 +42,9 @@ cdef enum:
 
 cdef enum:
     SELECTION, START, STEPS             # TERMS
+
+cdef enum:
+    METROPOLIS, FORCED, GIBBS           # how a path is taken
 
 # below this a weight is computed on the log scale
 cdef double TINY = 1e-280
@@ -63,22 +71,26 @@ cdef class PGSM(SplitMerge):
         Choice("merged", "counted", "how one cluster comes in: counted (a path of its own beside the particles, with its "
                "exact weight) or drawn (each particle merges or splits by a fair coin, as in the paper)",
                choices=("counted", "drawn")),
-        Choice("selection", "forced", "how a path is taken: forced (another one, accepted or not) or gibbs (any, by "
-               "weight, as in the paper)", choices=("forced", "gibbs")),
+        Choice("selection", "metropolis", "how a path is taken: metropolis (from one cluster to two and back, accepted or "
+               "not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
+               choices=("metropolis", "forced", "gibbs")),
         *SplitMerge.OPTIONS,
     )
     MOVES = ("split", "merge", "reallocate")
     TERMS = ("selection", "start", "steps")
     PRINTED_TERM = None
     FORMS = {"exact": (
-        {"merged": "counted", "selection": "forced"}, {"merged": "counted", "selection": "gibbs"},
+        {"merged": "counted", "selection": "metropolis"}, {"merged": "counted", "selection": "forced"},
+        {"merged": "counted", "selection": "gibbs"}, {"merged": "drawn", "selection": "metropolis"},
         {"merged": "drawn", "selection": "forced"}, {"merged": "drawn", "selection": "gibbs"},
     )}
 
     cdef UniformPair anchors
     cdef Py_ssize_t P                   # particles
     cdef double threshold
-    cdef bint counted, forced
+    cdef bint counted
+    cdef int selection                  # METROPOLIS, FORCED or GIBBS
+    cdef bint is_bounded                # the ratio of a merge has a bound
     # -- the move
     cdef bint apart                     # the anchors are in two clusters now: particle 0 follows these
     cdef bint is_conditioned            # particle 0 follows the present state
@@ -103,7 +115,10 @@ cdef class PGSM(SplitMerge):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.P, self.threshold = self.options["particles"], self.options["threshold"]
-        self.counted, self.forced = self.options["merged"] == "counted", self.options["selection"] == "forced"
+        self.counted = self.options["merged"] == "counted"
+        self.selection = ("metropolis", "forced", "gibbs").index(self.options["selection"])
+        # two particles are effectively one at the least
+        self.is_bounded = self.selection == METROPOLIS and self.counted and self.threshold * self.P <= 1.0
         if self.P < 2 and not self.counted:
             raise ValueError("sampler.particles=1: expected 2 or more with sampler.merged=drawn")
         self.anchors = UniformPair()
@@ -154,6 +169,8 @@ cdef class PGSM(SplitMerge):
         self.apart = ci != cj
         if self.apart:
             self.turn_to(MERGE)
+            if not self.survives_without_weights(ci, cj):
+                return 0
         elif K == self.model.kmax:
             return self.null()
         self.sides.open(ci, cj, i, j)
@@ -164,6 +181,13 @@ cdef class PGSM(SplitMerge):
         self.start()
         self.allocate()
         return self.take_a_path()
+
+    cdef bint survives_without_weights(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
+        """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least that of the one
+        that follows the present sides, of whose weight their target is a part, over P."""
+        if not self.is_bounded or self.rng.role != ALONE or not (self.on[SELECTION] and self.on[START] and self.on[STEPS]):
+            return True
+        return self.survives(self.log_merge_ratio(ci, cj) - self.log_orders(self.model.K) + log(<double> self.P))
 
     cdef void start(self) noexcept nogil:
         """Stage the columns, with the anchors, and start the particles: those that split are all the same."""
@@ -353,7 +377,9 @@ cdef class PGSM(SplitMerge):
                 self.option[p] -= log(<double> P)
         self.option[P] = self.log_merged
         now = P if self.counted and not self.apart else 0
-        if not self.forced:
+        if self.selection == METROPOLIS:
+            return self.change_number(now, m)
+        if self.selection == GIBBS:
             exp_weights(self.option, m, self.w)
             taken = self.rng.draw_categorical(self.w, m)
             self.name_move(taken)
@@ -380,6 +406,32 @@ cdef class PGSM(SplitMerge):
                 self.others[n] = self.option[k]
                 n += 1
         return log_sum_exp(self.others, n)
+
+    cdef int change_number(self, Py_ssize_t now, Py_ssize_t m) except -1 nogil:
+        """Take one of the paths with one cluster where there are two now, or two where there is one."""
+        cdef Py_ssize_t k, taken, n = 0, own = 0
+        cdef double log_others
+        for k in range(m):
+            if self.is_merged(k) != self.is_merged(now):
+                self.others[n] = self.option[k]
+                n += 1
+        log_others = log_sum_exp(self.others, n)
+        if log_others == -INFINITY:
+            return self.null()
+        exp_weights(self.others, n, self.w)
+        for k in range(m):
+            if self.is_merged(k) == self.is_merged(now):
+                self.others[own] = self.option[k]
+                own += 1
+        if not self.decide(self.term(SELECTION, log_others - log_sum_exp(self.others, own))):
+            return 0
+        taken = self.rng.draw_categorical(self.w, n) if n > 1 else 0
+        for k in range(m):
+            if self.is_merged(k) != self.is_merged(now):
+                if taken == 0:
+                    return self.commit(k)
+                taken -= 1
+        return 0
 
     cdef bint is_merged(self, Py_ssize_t path) noexcept nogil:
         return path == self.P or not self.splits[path]

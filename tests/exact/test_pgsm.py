@@ -35,18 +35,32 @@ def test_exact_with_any_particles_and_threshold(particles, threshold, form):
 def test_ancestors_of_items_that_follow(model_class):
     """Five items: where all particles split, weights differ before the third allocation for the first time."""
     case = small_case(model_class, 5, 1)
-    P = matrix(case, particles=2, threshold=0.99)
+    P = matrix(case, particles=2, threshold=0.99, selection="forced")
     assert balance_defect(P, case.pi) < 1e-12
     # on some paths, not on all: other kernels with the same posterior
     for threshold in (0.0, 1.0):
-        assert np.abs(P - matrix(case, particles=2, threshold=threshold)).max() > 1e-4
+        assert np.abs(P - matrix(case, particles=2, threshold=threshold, selection="forced")).max() > 1e-4
+
+
+@pytest.mark.parametrize("selection", ["metropolis", "forced"])
+@pytest.mark.parametrize("model", MODELS)
+def test_one_particle_is_sams(model, selection):
+    case = case_of(model)
+    sams = enumeration(case, Dyadic, allocation="sams").matrix
+    np.testing.assert_allclose(matrix(case, particles=1, selection=selection), sams, atol=1e-13)
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_one_particle_is_sams(model):
+def test_metropolis_changes_the_number_as_often_or_more(model):
+    """From one cluster to two, and back, at least as often as by weight; never from two to other two."""
     case = case_of(model)
-    sams = enumeration(case, Dyadic, allocation="sams").matrix
-    np.testing.assert_allclose(matrix(case, particles=1), sams, atol=1e-13)
+    more = matrix(case, selection="metropolis") - matrix(case, selection="gibbs")
+    K = np.array([len(set(state[0])) for state in case.states])
+    other = K[:, None] != K
+    assert more[other].min() > -1e-13
+    assert more[other].max() > 1e-3
+    np.fill_diagonal(more, 0.0)
+    assert matrix(case, selection="metropolis")[~other & ~np.eye(len(K), dtype=bool)].max() == 0.0
 
 
 @pytest.mark.parametrize("merged", ["counted", "drawn"])
