@@ -66,7 +66,7 @@ cdef class PGSM(SplitMerge):
 
     OPTIONS = (
         Count("particles", 2, "particles, that which follows the present sides among them", least=1, most=64),
-        Number("threshold", 0.5, "ancestors are drawn when the effective number of particles falls below this share of "
+        Number("threshold", 0.0, "ancestors are drawn when the effective number of particles falls below this share of "
                "their number; 0: never", least=0.0, most=1.0),
         Choice("merged", "counted", "how one cluster comes in: counted (a path of its own beside the particles, with its "
                "exact weight) or drawn (each particle merges or splits by a fair coin, as in the paper)",
