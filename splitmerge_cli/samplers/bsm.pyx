@@ -146,9 +146,9 @@ cdef class BSM(SplitMerge):
 
     OPTIONS = (
         SCANS,
-        Choice("allocation", "gibbs", "how items get to the sides: gibbs (restricted scans from the launch state, Herlau "
-               "et al. 2014), sams (sequential, Dahl 2003) or similarity (sequential, by co-clustering in the history, "
-               "Dahl and Newcomb 2022)", choices=("gibbs", "sams", "similarity"), later=True),
+        Choice("allocation", "gibbs", "how items get to the sides: gibbs (restricted scans from the launch state), "
+               "sams (sequential, Dahl 2003) or similarity (sequential, by co-clustering in the history, Dahl and "
+               "Newcomb 2022)", choices=("gibbs", "sams", "similarity"), later=True),
         *ADAPTATION, *SplitMerge.OPTIONS,
     )
     MOVES = ("split", "merge")

@@ -13,20 +13,23 @@ splits. One of the paths is the next state:
 
     merged=counted    all particles split; M is one more path, of weight gamma(M), beside particle k with Z w_k / sum(w)
     merged=drawn      as in the paper: each particle merges or splits i and j by a fair coin
-    selection=gibbs   a path by weight, the present one included; as in the paper
-    selection=forced  another path l by weight, accepted with (W - w_c) / (W - w_l), c the present one, W the sum of all
-                      (Liu 1996; Chopin and Singh 2015)
 
-    selection=metropolis  one cluster instead of two, or two instead of one: accepted with the summed weight of the
-                      paths with as many over that of the others, then one of them by weight; no other sides of two
+    selection=gibbs         a path by weight, the present one included; as in the paper
+    selection=forced        another path l by weight, accepted with (W - w_c) / (W - w_l), c the present one, W the sum
+                            of all (Liu 1996; Chopin and Singh 2015)
+    selection=metropolis    one cluster for two, or two for one: accepted with the summed weight of the paths with as
+                            many over that of the others, then one of them by weight
 
 All leave the posterior as it is, with any number of particles and any threshold. One particle, counted and not gibbs,
-is `sams`. By metropolis, without ancestors, W is at least the target of the present sides over P, which bounds the
-ratio of a merge: most are rejected before any allocation. Cost else: 2 P + 1 predictives an item, P particles; those that are the same so far count once.
+is `sams`. Counted, by metropolis and without ancestors, the summed weight is at least the target of the present sides
+over P, which bounds the ratio of a merge: most are rejected before any allocation.
+
+Cost: 2 P + 1 predictives an item, P particles; those that are the same so far count once.
 """
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
@@ -68,11 +71,11 @@ cdef class PGSM(SplitMerge):
         Count("particles", 2, "particles, that which follows the present sides among them", least=1, most=64),
         Number("threshold", 0.0, "ancestors are drawn when the effective number of particles falls below this share of "
                "their number; 0: never", least=0.0, most=1.0),
-        Choice("merged", "counted", "how one cluster comes in: counted (a path of its own beside the particles, with its "
-               "exact weight) or drawn (each particle merges or splits by a fair coin, as in the paper)",
+        Choice("merged", "counted", "how one cluster comes in: counted (a path beside the particles, with its exact "
+               "weight) or drawn (each particle merges or splits by a fair coin, as in the paper)",
                choices=("counted", "drawn")),
-        Choice("selection", "metropolis", "how a path is taken: metropolis (from one cluster to two and back, accepted or "
-               "not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
+        Choice("selection", "metropolis", "how a path is taken: metropolis (from one cluster to two and back, accepted "
+               "or not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
                choices=("metropolis", "forced", "gibbs")),
         *SplitMerge.OPTIONS,
     )
@@ -185,7 +188,8 @@ cdef class PGSM(SplitMerge):
     cdef bint survives_without_weights(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
         """Whether the merge survives a bound of its ratio: the mean weight of the particles is at least that of the one
         that follows the present sides, of whose weight their target is a part, over P."""
-        if not self.is_bounded or self.rng.role != ALONE or not (self.on[SELECTION] and self.on[START] and self.on[STEPS]):
+        cdef bint is_whole = self.on[SELECTION] and self.on[START] and self.on[STEPS]
+        if not (self.is_bounded and is_whole and self.rng.role == ALONE):
             return True
         return self.survives(self.log_merge_ratio(ci, cj) - self.log_orders(self.model.K) + log(<double> self.P))
 
@@ -215,8 +219,7 @@ cdef class PGSM(SplitMerge):
             self.lw[p] = 0.0 if self.counted or not self.splits[p] else log_start
 
     cdef double log_start(self, Py_ssize_t clusters) noexcept nogil:
-        """log of the target of the anchors apart, the state then having this many clusters, over that of them
-        together."""
+        """log target of the anchors in two of this many clusters less that of them in one."""
         cdef int32_t[3] columns
         cdef int32_t[2] sizes
         cdef Py_ssize_t s
@@ -271,7 +274,7 @@ cdef class PGSM(SplitMerge):
             self.model.join(i, K)
 
     cdef int32_t part(self, Py_ssize_t c, bint to_a) noexcept nogil:
-        """The class of the particles of class c that put the item on this side, not on that which the first took."""
+        """The class that particles of class c go to with an item on this side, not on that which the first took."""
         if self.other[c] < 0:
             self.other[c] = <int32_t> self.classes
             self.copy_sides(c, self.classes)
@@ -321,14 +324,13 @@ cdef class PGSM(SplitMerge):
         self.log_mean += log_sum_exp(self.lw, P) - log(<double> P)
         for p in range(P):
             self.offspring[p] = p < first
-        for p in range(first, P):
+        for _draw in range(first, P):
             self.offspring[self.rng.draw_categorical(self.w, P)] += 1
         for p in range(P):
             self.lw[p] = 0.0
             ancestor[p] = <int8_t> (p if self.offspring[p] else -1)
         for p in range(P):
-            while self.offspring[p] > 1:
-                self.offspring[p] -= 1
+            for _copy in range(1, self.offspring[p]):
                 while ancestor[dead] >= 0:
                     dead += 1
                 ancestor[dead] = <int8_t> p
@@ -338,8 +340,7 @@ cdef class PGSM(SplitMerge):
     cdef void close_classes(self) noexcept nogil:
         """Close the classes that no particle is of; the last ones take their places."""
         cdef Py_ssize_t p, c = 0
-        for p in range(self.classes):
-            self.taken[p] = 0
+        memset(self.taken, 0, self.classes * sizeof(int32_t))
         for p in range(self.P):
             if self.splits[p]:
                 self.taken[self.of_class[p]] = 1

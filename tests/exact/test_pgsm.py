@@ -1,5 +1,5 @@
-"""Particle Gibbs split-merge beside what test_transition_matrix.py enumerates of every sampler: numbers of particles and
-thresholds, mutants of the weights, and the two samplers that it contains or improves on.
+"""Particle Gibbs split-merge beside what test_transition_matrix.py enumerates of every sampler: numbers of particles,
+thresholds, mutants of the weights, and the samplers that it contains or improves on.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ def matrix(case, **options):
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
-@pytest.mark.parametrize(("particles", "threshold"), [(2, 0.0), (2, 1.0), (3, 0.7)])
+@pytest.mark.parametrize(("particles", "threshold"), [(2, 0.0), (2, 1.0), (3, 0.0), (3, 0.7)])
 def test_exact_with_any_particles_and_threshold(particles, threshold, form):
     case = small_case(Bernoulli, 4 if particles == 2 else 3, 1)
     P = matrix(case, particles=particles, threshold=threshold, **form)
@@ -86,5 +86,5 @@ def test_mutants_of_the_weights_are_found(model, term, form):
 
 
 def test_one_particle_that_draws_whether_it_merges():
-    with pytest.raises(ValueError, match="sampler.particles=1: expected 2 or more"):
+    with pytest.raises(ValueError, match=r"sampler\.particles=1: expected 2 or more"):
         PGSM(case_of("bernoulli").model, Rng(0), particles=1, merged="drawn")
