@@ -84,8 +84,7 @@ cdef class PGSM(SplitMerge):
     PRINTED_TERM = None
     FORMS = {"exact": (
         {"merged": "counted", "selection": "metropolis"}, {"merged": "counted", "selection": "forced"},
-        {"merged": "counted", "selection": "gibbs"}, {"merged": "drawn", "selection": "metropolis"},
-        {"merged": "drawn", "selection": "forced"}, {"merged": "drawn", "selection": "gibbs"},
+        {"merged": "counted", "selection": "gibbs"}, {"merged": "drawn", "selection": "gibbs"},
     )}
 
     cdef UniformPair anchors
