@@ -9,11 +9,13 @@ import pytest
 from enumerations import Enumeration
 from every_sampler import SAMPLERS, case_of, check_terms, pairs
 
+from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -338,3 +340,12 @@ def test_all_pairs_of_items_can_be_split_and_merged():
         case = build(case_name)
         history = example_histories(case.states, 1)[0]
         assert is_irreducible(fixed_matrix(case, adaptive(case, name), history, ()))
+
+
+def test_an_option_of_a_sampler_that_came_later_changes_no_id():
+    """Runs of bsm from before `allocation` are found again, alone and in a list of samplers; others are other runs."""
+    known = {"sampler=bsm": "66c36361b4b5", "schedule=[{bsm: 1}, {gibbs: 2}]": "3e59b5e49288"}
+    for given, number in known.items():
+        assert run_id(specify(["data=jain_neal", given]), {}) == number
+    other = specify(["data=jain_neal", "sampler=bsm", "sampler.allocation=sams"])
+    assert run_id(other, {}) not in known.values()
