@@ -10,10 +10,11 @@ from every_sampler import case_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
+from splitmerge_cli.verify.transitions import balance_defect, list_paths, stationarity_defect, transition_matrix
 
 FORMS = [
     {"merged": merged, "selection": selection}
@@ -91,3 +92,23 @@ def test_mutants_of_the_weights_are_found(model, term, form):
 def test_one_particle_that_draws_whether_it_merges():
     with pytest.raises(ValueError, match=r"sampler\.particles=1: expected 2 or more"):
         PGSM(case_of("bernoulli").model, Rng(0), particles=1, merged="drawn")
+
+
+POINTS = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0], [0.001, 0.0], [0.002, 1.0]])
+
+
+@pytest.mark.parametrize("labels", [(0, 0, 0, 0, 0), (0, 1, 0, 1, 1), (0, 0, 1, 1, 0)])
+def test_weights_that_leave_the_range_of_a_double(labels):
+    """Points between two anchors, which fit the one cluster of both and neither of the two: of one particle the log ratio
+    of every proposal is that of sams."""
+    model = Lines(POINTS, concentration=1.3, sigma0=1.0, sigma1=0.01)
+    found = []
+    for sampler_class, options in ((Dyadic, {"allocation": "sams"}), (PGSM, {"particles": 1})):
+        rng = Rng()
+        sampler = sampler_class(model, rng, **options)
+        paths = list_paths(model, rng, sampler, (labels, max(labels) + 1), always_accept=True)
+        found.append(sorted((state, ratio) for state, _, ratio, _ in paths))
+    sams, one = found
+    assert [state for state, _ in sams] == [state for state, _ in one]
+    np.testing.assert_allclose([r for _, r in one], [r for _, r in sams], rtol=1e-9, atol=1e-9)
+    assert max(abs(r) for _, r in sams) > 745
