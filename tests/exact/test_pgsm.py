@@ -99,8 +99,8 @@ POINTS = np.array([[0.0, -1.0], [0.0, 1.0], [0.0, 0.0], [0.001, 0.0], [0.002, 1.
 
 @pytest.mark.parametrize("labels", [(0, 0, 0, 0, 0), (0, 1, 0, 1, 1), (0, 0, 1, 1, 0)])
 def test_weights_that_leave_the_range_of_a_double(labels):
-    """Points between two anchors, which fit the one cluster of both and neither of the two: of one particle the log ratio
-    of every proposal is that of sams."""
+    """Points between two anchors, which fit the one cluster of both and neither of the two: of one particle the log
+    ratio of every proposal is that of sams."""
     model = Lines(POINTS, concentration=1.3, sigma0=1.0, sigma1=0.01)
     found = []
     for sampler_class, options in ((Dyadic, {"allocation": "sams"}), (PGSM, {"particles": 1})):
