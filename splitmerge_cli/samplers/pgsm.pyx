@@ -12,7 +12,7 @@ for the particle that follows the present sides. Z, the product of the mean weig
 splits. One of the paths is the next state:
 
     merged=counted    all particles split; M is one more path, of weight gamma(M), beside particle k with Z w_k / sum(w)
-    merged=drawn      as in the paper: each particle merges or splits i and j by a fair coin
+    merged=drawn      each particle draws whether it merges i and j, as in the paper; here by a fair coin
 
     selection=gibbs         a path by weight, the present one included; as in the paper
     selection=forced        another path l by weight, accepted with (W - w_c) / (W - w_l), c the present one, W the sum
@@ -72,7 +72,7 @@ cdef class PGSM(SplitMerge):
         Number("threshold", 0.0, "ancestors are drawn when the effective number of particles falls below this share of "
                "their number; 0: never", least=0.0, most=1.0),
         Choice("merged", "counted", "how one cluster comes in: counted (a path beside the particles, with its exact "
-               "weight) or drawn (each particle merges or splits by a fair coin, as in the paper)",
+               "weight) or drawn (each particle draws whether it merges, as in the paper; by a fair coin)",
                choices=("counted", "drawn")),
         Choice("selection", "metropolis", "how a path is taken: metropolis (from one cluster to two and back, accepted "
                "or not), forced (any other path, accepted or not) or gibbs (any, by weight, as in the paper)",
