@@ -107,8 +107,8 @@ class RunSpecification(Schema):
         """The part of the configuration that determines what is computed.
 
         How held-out documents are evaluated is no part of it where that is never done, nor how chains are tempered
-        where they are not, nor is an option of the model that runs were stored without (`Option.later`), at its
-        default.
+        where they are not, nor is an option of the model or of a sampler that runs were stored without
+        (`Option.later`), at its default.
         """
         left_out = [*RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
@@ -117,6 +117,16 @@ class RunSpecification(Schema):
             for key, value in self.values.items()
             if key not in left_out
         }
-        later = {option.name: option.default for option in self.model.target.OPTIONS if option.later}
-        model = found["model"].items()
-        return found | {"model": {key: value for key, value in model if key not in later or value != later[key]}}
+        found["model"] = _leave_out_later(found["model"], self.model)
+        if (mix := found["schedule"].get("mix")) is None:
+            found["sampler"] = _leave_out_later(found["sampler"], self.samplers[0])
+        else:
+            mix = [_leave_out_later(entry, one) for entry, one in zip(mix, self.samplers, strict=True)]
+            found["schedule"] = {**found["schedule"], "mix": mix}
+        return found
+
+
+def _leave_out_later(values: Mapping[str, Any], of: Component) -> dict[str, Any]:
+    """Leave out the options that came later than runs (`Option.later`), at their defaults."""
+    later = {option.name: option.default for option in getattr(of.target, "OPTIONS", ()) if option.later}
+    return {key: value for key, value in values.items() if key not in later or value != later[key]}

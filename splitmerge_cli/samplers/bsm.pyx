@@ -9,13 +9,29 @@ those that both put with j on j's; the rest by fair coins. Then t restricted sca
                                                  z(i) is another set than in the split one, and the move is not
                                                  reversible (`mode=as_printed`)
 Cost of a move: (t + 1) n predictives.
+
+With the same pair, the allocations of Dahl and Newcomb 2022: the pair is more likely the nearer its share of
+co-clustering in the history is to 1/2, and the other items are put beside i or j one after the other, in a uniform
+order,
+
+    sams         with probability proportional to the side's size times the predictive of the item   (Dahl 2003)
+    similarity   with probability proportional to 1 + the sum, over the items of the side, of how many of z_a and z_b
+                 join the item with them: twice the similarity, estimated from two draws. No predictives.
+
+Neither reads z, so q is that of the present sides, and the ratio that of `sams`.
 """
+from libc.math cimport log
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+
 from splitmerge_cli.core.history cimport History, AdaptiveProposal
-from splitmerge_cli.samplers.allocations cimport RestrictedGibbs
+from splitmerge_cli.core.memory cimport ints
+from splitmerge_cli.samplers.allocations cimport RestrictedGibbs, Sequential
 from splitmerge_cli.samplers.anchors cimport HistoryPair
-from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
 
 from splitmerge_cli.core.history import ADAPTATION
+from splitmerge_cli.core.options import Choice
 from splitmerge_cli.samplers.allocations import SCANS
 
 cdef enum:
@@ -57,11 +73,84 @@ cdef class InformedLaunch(RestrictedGibbs):
                 and (not self.as_printed or s.model.z[h] == s.model.z[i]))
 
 
-cdef class BSM(SplitMerge):
-    """Split-merge from a launch state that the chain history suggests: a pair from the history, restricted Gibbs
-    scans."""
+cdef class BySimilarity(Allocation):
+    """One item after the other, by how often two partitions of the history join it with the items of a side.
 
-    OPTIONS = (SCANS, *ADAPTATION, *SplitMerge.OPTIONS)
+    Parameters
+    ----------
+    adaptive : AdaptiveProposal
+        Which has drawn them.
+
+    Notes
+    -----
+    Memory: 16 bytes an item.
+    """
+
+    cdef AdaptiveProposal adaptive
+    cdef int32_t *count                 # [4, N] items on side A and on side B, by block of z_a and then by block of z_b
+
+    def __init__(self, AdaptiveProposal adaptive not None):
+        self.adaptive = adaptive
+        self.count = ints(4 * adaptive.N)
+
+    def __dealloc__(self):
+        free(self.count)
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        s.gather()
+        s.stage()
+        s.draw_order()
+        s.put_in_order()
+        return self.allocate(s, False)
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        s.draw_order()
+
+    cdef double score(self, Sides s) noexcept nogil:
+        s.gather()
+        s.put_in_order()
+        s.take_present()
+        return self.allocate(s, True)
+
+    cdef double allocate(self, Sides s, bint forced) noexcept nogil:
+        """Put the items on the sides drawn, or, `forced`, follow in_a; returns log q."""
+        cdef Py_ssize_t t, h, N = self.adaptive.N
+        cdef const int32_t *za = self.adaptive.za
+        cdef const int32_t *zb = self.adaptive.zb
+        cdef double a, b, log_q = 0.0
+        for t in range(-2, s.n):
+            h = s.i if t == -2 else s.j if t == -1 else s.items[t]
+            self.count[za[h]] = self.count[N + za[h]] = self.count[2 * N + zb[h]] = self.count[3 * N + zb[h]] = 0
+        self.put(s.i, True)
+        self.put(s.j, False)
+        for t in range(s.n):
+            h = s.items[t]
+            a = 1.0 + self.count[za[h]] + self.count[2 * N + zb[h]]
+            b = 1.0 + self.count[N + za[h]] + self.count[3 * N + zb[h]]
+            if not forced:
+                s.in_a[t] = s.rng.draw_coin(a / (a + b))
+                s.model.join(h, s.a if s.in_a[t] else s.a + 1)
+            log_q += log((a if s.in_a[t] else b) / (a + b))
+            self.put(h, s.in_a[t])
+        return log_q
+
+    cdef void put(self, Py_ssize_t h, bint in_a) noexcept nogil:
+        cdef Py_ssize_t N = self.adaptive.N
+        self.count[(0 if in_a else N) + self.adaptive.za[h]] += 1
+        self.count[(2 * N if in_a else 3 * N) + self.adaptive.zb[h]] += 1
+
+
+cdef class BSM(SplitMerge):
+    """Split-merge of a pair that the chain history suggests: restricted Gibbs scans from a launch state that comes from
+    it, too, or sequential allocation."""
+
+    OPTIONS = (
+        SCANS,
+        Choice("allocation", "gibbs", "how items get to the sides: gibbs (restricted scans from the launch state), "
+               "sams (sequential, Dahl 2003) or similarity (sequential, by co-clustering in the history, Dahl and "
+               "Newcomb 2022)", choices=("gibbs", "sams", "similarity"), later=True),
+        *ADAPTATION, *SplitMerge.OPTIONS,
+    )
     MOVES = ("split", "merge")
     PRINTED_TERM = None
 
@@ -74,7 +163,15 @@ cdef class BSM(SplitMerge):
         self.omit("printed")
         self.adaptive = AdaptiveProposal(self.model.N, self.options["adaptation"], self.options["freeze"])
         self.anchors = HistoryPair(self.adaptive)
-        self.allocation = InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
+        self.allocation = self.allocation_of(self.options["allocation"])
+
+    def allocation_of(self, name):
+        """The Allocation of this name."""
+        if name == "sams":
+            return Sequential()
+        if name == "similarity":
+            return BySimilarity(self.adaptive)
+        return InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
 
     @classmethod
     def supports(cls, model):

@@ -9,13 +9,16 @@ import pytest
 from enumerations import Enumeration
 from every_sampler import SAMPLERS, case_of, check_terms, pairs
 
+from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.verify.cases import adaptive_frequencies, small_case
@@ -36,6 +39,8 @@ LEARNERS = {
     "sarm": (ARM, {"variant": "sarm", "relabel": False}),
     "bsm-0": (BSM, {"t": 0}),
     "bsm-1": (BSM, {"t": 1}),
+    "bsm-sams": (BSM, {"allocation": "sams"}),
+    "bsm-similarity": (BSM, {"allocation": "similarity"}),
 }
 build = case_of
 
@@ -109,7 +114,7 @@ def test_the_pair_is_uniform_over_disagreements(name):
         np.testing.assert_allclose(fixed_matrix(case, sampler, history, ()), mean, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("name", [name for name in LEARNERS if name != "bsm-similarity"])
 def test_only_the_refinement_of_the_past_counts(name):
     """Two histories with the same blocks on which both agree move alike, given the pair."""
     case = build("irm-uneven")
@@ -135,6 +140,32 @@ def test_mutants_leave_the_posterior(name, case_name):
     mutants = Enumeration(case, sampler).proposals.mutants()
     assert {term for _, term in mutants} == FACTORS["bsm" if name.startswith("bsm") else "arm"]
     assert min(balance_defect(P, case.pi) for P in mutants.values()) > 1e-4
+
+
+def test_sams_with_a_pair_from_the_history():
+    """Given the pair it is SAMS, whatever the history; the mean over all pairs is `sams` itself."""
+    case = build("irm-uneven")
+    sampler = adaptive(case, "bsm-sams")
+    # these two disagree on every pair
+    sampler.fix(np.array([0, 1, 2, 3]), np.array([0, 0, 0, 0]))
+    sams = Dyadic(case.model, sampler.rng, allocation="sams")
+    P, Q = (transition_matrix(case.model, sampler.rng, s, case.states) for s in (sampler, sams))
+    np.testing.assert_allclose(P, Q, atol=1e-14)
+
+
+def test_similarity_of_the_history_decides():
+    """Both partitions join items 2 and 3 with item 0, one alone with item 1."""
+    case = small_case(IRM, 4, 2)
+    sampler = adaptive(case, "bsm-similarity")
+    sampler.fix(np.array([0, 1, 0, 0]), np.array([0, 0, 0, 0]), 0, 1)
+    one = next(t for t, state in enumerate(case.states) if state[1] == 1)
+    made = Enumeration(case, sampler).proposals
+    from_one = made.origin == one
+    chance = {case.states[t][0]: made.probability[from_one & (made.target == t)].sum() for t in set(made.target)}
+    # side of 0: 1 + 1 by the first partition + 1 by the second; of 1: 1 + 1 by the second. The next item is joined by
+    # both with the one that has gone there.
+    assert chance[0, 1, 0, 0] == pytest.approx(3 / 5 * 5 / 7)
+    assert chance[0, 1, 1, 1] == pytest.approx(2 / 5 * 4 / 7)
 
 
 @pytest.mark.parametrize("name", ["arm", "sarm"])
@@ -309,3 +340,12 @@ def test_all_pairs_of_items_can_be_split_and_merged():
         case = build(case_name)
         history = example_histories(case.states, 1)[0]
         assert is_irreducible(fixed_matrix(case, adaptive(case, name), history, ()))
+
+
+def test_an_option_of_a_sampler_that_came_later_changes_no_id():
+    """Runs of bsm from before `allocation` are found again, alone and in a list of samplers; others are other runs."""
+    known = {"sampler=bsm": "66c36361b4b5", "schedule=[{bsm: 1}, {gibbs: 2}]": "3e59b5e49288"}
+    for given, number in known.items():
+        assert run_id(specify(["data=jain_neal", given]), {}) == number
+    other = specify(["data=jain_neal", "sampler=bsm", "sampler.allocation=sams"])
+    assert run_id(other, {}) not in known.values()

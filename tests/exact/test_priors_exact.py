@@ -39,6 +39,8 @@ LEARNERS = {
     "sarm": (ARM, {"variant": "sarm", "relabel": False}),
     "bsm-0": (BSM, {"t": 0}),
     "bsm-1": (BSM, {"t": 1}),
+    "bsm-sams": (BSM, {"allocation": "sams"}),
+    "bsm-similarity": (BSM, {"allocation": "similarity"}),
 }
 OTHERS = {
     "lines": (Lines, {}),
