@@ -31,7 +31,7 @@ from splitmerge_cli.verify.small_posteriors import Posterior
 
 NO_SCHEDULE = {"lag": None, "k": None, "m": None}
 BATCHES, LEAST = 20, 50
-"""Of a chain from the components that the data were drawn from: batches, and the least iterations of one."""
+"""Batches of the chain that starts from the components that the data were drawn from, and least iterations of one."""
 
 
 def data_of(case: LargePosterior | Posterior) -> Any:
@@ -39,12 +39,13 @@ def data_of(case: LargePosterior | Posterior) -> Any:
     data = case.data
     if "types" in data:
         x = np.array(data["x"], dtype=float)
-        # codes of levels as words: other numbers would be read as numbers
+        # codes of levels as words: numbers would be read as numbers
         columns = {}
         for d, kind in enumerate(data["types"]):
             cells = pd.Series(x[:, d])
             if kind == "categorical":
-                cells = cells.map(lambda code: None if np.isnan(code) else "abcdefghij"[int(code)])
+                words = list("abcdefghij"[: data["levels"][d]])
+                cells = pd.Series(pd.Categorical.from_codes(cells.fillna(-1).astype(int), categories=words))
             columns[f"{kind}{d}"] = cells if kind in ("real", "categorical") else cells.astype("Int64")
         return pd.DataFrame(columns)
     if "edges" in data:

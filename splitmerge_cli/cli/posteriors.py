@@ -32,7 +32,7 @@ def export(
     entries = write(folder)
     large = sum(entry["kind"] == "certified" for entry in entries)
     typer.echo(
-        f"{len(entries) - large} enumerated posteriors and {large} certified ones, of "
+        f"{len(entries) - large} enumerated posteriors, {large} certified ones, of "
         f"{len({entry['model'] for entry in entries})} models: {folder}"
     )
 

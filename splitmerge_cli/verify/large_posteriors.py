@@ -83,7 +83,7 @@ class LargePosterior:
 
     def quantities(self, hyperparameters: tuple[str, ...]) -> list[str]:
         """Names of what means are given of, `hyperparameters` that are resampled at the end."""
-        together = [f"together[{i},{j}]" for i, j in self.items]
+        together = [f"together_{i}_{j}" for i, j in self.items]
         sizes = [f"largest{k}" for k in range(1, LARGEST + 1)]
         return ["n_clusters", "log_likelihood", *sizes, *together, *hyperparameters]
 

@@ -273,7 +273,7 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
     upper = np.triu(rng.random((N, N)) < np.where(half[:, None] == half, 0.8, 0.2), 1)
     adjacency = (upper | upper.T).astype(np.uint8)
     types, levels = ["real", "binary", "categorical", "count"], [0, 2, 3, 0]
-    table = np.column_stack([points[:, 0], bits[:, 0], (rng.integers(2, size=N) + half) % 3, counts[:, 0]])
+    table = np.column_stack([points[:, 0], bits[:, 0], [0, 2, 1, 2, 0], counts[:, 0]])
     if missing:
         bits[0, 1] = bits[3, 2] = points[1, 0] = points[4, 1] = table[2, 0] = table[0, 1] = table[3, 2] = np.nan
         table[1, 3] = bits[2] = np.nan
