@@ -179,7 +179,7 @@ def half_normal_log_lik(x: ArrayLike, tau: float, scale: float) -> LogWeight:
     The trapezoidal rule in the logarithm of the deviation, in which the integrand is smooth and falls at both ends.
     """
     values = np.asarray(x, dtype=float).ravel()
-    places = np.linspace(-14.0, np.log(12.0 * scale), 4001)
+    places = np.linspace(-30.0, np.log(12.0 * scale), 4001)
     sigma = np.exp(places)
     log_density = np.log(2.0) - 0.5 * np.log(2.0 * np.pi) - np.log(scale) - 0.5 * (sigma / scale) ** 2 + places
 
