@@ -4,6 +4,7 @@ import certify_posteriors
 import numpy as np
 import pytest
 
+from splitmerge_cli import certify
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.small_posteriors import PRIORS, _bases, cases
 
@@ -33,3 +34,25 @@ def test_means_agree_with_the_enumerated_ones(name):
     # what no chain visits has no spread: a part in a thousand
     assert np.all(np.abs(values.mean(axis=0) - exact) < 4.5 * np.maximum(error, 2e-4))
     assert error[1] < 0.5
+
+
+def test_the_pairs_are_those_of_smcmc_certify():
+    case = BASES["bernoulli"].case("bernoulli", **PRIORS["crp"])
+    values, run, _ = certify_posteriors.certify_means(case, np.array([[0, 2]]), 10, moves=2, iterations=2000)
+    model = {"name": "bernoulli", **case.hyperparameters}
+    found = certify(
+        model,
+        certify_posteriors.data_of(case),
+        "sams",
+        pairs=10,
+        iterations=2000,
+        seed=1,
+        options={"schedule.moves": 2},
+        workers=1,
+        progress="none",
+    )
+    mean = found.estimates().set_index("quantity")["mean"]
+    assert (found.schedule.lag, found.schedule.k, found.schedule.m) == (run["lag"], run["k"], run["m"])
+    assert values.mean(axis=0)[[0, 2, 3]] == pytest.approx(mean[["n_clusters", "largest1", "largest2"]].to_numpy())
+    together = found.co_clustering().set_index(["i", "j"])["probability"]
+    assert values.mean(axis=0)[-1] == pytest.approx(together[0, 2], abs=1e-6)
