@@ -324,8 +324,8 @@ def _pyrichlet() -> Iterator[Options]:
             "job": {"x": x.tolist(), "kind": kind, "options": {**prior, **of_weights}},
             "distribution": partial(_case, name) if weight is None else partial(_partitions, 6, weight),
             "chains": 20,
-            "draws": 200,
-            "thin": 2,
+            "draws": 400,
+            "thin": 3,
         }
 
 

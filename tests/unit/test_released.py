@@ -97,10 +97,10 @@ def test_half_normal_deviations_are_integrated():
         covariance = sigma**2 * np.eye(2) + tau**2
         return stats.halfnorm.pdf(sigma, 0, scale) * stats.multivariate_normal.pdf(x[:2], np.zeros(2), covariance)
 
-    def alone(sigma):
+    def density_of_one(sigma):
         return stats.halfnorm.pdf(sigma, 0, scale) * stats.norm.pdf(x[2], 0, np.hypot(tau, sigma))
 
-    exact = [integrate.quad(function, 0, 20, points=[0.1, 1.0])[0] for function in (density, alone)]
+    exact = [integrate.quad(function, 0, 20, points=[0.1, 1.0])[0] for function in (density, density_of_one)]
     assert log_lik(((0, 0, 1), 2)) == pytest.approx(np.log(exact).sum(), abs=1e-7)
 
 
