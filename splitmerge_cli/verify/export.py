@@ -14,7 +14,6 @@ import pandas as pd
 from splitmerge_cli import __version__
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.priors import priors, specification
-from splitmerge_cli.results.files import write_json
 from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.verify import large_posteriors, small_posteriors
@@ -69,9 +68,7 @@ def export(folder: Path) -> list[dict[str, Any]]:
         for name in TEXTS:
             files.add_text(name, _text(name))
         files.add_text(MODELS, _models())
-        write_json(
-            files.add_file(INDEX), {"format": FORMAT, "version": __version__, "command": COMMAND, "posteriors": entries}
-        )
+        files.add_json(INDEX, {"format": FORMAT, "version": __version__, "command": COMMAND, "posteriors": entries})
     return entries
 
 
@@ -84,8 +81,7 @@ def _add(
     provenance: dict[str, Any],
 ) -> dict[str, Any]:
     """Write the files of one posterior; return its line of the index."""
-    data = files.add_file(f"data/{case.id}.json")
-    write_json(data, case.data)
+    data = files.add_json(f"data/{case.id}.json", case.data)
     files.add_csv(f"reference/{case.id}", reference)
     hyper = {key: value for key, value in case.hyperparameters.items() if IMPLIED.get(key) != value}
     prior = hyper.pop("prior", None)
@@ -95,8 +91,8 @@ def _add(
         hyper |= {key: str(value) for key, value in specification(prior).options}
     made = {"program": "smcmc", "version": __version__, "command": COMMAND}
     parts = {"data": data, "reference": files.path / f"reference/{case.id}.csv"}
-    write_json(
-        files.add_file(f"posteriors/{case.id}.json"),
+    files.add_json(
+        f"posteriors/{case.id}.json",
         {
             **line,
             "hyperparameters": {key: _hyperparameter(value) for key, value in hyper.items()},
