@@ -180,7 +180,18 @@ setup(
     packages=["smcmc", "smcmc.tests", "splitmerge_cli", *subpackages, *configuration],
     package_dir={"splitmerge_cli.conf": "conf"},
     package_data={
-        "": ["*.yaml", "experiment/*.yaml", "*.pxd", "*.h", "include/*.h", "*.pyi", "py.typed", "*.mplstyle", "*.csv"]
+        "": [
+            "*.yaml",
+            "experiment/*.yaml",
+            "*.pxd",
+            "*.h",
+            "include/*.h",
+            "*.pyi",
+            "py.typed",
+            "*.mplstyle",
+            "*.csv",
+            "*.md",
+        ]
     },
     include_package_data=False,
     ext_modules=cythonize(

@@ -29,7 +29,11 @@ RESULTS = HERE.parent / "docs" / "released.csv"
 BEGIN, END = "<!-- table: written by python -m bench.released --write -->", "<!-- end of table -->"
 SCRIPTS = {"bayesm": "bayesm", "jags": "rjags"}
 """Programs that R runs, and the packages that it needs."""
-MODULES = {"graph-tool": "graph_tool", "tomotopy": "tomotopy", "lda": "lda", "dpmmlearn": "dpmmlearn"}
+MODULES = {
+    "graph-tool": "graph_tool",
+    **{name: name for name in ("tomotopy", "lda", "dpmmlearn", "dphmix", "pyrichlet", "pymc", "numpyro")},
+    "chinese-restauraunt-process": "crp",
+}
 """Programs that some Python runs, and the modules that it needs."""
 
 
@@ -215,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
     known = list(dict.fromkeys(row.program for row in rows))
     parser = argparse.ArgumentParser(prog="python -m bench.released", description=__doc__)
     parser.add_argument("programs", nargs="*", metavar="PROGRAM", help=f"of {', '.join(known)}; default: all")
-    parser.add_argument("--python", help="a Python that has tomotopy, lda and dpmmlearn")
+    parser.add_argument("--python", help="a Python that has the programs of PyPI")
     parser.add_argument("--out", type=Path, default=Path("results/bench/released.csv"), help="the CSV")
     parser.add_argument("--draws", type=int, help="draws of a chain; default: as in docs/released.md")
     parser.add_argument("--write", action="store_true", help="into docs/released.csv and docs/released.md, too")

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaln, digamma, gammaln, logsumexp
+from scipy.special import digamma, gammaln, logsumexp
 
 from splitmerge_cli.verify import enumerate as exact
 from splitmerge_cli.verify.posteriors import cases
@@ -136,19 +137,67 @@ def finite_bernoulli(x: ArrayLike, K: int, a: float, beta1: float, beta0: float)
     beta1, beta0 : float
         Of ones and zeros.
     """
-    values = np.asarray(x)
+    return finite(exact.bernoulli_log_weight(x, 1.0, beta1, beta0, "uniform"), K, a)
+
+
+def finite(log_lik: LogWeight, K: int, a: float) -> LogWeight:
+    """Return the log weight of partitions under a mixture of K components, from the log likelihood of a state.
+
+    Parameters
+    ----------
+    log_lik : callable
+        Parameters of the components integrated out: a log weight under the uniform prior.
+    K : int
+    a : float
+        Pseudo-count of each component in the symmetric Dirichlet of their weights.
+    """
 
     def log_weight(state: exact.State) -> float:
-        z = np.array(state[0])
-        total = _numberings(K, state[1])
-        for k in range(state[1]):
-            rows = values[z == k]
-            ones = rows.sum(axis=0)
-            total += gammaln(a + len(rows)) - gammaln(a)
-            total += (betaln(ones + beta1, len(rows) - ones + beta0) - betaln(beta1, beta0)).sum()
-        return float(total)
+        sizes = np.bincount(state[0])
+        return float(_numberings(K, state[1]) + (gammaln(a + sizes) - gammaln(a)).sum() + log_lik(state))
 
     return log_weight
+
+
+def pitman_yor(log_lik: LogWeight, discount: float, concentration: float) -> LogWeight:
+    """Return the log weight of partitions under a Pitman-Yor process, from the log likelihood of a state.
+
+    Source: Pitman (1995), Exchangeable and partially exchangeable random partitions, equation 16.
+    """
+
+    def log_weight(state: exact.State) -> float:
+        sizes = np.bincount(state[0])
+        new = np.log(concentration + discount * np.arange(1, state[1])).sum()
+        return float(new + (gammaln(sizes - discount) - gammaln(1.0 - discount)).sum() + log_lik(state))
+
+    return log_weight
+
+
+def half_normal_log_lik(x: ArrayLike, tau: float, scale: float) -> LogWeight:
+    """Return the log likelihood of partitioned numbers: means N(0, tau^2), standard deviations half-normal of `scale`.
+
+    The trapezoidal rule in the logarithm of the deviation, in which the integrand is smooth and falls at both ends.
+    """
+    values = np.asarray(x, dtype=float).ravel()
+    places = np.linspace(-30.0, np.log(12.0 * scale), 4001)
+    sigma = np.exp(places)
+    log_density = np.log(2.0) - 0.5 * np.log(2.0 * np.pi) - np.log(scale) - 0.5 * (sigma / scale) ** 2 + places
+
+    @cache
+    def log_marginal(items: tuple[int, ...]) -> float:
+        y, n = values[list(items)], len(items)
+        v = sigma**2
+        # of v I + tau^2 1 1'
+        log_det = (n - 1) * np.log(v) + np.log(v + n * tau**2)
+        quadratic = (y @ y - tau**2 * y.sum() ** 2 / (v + n * tau**2)) / v
+        terms = log_density - 0.5 * (n * np.log(2.0 * np.pi) + log_det + quadratic)
+        return float(logsumexp(terms) + np.log(places[1] - places[0]))
+
+    def log_lik(state: exact.State) -> float:
+        z = np.array(state[0])
+        return sum(log_marginal(tuple(np.flatnonzero(z == k).tolist())) for k in range(state[1]))
+
+    return log_lik
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,11 @@ def rows() -> Iterator[Options]:
     yield from _dpmmlearn()
     yield from _bayesm()
     yield from _jags()
+    yield from _dphmix()
+    yield from _pyrichlet()
+    yield from _crp()
+    yield from _pymc()
+    yield from _numpyro()
 
 
 # smcmc
@@ -208,6 +213,11 @@ def _normal(x: Any, covariance: str, kappa0: float, b0: float, found: Options) -
     return distributions.of_partitions(len(x), weight)
 
 
+def _points(x: Any, covariance: str) -> distributions.LogWeight:
+    """Log likelihood of partitioned points under the hyper-parameters of the cases."""
+    return gaussian_log_weight(x, 1.0, "uniform", covariance, 0.0, 0.3, 1.5, 0.7)
+
+
 FIXED = distributions.Grids((0.3, 0.3), (np.log(3), np.log(3)), (1.4 / 3, 1.4 / 3), (2.8512, 2.8522))
 """Prior of gaussian-diag-n6-1d: the concentration within a thousandth of 1."""
 FREE = (1.0, 4.0)
@@ -238,6 +248,19 @@ def _bayesm() -> Iterator[Options]:
             "draws": 400,
             "thin": 3,
         }
+    for id, K, a in ((plane, 3, 5.0), ("gaussian-full-n7-3d", 2, 1.0)):
+        y = np.array(CASES[id].data["x"])
+        nu = 2 * 1.5 + y.shape[1] - 1
+        yield {
+            "program": "bayesm",
+            "sampler": "`rnmixGibbs`",
+            "input": f"points of {id}, {K} components",
+            "job": {"x": y.tolist()},
+            "distribution": partial(_partitions, len(y), distributions.finite(_points(y, "full"), K, a)),
+            "numbers": [K, a, 0.3, nu, 1.4],
+            "draws": 400,
+            "thin": 3,
+        }
 
 
 # JAGS
@@ -257,3 +280,107 @@ def _jags() -> Iterator[Options]:
             ),
             "numbers": [K, a, beta1, beta0],
         }
+
+
+# programs of PyPI that sample labels of mixtures
+
+
+def _dphmix() -> Iterator[Options]:
+    fits = {"program": "dphmix", "sampler": "`GibbsDPHM`", "chains": 20, "draws": 40, "thin": 1, "burn_in": 15}
+    none: dict[str, list[float]] = {key: [] for key in ("nu", "rho", "a", "b", "gamma", "delta", "eps", "zeta")}
+    normal = {**none, "nu": [0.0], "rho": [0.3], "a": [1.5], "b": [0.7]}
+    binary = {**none, "gamma": [0.4] * 4, "delta": [0.7] * 4}
+    for id, alpha, prior in (("gaussian-diag-n6-1d", 1.0, normal), ("bernoulli-n6", 1.7, binary)):
+        job = {"x": CASES[id].data["x"], "alpha": alpha, "prior": prior}
+        yield {**fits, "input": id, "job": job, "distribution": partial(_case, id)}
+
+
+def _pyrichlet() -> Iterator[Options]:
+    line, plane = (np.array(CASES[id].data["x"]) for id in ("gaussian-diag-n6-1d", "gaussian-full-n6"))
+    for name, kind, x, of_weights, weight in (
+        ("gaussian-diag-n6-1d", "DirichletProcessMixture", line, {"alpha": 1.0}, None),
+        ("gaussian-full-n6", "DirichletProcessMixture", plane, {"alpha": 1.0}, None),
+        (
+            "points of the second, discount 0.3",
+            "PitmanYorMixture",
+            plane,
+            {"alpha": 1.0, "pyd": 0.3},
+            distributions.pitman_yor(_points(plane, "full"), 0.3, 1.0),
+        ),
+        (
+            "points of the second, 3 components",
+            "DirichletDistributionMixture",
+            plane,
+            {"alpha": 0.5, "n": 3},
+            distributions.finite(_points(plane, "full"), 3, 0.5),
+        ),
+    ):
+        D = x.shape[1]
+        prior = {"mu_prior": [0.0] * D, "lambda_prior": 0.3, "psi_prior": (1.4 * np.eye(D)).tolist(), "nu_prior": D + 2}
+        yield {
+            "program": "pyrichlet",
+            "sampler": f"`{kind}`",
+            "input": name,
+            "job": {"x": x.tolist(), "kind": kind, "options": {**prior, **of_weights}},
+            "distribution": partial(_case, name) if weight is None else partial(_partitions, 6, weight),
+            "chains": 20,
+            "draws": 400,
+            "thin": 3,
+        }
+
+
+def _crp() -> Iterator[Options]:
+    x = CASES["bernoulli-n6"].data["x"]
+    for expected in (2, 4):
+        weight = exact.bernoulli_log_weight(x, expected / np.log(len(x)), 1.0, 1.0, "crp")
+        yield {
+            "program": "chinese-restauraunt-process",
+            "sampler": "`BernoulliTable`",
+            "input": f"rows of bernoulli-n6, {expected} expected",
+            "job": {"x": x, "expected": expected},
+            "distribution": partial(_partitions, len(x), weight),
+            "chains": 20,
+            "draws": 40,
+            "thin": 1,
+            "burn_in": 15,
+        }
+
+
+def _finite_rows(id: str, K: int, a: float) -> Options:
+    """Rows of 0 and 1 under a finite mixture: input, job and distribution, as `_jags` has them."""
+    data, hyper = CASES[id].data, CASES[id].hyperparameters
+    beta1, beta0 = hyper["beta1"], hyper["beta0"]
+    weight = distributions.finite_bernoulli(data["x"], K, a, beta1, beta0)
+    return {
+        "input": f"rows of {id}, {K} components",
+        "job": {"x": data["x"], "K": K, "a": a, "beta1": beta1, "beta0": beta0},
+        "distribution": partial(_partitions, data["N"], weight),
+    }
+
+
+def _pymc() -> Iterator[Options]:
+    length = {"program": "pymc", "chains": 20, "draws": 300, "thin": 2, "burn_in": 200}
+    row = _finite_rows("bernoulli-n6", 3, 0.5)
+    job = {**row["job"], "kind": "categorical"}
+    yield {**length, **row, "sampler": "`Categorical`, its steps", "job": job}
+    x = CASES["gaussian-diag-n6-1d"].data["x"]
+    weight = distributions.finite(distributions.half_normal_log_lik(x, 5.0, 1.0), 3, 1.0)
+    yield {
+        **length,
+        "sampler": "`NormalMixture`, NUTS",
+        "input": "points of gaussian-diag-n6-1d, 3 components",
+        "job": {"x": x, "K": 3, "a": 1.0, "tau": 5.0, "scale": 1.0, "kind": "normal"},
+        "distribution": partial(_partitions, len(x), weight),
+    }
+
+
+def _numpyro() -> Iterator[Options]:
+    length = {"program": "numpyro", "chains": 20, "draws": 400, "thin": 2, "burn_in": 300}
+    of_rows, of_few = _finite_rows("bernoulli-n6", 3, 0.5), _finite_rows("bernoulli-n4", 2, 1.0)
+    for name, kind, row in (
+        ("`DiscreteHMCGibbs`", "DiscreteHMCGibbs", of_rows),
+        ("`DiscreteHMCGibbs`", "DiscreteHMCGibbs", of_few),
+        ("the same, `modified`", "modified", of_rows),
+        ("`MixedHMC`", "MixedHMC", of_rows),
+    ):
+        yield {**length, **row, "sampler": name, "job": {**row["job"], "kind": kind}}

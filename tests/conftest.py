@@ -104,7 +104,8 @@ THINNED = {
     "tests/cli/test_flips": (3, 6),
     "tests/cli/test_own_data": (4, 6),
     # draws against one enumeration, and searches of partitions of 1 to 7 items
-    "tests/cli/test_posteriors": (8, 5),
+    "tests/cli/test_posteriors": (8, 20),
+    "tests/unit/test_certified_means": (2, 6),
     "tests/unit/test_diagnostics_uncertainty": (8, 5),
     # an article each
     "tests/contract/test_articles": (1, 8),

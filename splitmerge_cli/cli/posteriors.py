@@ -11,29 +11,30 @@ from splitmerge_cli.cli.base import app, explain_errors
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-posteriors_app = typer.Typer(help="Enumerated posteriors over partitions, to test any program against.")
+posteriors_app = typer.Typer(help="Posteriors over partitions, to test any program against.", no_args_is_help=True)
 app.add_typer(posteriors_app, name="posteriors")
 MOST_BYTES = 1 << 30
 """Most bytes that unpacked samples may have: ten million draws of ten items."""
 
 
-@posteriors_app.callback(invoke_without_command=True)
+@posteriors_app.command("export")
 @explain_errors
-def posteriors(
-    ctx: typer.Context,
-    out: Annotated[Path, typer.Option(help="Folder that they are written to.", show_default=True)] = Path("posteriors"),
+def export(
+    folder: Annotated[Path, typer.Argument(help="Folder that they are written to; made where it is not there.")],
 ) -> None:
-    """Write enumerated posteriors: for each case a parquet file of all states, and index.json with data and summaries.
+    """Write posteriors as data of their own: enumerated ones state by state, large ones by means and standard errors.
 
-    The index holds, for each case, the data, all hyper-parameters, E[K] and the co-clustering matrix. docs/files.md
-    describes the files.
+    Each with its data, model, hyper-parameters and provenance, and a reader that needs NumPy alone. The README.md of
+    the folder describes the files.
     """
-    if ctx.invoked_subcommand is not None:
-        return
-    from splitmerge_cli.verify.posteriors import INDEX, write
+    from splitmerge_cli.verify.export import export as write
 
-    entries = write(out)
-    typer.echo(f"{len(entries)} posteriors, of {sum(entry['states'] for entry in entries):,} states: {out / INDEX}")
+    entries = write(folder)
+    large = sum(entry["kind"] == "certified" for entry in entries)
+    typer.echo(
+        f"{len(entries) - large} enumerated posteriors, {large} certified ones, of "
+        f"{len({entry['model'] for entry in entries})} models: {folder}"
+    )
 
 
 @posteriors_app.command("list")

@@ -4,7 +4,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli.results.files import replace_file, write_text
+from splitmerge_cli.results.files import replace_file, write_json, write_text
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
 from splitmerge_cli.results.names import MANIFEST
 
@@ -55,6 +55,12 @@ class SealedFolder:
     def add_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all."""
         write_text(self.add_file(name), text)
+
+    def add_json(self, name: str, value: Any) -> Path:
+        """Write a JSON file, whole or not at all; its path."""
+        path = self.add_file(name)
+        write_json(path, value)
+        return path
 
     def add_sealed(self, name: str, value: dict[str, Any]) -> None:
         """Write a JSON object with the digest of its own content, whole or not at all."""

@@ -265,6 +265,13 @@ def mixed_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
+def counts_log_weight(x: ArrayLike, concentration: Concentration, **options: Any) -> Callable[[State], float]:
+    """Log weight of partitioned rows of counts, Poisson rates integrated out: of a table of count columns alone."""
+    D = np.shape(x)[1]
+    unused = {"beta1": 1.0, "beta0": 1.0, "alpha": 1.0, "m0": 0.0, "kappa0": 1.0, "a0": 1.0, "b0": 1.0}
+    return mixed_log_weight(x, ["count"] * D, [0] * D, concentration, **unused, **options)
+
+
 def _scales_log_lik(
     y: NDArray[np.float64],
     covariance: str,

@@ -18,7 +18,7 @@ from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.papers import archive, kept
 from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed
+from splitmerge_cli.results.manifest import MANIFEST, Manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.store import ChainStore
 from splitmerge_cli.runs import drive
@@ -32,7 +32,8 @@ from splitmerge_cli.studies.race import race_of
 from splitmerge_cli.sweeps import queued_jobs
 from splitmerge_cli.sweeps.job import Task
 from splitmerge_cli.sweeps.remote import RemoteTask
-from splitmerge_cli.verify import posteriors
+from splitmerge_cli.verify import large_posteriors, small_posteriors
+from splitmerge_cli.verify.export import export
 
 RUN = ["N=20", "iterations=200", "timing=false", "progress=none"]
 
@@ -248,16 +249,16 @@ def of_an_archive() -> Reader:
 
 
 def of_posteriors() -> Reader:
-    some = [case for case in posteriors.cases() if case.n_items < 6]
+    some = [case for case in small_posteriors.cases() if case.n_items < 5]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posteriors, "cases", lambda: some)
-        posteriors.write(Path("here"))
+        patch.setattr(small_posteriors, "cases", lambda: some)
+        patch.setattr(large_posteriors, "large_posteriors", lambda: [])
+        export(Path("here"))
 
     def read() -> Any:
         manifest = Manifest(Path("here", MANIFEST))
         manifest.check_all()
-        tables = [pd.read_parquet(file) for file in sorted(Path("here").glob("*.parquet"))]
-        return digest([read_sealed(Path("here", posteriors.INDEX)), *tables])
+        return digest([file.read_bytes() for file in sorted(Path("here").rglob("*")) if file.is_file()])
 
     return read
 

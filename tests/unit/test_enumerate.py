@@ -6,13 +6,15 @@ import math
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
+from splitmerge_cli.priors import priors
 from splitmerge_cli.verify.continuous import candidates_log_weight, gaussian_log_weight, lines_log_weight
 from splitmerge_cli.verify.enumerate import (
     bernoulli_log_weight,
     candidates_states,
     irm_log_weight,
+    log_prior,
     mixture_states,
     normalise,
     state_of,
@@ -264,3 +266,17 @@ def test_state_of_numbers_clusters_and_parameters_by_first_appearance():
     parameters = np.array([[1.0, 10.0], [2.0, 20.0], [3.0, 30.0]])
     assert state_of(labels, 3, parameters) == ((0, 1, 0, 2), 3, ((3.0, 30.0), (1.0, 10.0), (2.0, 20.0)))
     assert state_of([0, 0], 3) == ((0, 0), 3)
+
+
+def test_a_concentration_is_integrated_to_nine_digits():
+    """Against the trapezoidal rule on nodes of its own, in log c."""
+    mfm, components = priors()["mfm"], "geometric(0.4)"
+    places = np.linspace(-20.03, 4.97, 126)
+    log_density = 2.0 * places - 1.5 * np.exp(places)
+    found = []
+    for sizes in ([1, 1, 1], [3]):
+        terms = [mfm.log_probability(np.array(sizes), c, components=components) for c in np.exp(places)]
+        exact = logsumexp(log_density + terms)
+        z = np.repeat(np.arange(len(sizes)), sizes)
+        found.append(log_prior((2.0, 1.5), f"mfm(components={components})", z) - exact)
+    assert found[0] == pytest.approx(found[1], abs=1e-9)

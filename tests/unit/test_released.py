@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from scipy import integrate, stats
 
 from bench import released, released_compare, released_inputs
 from bench import released_distributions as distributions
@@ -69,6 +70,38 @@ def test_finite_mixture_is_the_sum_over_all_labellings():
 
     distribution = distributions.of_partitions(4, distributions.finite_bernoulli(x, K, a, 0.4, 0.7))
     assert as_dict(distribution) == pytest.approx(by_labels(K, log_joint))
+
+
+def test_pitman_yor_weights_are_those_of_items_one_after_the_other():
+    discount, concentration = 0.3, 0.8
+    weight = distributions.pitman_yor(lambda state: 0.0, discount, concentration)
+    found = as_dict(distributions.of_partitions(4, weight))
+    assert sum(found.values()) == pytest.approx(1)
+    for z, probability in found.items():
+        p, sizes = 1.0, []
+        for i, k in enumerate(z):
+            if k == len(sizes):
+                p *= (concentration + discount * k) / (concentration + i)
+                sizes.append(0)
+            else:
+                p *= (sizes[k] - discount) / (concentration + i)
+            sizes[k] += 1
+        assert probability == pytest.approx(p)
+
+
+def test_half_normal_deviations_are_integrated():
+    x, tau, scale = [0.3, 1.1, -0.4], 5.0, 1.0
+    log_lik = distributions.half_normal_log_lik(x, tau, scale)
+
+    def density(sigma):
+        covariance = sigma**2 * np.eye(2) + tau**2
+        return stats.halfnorm.pdf(sigma, 0, scale) * stats.multivariate_normal.pdf(x[:2], np.zeros(2), covariance)
+
+    def density_of_one(sigma):
+        return stats.halfnorm.pdf(sigma, 0, scale) * stats.norm.pdf(x[2], 0, np.hypot(tau, sigma))
+
+    exact = [integrate.quad(function, 0, 20, points=[0.1, 1.0])[0] for function in (density, density_of_one)]
+    assert log_lik(((0, 0, 1), 2)) == pytest.approx(np.log(exact).sum(), abs=1e-7)
 
 
 def test_model_of_bayesm_at_one_point_of_its_grids_is_the_normal_mixture():
@@ -155,7 +188,7 @@ def test_every_program_has_two_inputs_or_more():
     inputs = {}
     for row in released_inputs.rows():
         inputs.setdefault(row["program"], set()).add(row["input"])
-    assert len(inputs) == 7 and all(len(names) >= 2 for names in inputs.values())
+    assert len(inputs) == 12 and all(len(names) >= 2 for names in inputs.values())
 
 
 def test_the_page_shows_the_stored_results():

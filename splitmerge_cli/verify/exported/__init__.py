@@ -1,0 +1,1 @@
+"""Files that travel with exported posteriors: their reader, and what describes them."""

@@ -1,0 +1,222 @@
+"""Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
+
+``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` beside this
+module: they take minutes. The data are generated anew, and compared with the digest that was stored with the means.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.verify.small_posteriors import nest
+
+FOLDER = Path(__file__).parent
+MEANS, RUNS = FOLDER / "large_posteriors.csv", FOLDER / "large_runs.csv"
+LARGEST = 5
+"""Clusters whose expected sizes are given."""
+TOGETHER = 12
+"""Pairs of items whose probability to be in one cluster is given."""
+
+
+@dataclass(frozen=True)
+class LargePosterior:
+    """One posterior.
+
+    Attributes
+    ----------
+    id, model : str
+    hyperparameters : dict
+        All of them; a pair (shape, rate) is a gamma density over which it is integrated.
+    generate : callable
+        Makes the data, as those of `small_posteriors.Posterior`, from a generator.
+    pairs : int
+        Pairs of chains.
+    iterations : int
+        Most iterations of a pair.
+    moves : int
+        Split-merge moves before each scan.
+    """
+
+    id: str
+    model: str
+    hyperparameters: dict[str, Any]
+    generate: Callable[[np.random.Generator], dict[str, Any]]
+    pairs: int = 300
+    iterations: int = 10_000
+    moves: int = 5
+
+    @cached_property
+    def data(self) -> dict[str, Any]:
+        """Data, the same whenever they are made."""
+        seed = int.from_bytes(hashlib.sha256(self.id.encode()).digest()[:4], "little")
+        return self.generate(np.random.default_rng(seed))
+
+    @property
+    def n_items(self) -> int:
+        """int: N."""
+        return int(self.data["N"])
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data."""
+        return hashlib.sha256(json.dumps(self.data, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def items(self) -> NDArray[np.int64]:
+        """Pairs of different items that are compared, shape (`TOGETHER`, 2): the first half of one component each, so
+        that not all probabilities are about 0."""
+        rng, z = np.random.default_rng(self.n_items), np.array(self.data["components"])
+        found: list[list[int]] = []
+        while len(found) < TOGETHER:
+            i, j = sorted(rng.choice(self.n_items, 2, replace=False).tolist())
+            if [i, j] not in found and (len(found) >= TOGETHER // 2 or z[i] == z[j]):
+                found.append([i, j])
+        return np.array(found)
+
+    def quantities(self, hyperparameters: tuple[str, ...]) -> list[str]:
+        """Names of what means are given of, `hyperparameters` that are resampled at the end."""
+        together = [f"together_{i}_{j}" for i, j in self.items]
+        sizes = [f"largest{k}" for k in range(1, LARGEST + 1)]
+        return ["n_clusters", "log_likelihood", *sizes, *together, *hyperparameters]
+
+
+def read_means() -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The stored means (id, quantity, mean, standard_error), and the runs that they are of, by id."""
+    return pd.read_csv(MEANS), pd.read_csv(RUNS).set_index("id")
+
+
+def large_posteriors() -> list[LargePosterior]:
+    """All of them, in the order of the number of items."""
+    return sorted(_all(), key=lambda one: int(one.id.split("-n")[1].split("-")[0]))
+
+
+# data
+
+
+def _labels(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int64]:
+    """Components of the items, the first the largest."""
+    weights = np.arange(K, 0, -1.0) + 1
+    return rng.choice(K, N, p=weights / weights.sum())
+
+
+def _points(N: int, D: int, K: int, spread: float, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
+    """Normal components: centres of standard deviation `spread`, points of 1."""
+
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        x = np.round(rng.normal(0, spread, (K, D))[z] + rng.normal(size=(N, D)), 3)
+        x[rng.random(x.shape) < missing] = np.nan
+        return {"N": N, "components": z.tolist(), "x": nest(x)}
+
+    return generate
+
+
+def _bits(N: int, D: int, K: int, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        x = (rng.random((N, D)) < rng.beta(0.6, 0.6, (K, D))[z]).astype(float)
+        x[rng.random(x.shape) < missing] = np.nan
+        return {"N": N, "components": z.tolist(), "x": nest(x) if missing else x.astype(int).tolist()}
+
+    return generate
+
+
+def _counts(N: int, D: int, K: int, mean: float) -> Callable[..., dict[str, Any]]:
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        return {"N": N, "components": z.tolist(), "x": rng.poisson(mean * rng.gamma(1.0, 1.0, (K, D))[z]).tolist()}
+
+    return generate
+
+
+def _table(N: int, K: int, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
+    """Two real, two binary, a categorical and two count columns."""
+
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        reals = np.round(rng.normal(0, 2, (K, 2))[z] + rng.normal(size=(N, 2)), 3)
+        bits = rng.random((N, 2)) < rng.beta(0.5, 0.5, (K, 2))[z]
+        shares = rng.dirichlet([0.5] * 3, K)
+        codes = (rng.random(N)[:, None] > shares.cumsum(axis=1)[z]).sum(axis=1)
+        counts = rng.poisson(rng.gamma(1.0, 3.0, (K, 2))[z])
+        x = np.column_stack([reals, bits, np.minimum(codes, 2), counts]).astype(float)
+        x[rng.random(x.shape) < missing] = np.nan
+        types = ["real", "real", "binary", "binary", "categorical", "count", "count"]
+        return {"N": N, "components": z.tolist(), "x": nest(x), "types": types, "levels": [0, 0, 2, 2, 3, 0, 0]}
+
+    return generate
+
+
+def _lines(N: int, K: int, noise: float) -> Callable[..., dict[str, Any]]:
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        intercept, slope = rng.normal(0, 4, (2, K))
+        at = rng.uniform(-3, 3, N)
+        x = np.column_stack([at, intercept[z] + slope[z] * at + rng.normal(0, noise, N)])
+        return {"N": N, "components": z.tolist(), "x": nest(np.round(x, 3))}
+
+    return generate
+
+
+def _network(N: int, K: int, inside: float, outside: float) -> Callable[..., dict[str, Any]]:
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        z = _labels(rng, N, K)
+        upper = np.triu(rng.random((N, N)) < np.where(z[:, None] == z, inside, outside), 1)
+        return {"N": N, "components": z.tolist(), "edges": np.argwhere(upper).tolist()}
+
+    return generate
+
+
+# posteriors
+
+
+def _all() -> Iterator[LargePosterior]:
+    crp, gamma = {"prior": "crp", "concentration": 1.0}, {"prior": "crp", "concentration": (2.0, 2.0)}
+    mfm = {"prior": "mfm(components=bnb(1,4,3))", "concentration": 1.0}
+    dynamic = {"prior": "dynamic_mfm(components=poisson(4))", "concentration": 2.0}
+    normal = {"m0": 0.0, "kappa0": 0.1, "a0": 2.0, "b0": 1.0, "resolution": 0.0}
+    diag, iso, full = ({"covariance": name, **normal} for name in ("diag", "iso", "full"))
+    yield LargePosterior("gaussian-diag-n100", "gaussian", {**crp, **diag}, _points(100, 2, 4, 3.0))
+    yield LargePosterior("gaussian-full-n200-gamma", "gaussian", {**gamma, **full}, _points(200, 2, 4, 3.0))
+    scaled = {**diag, "kappa0": (2.0, 10.0)}
+    yield LargePosterior("gaussian-diag-n200-kappa0", "gaussian", {**crp, **scaled}, _points(200, 3, 4, 3.0))
+    holes = _points(300, 4, 5, 2.5, 0.1)
+    yield LargePosterior("gaussian-diag-n300-missing", "gaussian", {**crp, **diag}, holes)
+    coarse = {**diag, "power": 0.5}
+    yield LargePosterior("gaussian-diag-n400-power", "gaussian", {**crp, **coarse}, _points(400, 6, 3, 3.0))
+    yield LargePosterior(
+        "gaussian-diag-n500-dynamic-mfm", "gaussian", {**dynamic, **diag}, _points(500, 5, 5, 2.5), 100
+    )
+    yield LargePosterior("gaussian-full-n1000-mfm", "gaussian", {**mfm, **full}, _points(1000, 5, 5, 2.5), 100)
+    yield LargePosterior("gaussian-diag-n2000", "gaussian", {**crp, **diag}, _points(2000, 10, 8, 1.5), 100)
+    yield LargePosterior("gaussian-iso-n10000", "gaussian", {**crp, **iso}, _points(10_000, 3, 5, 3.5), 25)
+    beta = {"beta1": 0.5, "beta0": 0.5}
+    uniform = {"prior": "uniform", "concentration": 1.0}
+    yield LargePosterior("bernoulli-n100", "bernoulli", {**crp, **beta}, _bits(100, 12, 4))
+    yield LargePosterior("bernoulli-n100-uniform", "bernoulli", {**uniform, **beta}, _bits(100, 40, 3))
+    yield LargePosterior("bernoulli-n300-missing", "bernoulli", {**gamma, **beta}, _bits(300, 20, 5, 0.1))
+    yield LargePosterior("bernoulli-n1000-mfm", "bernoulli", {**mfm, **beta}, _bits(1000, 20, 5), 100)
+    yield LargePosterior("bernoulli-n5000", "bernoulli", {**crp, **beta}, _bits(5000, 30, 6), 40)
+    shares, rates = {"alpha": 0.5}, {"shape": 1.0, "rate": 0.2}
+    yield LargePosterior(
+        "dirichlet-multinomial-n300", "dirichlet_multinomial", {**crp, **shares}, _counts(300, 8, 5, 3.0)
+    )
+    yield LargePosterior("gamma-poisson-n500-gamma", "gamma_poisson", {**gamma, **rates}, _counts(500, 5, 5, 5.0))
+    table = {**beta, "alpha": 0.5, "shape": 1.0, "rate": 0.3, **diag}
+    yield LargePosterior("mixed-n200", "mixed", {**crp, **table}, _table(200, 4))
+    yield LargePosterior("mixed-n1000-missing-mfm", "mixed", {**mfm, **table}, _table(1000, 5, 0.05), 100)
+    line = {"sigma0": 5.0, "sigma1": 1.0, "a0": 2.0}
+    yield LargePosterior("lines-n150", "lines", {**crp, **line, "noise": "known"}, _lines(150, 3, 1.0))
+    yield LargePosterior("lines-n400-nig-mfm", "lines", {**mfm, **line, "noise": "nig"}, _lines(400, 3, 0.7))
+    yield LargePosterior("irm-n100", "irm", {**crp, "beta1": 1.0, "beta0": 1.0}, _network(100, 4, 0.5, 0.1))
+    yield LargePosterior(
+        "irm-n300-gamma", "irm", {**gamma, "beta1": 0.5, "beta0": 0.5}, _network(300, 5, 0.35, 0.12), 60
+    )
