@@ -88,7 +88,7 @@ def _add(
     line = {"id": case.id, "kind": kind, "model": case.model, "prior": prior and specification(prior).name}
     line["N"] = case.n_items
     if prior:
-        hyper |= {key: str(value) for key, value in specification(prior).options}
+        hyper |= {key: value if isinstance(value, float) else str(value) for key, value in specification(prior).options}
     made = {"program": "smcmc", "version": __version__, "command": COMMAND}
     parts = {"data": data, "reference": files.path / f"reference/{case.id}.csv"}
     files.add_json(

@@ -34,6 +34,9 @@ PRIORS: dict[str, dict[str, Any]] = {
     "mfm-poisson": {"prior": "mfm(components=poisson(2))", "concentration": 0.6},
     "mfm-gamma": {"prior": "mfm(components=geometric(0.4))", "concentration": (2.0, 1.5)},
     "dynamic-mfm": {"prior": "dynamic_mfm(components=poisson(2))", "concentration": 1.4},
+    "pitman-yor": {"prior": "pitman_yor(discount=0.3)", "concentration": 0.8},
+    "pitman-yor-gamma": {"prior": "pitman_yor(discount=0.2)", "concentration": (2.0, 1.5)},
+    "esc": {"prior": "esc(r=1.5,p=0.4)", "concentration": 1.0},
     "dynamic-mfm-gamma": {"prior": "dynamic_mfm(components=geometric(0.5))", "concentration": (2.0, 1.5)},
 }
 """Priors that every mixture has a posterior under, and the concentration; a pair is a gamma density, (shape, rate)."""

@@ -16,7 +16,13 @@ from splitmerge_cli.results.manifest import Manifest
 from splitmerge_cli.verify import export, large_posteriors, small_posteriors
 
 CASES = {case.id: case for case in small_posteriors.cases()}
-RECOMPUTED = ("bernoulli-n5-missing-power-0.5", "gaussian-full-n6", "dirichlet-multinomial-n5-dynamic-mfm")
+RECOMPUTED = (
+    "bernoulli-n5-missing-power-0.5",
+    "bernoulli-n5-pitman-yor",
+    "bernoulli-n5-esc",
+    "gaussian-full-n6",
+    "dirichlet-multinomial-n5-dynamic-mfm",
+)
 SOME = (*RECOMPUTED, "emm-n5-partition", "hdp-n5", "irm-n4", "mixed-n5-missing-crp-gamma")
 LARGE = {case.id: case for case in large_posteriors.large_posteriors()}
 RECOMPUTE = Path(__file__).parents[1] / "unit" / "recompute_posteriors.py"

@@ -15,6 +15,14 @@ def log_prior(n, prior, h):
     c, K, N = h["concentration"], len(n), n.sum()
     if prior == "crp":
         return K * log(c) + lgamma(c) - lgamma(c + N) + log_gamma(n).sum()
+    if prior == "pitman_yor":
+        d = h["discount"]
+        founded = np.log(c + d * np.arange(K)).sum() + lgamma(c) - lgamma(c + N)
+        return founded + (log_gamma(n - d) - lgamma(1 - d)).sum()
+    if prior == "esc":
+        r, p = h["r"], h["p"]
+        log_mu = log_gamma(n + r) - lgamma(r) - log_gamma(n + 1) + n * log(p) + r * log(1 - p) - log(1 - (1 - p) ** r)
+        return lgamma(K + 1) + (log_gamma(n + 1) + log_mu).sum()
     rate, m = float(h["components"][len("poisson(") : -1]), np.arange(K, 80)
     terms = (m - 1) * log(rate) - rate - log_gamma(m) + log_gamma(m + 1) - log_gamma(m - K + 1)
     terms += lgamma(c) - lgamma(c + N) + sum(log_gamma(size + c / m) - log_gamma(c / m) for size in n)
@@ -22,7 +30,8 @@ def log_prior(n, prior, h):
 
 
 def bernoulli(x, h):
-    ones, zeros = h["power"] * (x == 1).sum(axis=0), h["power"] * (x == 0).sum(axis=0)
+    power = h.get("power", 1.0)
+    ones, zeros = power * (x == 1).sum(axis=0), power * (x == 0).sum(axis=0)
     beta = (
         log_gamma(ones + h["beta1"]) + log_gamma(zeros + h["beta0"]) - log_gamma(ones + zeros + h["beta1"] + h["beta0"])
     )
