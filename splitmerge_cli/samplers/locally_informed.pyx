@@ -65,7 +65,7 @@ cdef class LocallyInformed(Sampler):
     """
 
     OPTIONS = (
-        Count("items", 16, "items of a block, drawn with replacement; where there are no more: all of them", least=1),
+        Count("items", 32, "items of a block, drawn with replacement; where there are no more: all of them", least=1),
         Count("moves", 4, "moves within a block", least=1),
         Choice("balancing", "barker", "balancing function of the ratio t of densities: sqrt, barker, t/(1 + t), or "
                "min, min(1, t)", choices=BALANCING),
@@ -114,14 +114,14 @@ cdef class LocallyInformed(Sampler):
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t t
-        cdef int made
+        cdef int _made
         cdef double Z
         for t in range(self.n):
             self.items[t] = <int32_t> (self.rng.draw_index(self.model.N) if self.n < self.model.N else t)
         self.model.reserve(self.model.K + 1)
         self.model.begin_scan()
         Z = self.sum_block(self.now)
-        for made in range(self.repeats):
+        for _made in range(self.repeats):
             if self.rng.is_halted:
                 break
             Z = self.make_move(Z)
@@ -160,7 +160,7 @@ cdef class LocallyInformed(Sampler):
         return Z
 
     cdef double weigh_moves(self, Py_ssize_t i) noexcept nogil:
-        """Set the model's weights of a scan to g of each move of item i, 0 of its own cluster; returns their sum."""
+        """Set the model's scan weights to g for every move of item i, 0 for staying; returns their sum."""
         cdef Py_ssize_t k, own = self.model.z[i], m = self.model.options()
         cdef double *w = self.model.w
         cdef double total = 0.0, of_own

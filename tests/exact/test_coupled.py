@@ -34,7 +34,7 @@ DRAW_CLUSTERS = ("gibbs", "gibbs-scan=site", "rgsm", "sdds", "ss", "lshsm", "nea
 """Samplers whose draws of a cluster may be coupled in several ways."""
 TOO_LONG = {("neal8-scan=full", name) for name in KEEP}
 """Minutes each, and scan=site is the same draws once."""
-MANY = {"triadic", "rm", "srm", "locally_informed"}
+MANY = {"triadic", "rm", "srm", "locally_informed", "nonreversible"}
 """Samplers with so many execution paths that of them three items are enumerated."""
 
 
