@@ -59,9 +59,7 @@ class Chaperones(Single, Gibbs):
         elif of_m == joined or self.cluster(m) == [m]:
             rest = [[n for n in cluster if n != m] for cluster in self.state.clusters]
             empty = [k for k, cluster in enumerate(rest) if not cluster]
-            parted, ways = (
-                (empty[-1] if empty else joined, len(empty)) if self.model.allows_empty else (len(rest), 1)
-            )
+            parted, ways = (empty[-1] if empty else joined, len(empty)) if self.model.allows_empty else (len(rest), 1)
             if of_m != joined:
                 parted = of_m
         else:
