@@ -25,7 +25,7 @@ from splitmerge_cli.samplers.hash_tables cimport HashTables
 
 from splitmerge_cli.core.options import Choice, Count
 from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
-from splitmerge_cli.samplers.hash_tables import BITS, CENTRE, SEED, TABLES, tables_of
+from splitmerge_cli.samplers.hash_tables import BITS, SEED, TABLES, tables_of
 
 
 cdef class Chaperones(Sampler):
@@ -41,7 +41,7 @@ cdef class Chaperones(Sampler):
         Choice("pairs", "uniform", "how the two items are drawn: uniform, or hashed (every second pair from one bucket "
                "of a hash table, which similar items share)", choices=("uniform", "hashed")),
         Count("scans", 2, "scans of the items of the two clusters", least=1),
-        BITS, TABLES, CENTRE, SEED,
+        BITS, TABLES, SEED,
         *Sampler.OPTIONS,
     )
     MOVES = ("chaperones",)
@@ -61,7 +61,7 @@ cdef class Chaperones(Sampler):
             if model.vectors is None:
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "
                                  "can be hashed; sampler.pairs=uniform asks for none")
-            self.tables = tables_of(model.vectors, *(given[key] for key in ("bits", "tables", "centre", "tables_seed")))
+            self.tables = tables_of(model.vectors, given["bits"], given["tables"], True, given["tables_seed"])
         self.items = ints(self.model.N)
 
     def __dealloc__(self):
