@@ -86,7 +86,7 @@ class LocallyInformed(Single):
         self.items, self.moves, self.log_g = items, moves, BALANCING[balancing]
 
     def weights(self, i: int) -> list[float]:
-        """g of each option of item i."""
+        """g of the options that item i has."""
         own, clusters = self.state.cluster_of(i), self.state.clusters
         options = range(len(clusters) + (not self.model.allows_empty))
         alone = len(clusters[own]) == 1 and not self.model.allows_empty
