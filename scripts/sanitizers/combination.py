@@ -288,6 +288,7 @@ def _ask(chain: Any) -> None:
         getattr(model, report, lambda: None)()
     if hasattr(mover, "report"):
         mover.report()
+    if getattr(mover, "tables", None) is not None:
         for opposite, reading in itertools.product((False, True), ("table", "union")):
             mover.tables.probability(0, model.N - 1, opposite, reading)
     if hasattr(model, "word_topics"):

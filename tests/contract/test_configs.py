@@ -31,6 +31,7 @@ NEEDS = {
     "subcluster": ["data=jain_neal"],
     "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},
+    **{name: ["data=jain_neal"] for name in ("chaperones", "locally_informed", "nonreversible")},
 }
 GENERATED = [name for name in choices("data") if "path" not in choice("data", name) and name not in sets.SETS]
 

@@ -137,6 +137,8 @@ def is_supported(case_name: str, name: str) -> bool:
         return False
     if form.options.get("proposal") == "sums" and not case.model.conjugate:
         return False
+    if form.options.get("pairs") == "hashed" and case.model.vectors is None:
+        return False
     # hyper-parameters are drawn from a continuum
     return name != "refresh" or not case.model.hyperparameters
 

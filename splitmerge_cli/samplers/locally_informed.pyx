@@ -1,0 +1,185 @@
+"""Locally informed moves of one item (Zanella 2020): the move is drawn by how much it would raise the posterior.
+
+A block S of items is drawn, whatever the state is, and then `moves` moves are made within it. A move puts an item of S
+into another cluster, or into one of its own, drawn among all such moves:
+
+    q(x, y) = g(pi(y)/pi(x)) / Z_S(x),      Z_S(x) = sum of g(pi(y)/pi(x)) over the items of S and their options
+
+with a balancing function, g(t) = t g(1/t) (Zanella 2020, section 2):
+
+    sqrt      sqrt(t)
+    barker    t / (1 + t)
+    min       min(1, t)
+
+so that the exact ratio of Metropolis and Hastings is
+
+    R = Z_S(x) / Z_S(y)
+
+Each move needs one sum, since that of the state it ends in is the first of the next. So that sums stay in the range of
+a double, sqrt(t) is 1e125 above t = 1e250 and 1e125 t below 1e-250, which is a balancing function, too.
+
+Cost: for each move, Gibbs weights of all items of the block, O(K) predictives each.
+"""
+from libc.math cimport INFINITY, exp, log, sqrt
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+
+from splitmerge_cli._kernels cimport draw_label
+from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.sampler cimport Sampler
+
+from splitmerge_cli.core.options import Choice, Count
+from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
+
+cdef enum:
+    MOVE                                # MOVES
+
+cdef enum:
+    NORMALISERS                         # TERMS
+
+cdef enum:
+    SQRT, BARKER, MIN                   # BALANCING
+BALANCING = ("sqrt", "barker", "min")
+
+# beyond these sqrt(t) is bent
+cdef double LARGE = 1e250
+cdef double ROOT = 1e125
+
+
+cdef double balance(int how, double t) noexcept nogil:
+    """g(t), t finite."""
+    if how == SQRT:
+        return ROOT if t > LARGE else ROOT * t if t * LARGE < 1.0 else sqrt(t)
+    if how == BARKER:
+        return t / (1.0 + t)
+    return t if t < 1.0 else 1.0
+
+
+cdef class LocallyInformed(Sampler):
+    """Locally informed moves of one item.
+
+    Notes
+    -----
+    Term `normalisers`: the sum over the moves from here, over the one from there. An item that is drawn into the block
+    twice counts twice in both.
+    """
+
+    OPTIONS = (
+        Count("items", 32, "items of a block, drawn with replacement; where there are no more: all of them", least=1),
+        Count("moves", 4, "moves within a block", least=1),
+        Choice("balancing", "barker", "balancing function of the ratio t of densities: sqrt, barker, t/(1 + t), or "
+               "min, min(1, t)", choices=BALANCING),
+        *Sampler.OPTIONS,
+    )
+    MOVES = ("move",)
+    TERMS = ("normalisers",)
+    FORMS = {
+        "exact": (
+            {"balancing": "sqrt", "moves": 1},
+            {"balancing": "barker", "moves": 1},
+            {"balancing": "min", "moves": 1},
+            {"balancing": "barker", "moves": 2},
+        ),
+    }
+
+    cdef int how                        # of BALANCING
+    cdef int repeats                    # moves in a block
+    cdef Py_ssize_t n                   # items of a block
+    cdef int32_t *items                 # [n]
+    cdef double *sums[2]                # [n] of each item of the block the sum of g: at present, and after the move
+    cdef int now                        # which of the two is that of the present state
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.how = BALANCING.index(self.options["balancing"])
+        self.repeats = self.options["moves"]
+        self.n = min(self.options["items"], self.model.N)
+        self.items = ints(max(self.n, 1))
+        self.sums[0], self.sums[1] = doubles(max(self.n, 1)), doubles(max(self.n, 1))
+
+    def __dealloc__(self):
+        free(self.items)
+        free(self.sums[0])
+        free(self.sums[1])
+
+    @classmethod
+    def small_options(cls, model):
+        """Two items, one move: dict."""
+        return {"items": 2, "moves": 1}
+
+    @classmethod
+    def invariants(cls, model, **options):
+        """Where empty clusters are kept, items move among those that there are: frozenset of str."""
+        return super().invariants(model) - {EMPTY} | ({CLUSTERS} if model.allows_empty else set())
+
+    cdef int make_step(self) except -1 nogil:
+        cdef Py_ssize_t t
+        cdef int _made
+        cdef double Z
+        for t in range(self.n):
+            self.items[t] = <int32_t> (self.rng.draw_index(self.model.N) if self.n < self.model.N else t)
+        self.model.reserve(self.model.K + 1)
+        self.model.begin_scan()
+        Z = self.sum_block(self.now)
+        for _made in range(self.repeats):
+            if self.rng.is_halted:
+                break
+            Z = self.make_move(Z)
+        return 0
+
+    cdef double make_move(self, double Z) except -1 nogil:
+        """Propose a move within the block from a state whose sum is Z; returns the sum of the state that it leaves."""
+        cdef Py_ssize_t i, k, own
+        cdef bint alone
+        cdef double there
+        self.propose(MOVE)
+        if not Z > 0.0:
+            self.null()
+            return Z
+        i = self.items[self.rng.draw_categorical(self.sums[self.now], self.n)]
+        self.weigh_moves(i)
+        k = draw_label(self.model, self.rng, i)
+        own = self.model.z[i]
+        alone = self.model.size[own] == 1 and not self.model.allows_empty
+        self.model.move(i, k)
+        there = self.sum_block(1 - self.now)
+        if self.decide(self.term(NORMALISERS, log(Z) - log(there))):
+            self.now = 1 - self.now
+            return there
+        # back to its own cluster; where that was deleted, to a new one
+        self.model.move(i, self.model.K if alone else own)
+        return Z
+
+    cdef double sum_block(self, int which) noexcept nogil:
+        """Z_S of the state that the model is in."""
+        cdef Py_ssize_t t
+        cdef double Z = 0.0
+        for t in range(self.n):
+            self.sums[which][t] = self.weigh_moves(self.items[t])
+            Z += self.sums[which][t]
+        return Z
+
+    cdef double weigh_moves(self, Py_ssize_t i) noexcept nogil:
+        """Set the model's scan weights to g for every move of item i, 0 for staying; returns their sum."""
+        cdef Py_ssize_t k, own = self.model.z[i], m = self.model.options()
+        cdef double *w = self.model.w
+        cdef double total = 0.0, of_own
+        self.model.scan(i)
+        of_own = w[own]
+        for k in range(m):
+            total += w[k]
+        if total < INFINITY and of_own * LARGE > total:
+            for k in range(m):
+                w[k] = balance(self.how, w[k] / of_own)
+        else:
+            self.model.log_scan(i)
+            w = self.model.w
+            of_own = w[own]
+            for k in range(m):
+                # a larger ratio than LARGE has the g of a larger one
+                w[k] = balance(self.how, exp(min(w[k] - of_own, 700.0)))
+        w[own] = 0.0
+        total = 0.0
+        for k in range(m):
+            total += w[k]
+        return total
