@@ -26,8 +26,9 @@ PRIORS: dict[str, dict[str, Any]] = {
     "mfm gamma(2,2)": {"prior": "mfm", "concentration": "gamma(2,2)"},
     "dynamic_mfm 1": {"prior": "dynamic_mfm"},
     "dynamic_mfm gamma(2,2)": {"prior": "dynamic_mfm", "concentration": "gamma(2,2)"},
+    "pitman_yor beta(1,1) 1": {"prior": "pitman_yor(discount=beta(1,1))"},
+    "pitman_yor beta(1,1) gamma(2,4)": {"prior": "pitman_yor(discount=beta(1,1))", "concentration": "gamma(2,4)"},
     "pitman_yor 1": {"prior": "pitman_yor"},
-    "pitman_yor gamma(2,4)": {"prior": "pitman_yor", "concentration": "gamma(2,4)"},
     "esc": {"prior": "esc"},
 }
 TRUE = (1, 3, 8)

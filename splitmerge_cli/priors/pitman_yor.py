@@ -36,7 +36,7 @@ class PitmanYor(TablePrior):
     """
 
     NAME = "pitman_yor"
-    OPTIONS = (ShareOrBeta("discount", "beta(1,1)", "a number from 0 to less than 1, or beta(a,b): resampled"),)
+    OPTIONS = (ShareOrBeta("discount", "beta(1,9)", "a number from 0 to less than 1, or beta(a,b): resampled"),)
 
     def tables(self, concentration: float, **options: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """log g(n) and log f(K), for 0 to N; entry 0 is not read."""

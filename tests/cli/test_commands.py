@@ -115,7 +115,7 @@ def test_priors_are_listed_as_they_are_written(smcmc):
         "dynamic_mfm(components=bnb(1,4,3))",
         "esc(r=gamma(1,1),p=beta(2,2))",
         "mfm(components=bnb(1,4,3))",
-        "pitman_yor(discount=beta(1,1))",
+        "pitman_yor(discount=beta(1,9))",
         "uniform",
     ]
     assert "Chinese restaurant process" in smcmc("list").stdout
