@@ -116,6 +116,14 @@ THINNED = {
     "tests/exact/test_coupled.py::test_other_couplings": (10, 4),
     "tests/exact/test_arm.py::test_some_phis": (40, 4),
     "tests/exact/test_schedules.py::test_a_list_samples": (6, 4),
+    # joint kernels of couplings, priors on models and chains with resampled values, whose parts are each proved
+    "tests/exact/test_coupled.py::test_joint_kernel": (80, 3),
+    "tests/exact/test_priors_exact.py::test_other_models": (60, 4),
+    "tests/exact/test_priors_exact.py::test_chains_with": (2, 3),
+    "tests/exact/test_scale_prior.py::test_joint_chain": (2, 4),
+    "tests/exact/test_heldout_exact.py::test_left_to_right_drawn": (4, 4),
+    "tests/exact/test_transition_matrix.py::test_continuous": (6, 3),
+    "tests/cli/test_bad_input_points.py::test_odd_points": (3, 5),
     # one thing of each model, sampler, figure or message
     "tests/unit/test_shared": (4, 4),
     "tests/unit/test_figures.py::test_experiments_compose": (4, 4),

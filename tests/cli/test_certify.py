@@ -229,6 +229,7 @@ def test_damaged_pairs_are_not_believed(tmp_path: Path) -> None:
     ran(*SMALL, f"out={tmp_path}", "--pairs", "3", "resume=false")
 
 
+@pytest.mark.slow
 def test_interrupted_is_continued(tmp_path: Path) -> None:
     args = [*SMALL, f"out={tmp_path}", "timing=false", "workers=1"]
     command = [sys.executable, "-m", "splitmerge_cli", "certify", *args, "--pairs", "1000000", "--lag", "5", "-k", "5"]

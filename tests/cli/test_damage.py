@@ -353,6 +353,7 @@ def test_the_default_start_fits_the_model(smcmc) -> None:
     assert Run(result.stdout.strip()).trace()["n_clusters"].iloc[0] == 4
 
 
+@pytest.mark.slow
 def test_a_trace_of_one_row(smcmc) -> None:
     path = smcmc("run", "N=20", "chains=1", "iterations=5", "thin=100", "progress=none").stdout.strip()
     with warnings.catch_warnings():

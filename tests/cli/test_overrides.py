@@ -11,6 +11,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import editions, experiments, overrides, reproduce
 
 
+@pytest.mark.slow
 def test_an_override_replaces_or_adds_where_its_key_applies(tmp_path: Path) -> None:
     jobs = experiments.jobs("sdds-fig3", "quick", tmp_path)[::5]
     assert any("sampler=rm" in job for job in jobs) and not all("sampler=rm" in job for job in jobs)

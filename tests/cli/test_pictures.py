@@ -156,6 +156,7 @@ def test_names_of_nodes(smcmc) -> None:
         assert "Valjean" in check(drawn["co_clustering"])
 
 
+@pytest.mark.slow
 def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     mixed_table(tmp_path / "people.csv")
     run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")

@@ -58,6 +58,7 @@ def test_a_move_of_the_users_own_races(smcmc) -> None:
     assert " swap " in result.stdout and " sams " in result.stdout and "2 trials" in result.stdout
 
 
+@pytest.mark.slow
 def test_options_and_schedules_race_too(smcmc) -> None:
     args = ["sampler=rgsm", "sampler.t=1,5", "schedule=move_only,full_scan", *SMALL, "init=singletons", "iterations=60"]
     result = smcmc("race", *args, "--seeds", "1")

@@ -133,6 +133,7 @@ def test_a_folder_without_a_paper_adds_none(smcmc) -> None:
     assert result.exit_code == 2 and result.stderr == "smcmc: --config-dir absent: no such folder\n"
 
 
+@pytest.mark.slow
 def test_results_import_no_paper(smcmc) -> None:
     """Whatever lies in a folder of results is not imported."""
     write(Path("my-paper"))

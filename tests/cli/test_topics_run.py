@@ -266,6 +266,7 @@ def test_words_are_no_mathematics(smcmc, words: int) -> None:
 OWN = ["data=corpus", "data.path=texts", "sampler=gibbs", "chains=1", "iterations=20", "progress=none"]
 
 
+@pytest.mark.slow
 def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     Path("texts").mkdir()
     for name, text in [("a", "apple pear apple plum"), ("b", "wheat rye wheat oats"), ("c", "apple rye")]:

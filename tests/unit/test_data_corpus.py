@@ -201,6 +201,7 @@ def test_words_are_held_out() -> None:
     assert np.array_equal(given.values.tokens.words[made.truth], corpus.tokens.words)
 
 
+@pytest.mark.slow
 def test_every_token_is_as_likely_to_be_held_out() -> None:
     given = whole([0, 1, 2, 3], [4, 5, 6], [7, 8])
     out = np.zeros(10)

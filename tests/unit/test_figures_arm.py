@@ -414,6 +414,7 @@ def test_the_move_shows_all_plates_and_is_undone(move):
         assert len(set(placed[refinement == block].tolist())) == 1
 
 
+@pytest.mark.slow
 def test_fig1_and_fig2_are_computed_and_drawn(tmp_path):
     assert reproduce.reproduce(["arm-fig1", "arm-fig2"], "quick", tmp_path) == 0
     fig1 = pd.read_csv(tmp_path / "figures" / "arm-fig1-claims.csv")

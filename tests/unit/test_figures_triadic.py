@@ -267,6 +267,7 @@ def own_run(table: Path, *overrides: str) -> Run:
         *(pytest.param(["model=gaussian", f"model.covariance={c}"], marks=pytest.mark.slow) for c in ("diag", "iso")),
     ],
 )
+@pytest.mark.slow
 def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
     run = own_run(table, *model, "trace.partitions=10")
     with use_style():
@@ -285,6 +286,7 @@ def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
     assert {p.name for p in run.path.glob("p*s.png")} == {"points.png"} and (run.path / "traces.png").is_file()
 
 
+@pytest.mark.slow
 def test_points_that_are_gone_or_changed_are_refused(table):
     run = own_run(table, "model=lines")
     table.write_text(table.read_text().replace("along", "across"))
