@@ -102,5 +102,7 @@ def _describe_swaps(powers: Sequence[float], moves: Mapping[str, Mapping[str, in
     rates = [moves[f"swap {t}"]["accepted"] / max(moves[f"swap {t}"]["proposed"], 1) for t in range(1, len(powers) + 1)]
     text = f"tempering: of the swaps of neighbours {', '.join(f'{rate:.0%}' for rate in rates)} were accepted"
     text += f" (powers of the first chain: 1, {', '.join(f'{power:.3g}' for power in powers)})"
-    advised = min(rates) < SELDOM and len(powers) < MOST_LEVELS
-    return text + f"; more replicas swap more often: tempering.levels={len(powers) + 1}" * advised
+    if min(rates) >= SELDOM:
+        return text
+    more = f"tempering.levels={len(powers) + 1}, or " if len(powers) < MOST_LEVELS else ""
+    return f"{text}; they swap more often with {more}a larger tempering.least"

@@ -14,6 +14,7 @@ from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.closing import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
@@ -106,6 +107,21 @@ def test_a_chain_goes_on_with_its_replicas():
 def test_without_replicas_a_run_is_what_it_was():
     assert "tempering" not in specify(TEMPERED[:-1]).identity
     assert specify(TEMPERED).identity["tempering"] == {"levels": 2, "least": 0.1}
+
+
+@pytest.mark.parametrize(
+    ("accepted", "advice"),
+    [
+        ([70, 10], None),
+        ([70, 9], "tempering.levels=3, or a larger tempering.least"),
+        ([9] * 8, "with a larger tempering.least"),
+    ],
+)
+def test_seldom_swaps_are_said(accepted, advice):
+    moves = {f"swap {t}": {"proposed": 100, "accepted": n} for t, n in enumerate(accepted, start=1)}
+    text = _describe_swaps([0.5] * len(accepted), moves)
+    assert f"{accepted[0]}%, {accepted[1]}%" in text
+    assert ("more often" not in text) if advice is None else text.endswith(advice)
 
 
 @pytest.mark.parametrize(
