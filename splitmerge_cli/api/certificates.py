@@ -83,10 +83,10 @@ def certify(
     Returns
     -------
     Certificate
-        `lines()` says it in words, `bound` holds the bound or None, `lacks` why there is none, `starts` how many
-        partitions the chains started from, `not_sampled` what never changed; `estimates()` the posterior means,
-        `co_clustering()` and `log_predictive()` those of pairs of items and of new items, `meetings()` what every pair
-        did.
+        `lines()` says it in words, `bound` holds the bound or None, `wasserstein` that of the share of pairs of items
+        that differ, `lacks` why there is none, `starts` how many partitions the chains started from, `not_sampled` what
+        never changed; `estimates()` the posterior means, `co_clustering()` and `log_predictive()` those of pairs of
+        items and of new items, `meetings()` what every pair did.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def certify(
 
     Notes
     -----
-    Sources: Biswas, Jacob and Vanetti 2019 (bound), Jacob, O'Leary and Atchade 2020 (estimates). The bound is itself
+    Sources: Biswas, Jacob and Vanetti 2019 (bounds), Jacob, O'Leary and Atchade 2020 (estimates). The bound is itself
     estimated, and it is for chains from the start that was given: a mode that no pair visits stays unseen.
 
     Examples

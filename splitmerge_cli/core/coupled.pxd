@@ -31,6 +31,7 @@ cdef class CoupledChains:
     cdef int match(self) except -1 nogil
     cdef int _grow(self, Py_ssize_t clusters) except -1
     cdef bint equal(self) noexcept nogil
+    cdef double share_apart(self) noexcept nogil
     cdef int step_together(self, Py_ssize_t t) except -1 nogil
     cdef int step_alone(self, Py_ssize_t t) except -1 nogil
     cdef int iterate(self) except -1 nogil

@@ -288,18 +288,19 @@ cdef class CoupledChains:
         Returns
         -------
         dict of ndarray
-            A row an iteration t of X, the start among them: iteration; and of X after t and Y after t - lag, shape
-            (rows, 2), nan of Y before its start and from the meeting on: n_clusters, K, log_joint; largest, shape
-            (rows, 2, 5), fractions of the items in the five largest clusters; hyperparameters, shape (rows, 2, H),
-            those that the model names.
+            A row an iteration t of X, the start among them: iteration; distance, of X after t and Y after t - lag, nan
+            before the start of Y; and of both, shape (rows, 2), nan of Y before its start and from the meeting on:
+            n_clusters, K, log_joint; largest, shape (rows, 2, 5), fractions of the items in the five largest clusters;
+            hyperparameters, shape (rows, 2, H), those that the model names.
         """
         cdef Py_ssize_t room = max(0, iterations) + 1, n = 0
         cdef int64_t last = self.iteration + iterations
         cdef double[:, :, ::1] rows
-        out = np.full((room, 2, self.columns), np.nan)
+        cdef double[::1] apart
+        out, gap = np.full((room, 2, self.columns), np.nan), np.full(room, np.nan)
         at = np.empty(room, dtype=np.int64)
         cdef int64_t[::1] when = at
-        rows = out
+        rows, apart = out, gap
         with nogil:
             if not self.begun:
                 self.begun = True
@@ -311,12 +312,14 @@ cdef class CoupledChains:
                 self.iterate()
                 when[n] = self.iteration
                 self.record(&rows[n, 0, 0])
+                if self.iteration >= self.lag:
+                    apart[n] = self.share_apart() if self.meeting < 0 else 0.0
                 n += 1
                 self.add_together()
         out = out[:n]
         hyperparameters = out[:, :, HYPER:]
-        return {"iteration": at[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1], "log_joint": out[:, :, 2],
-                "largest": out[:, :, 3:HYPER], "hyperparameters": hyperparameters}
+        return {"iteration": at[:n], "distance": gap[:n], "n_clusters": out[:, :, 0], "K": out[:, :, 1],
+                "log_joint": out[:, :, 2], "largest": out[:, :, 3:HYPER], "hyperparameters": hyperparameters}
 
     cdef void record(self, double *row) noexcept nogil:
         """Write the row of both chains."""
@@ -395,7 +398,10 @@ cdef class CoupledChains:
 
     @property
     def distance(self):
-        """float: share of all item pairs that only one chain has together."""
+        """float: share of all item pairs that only one chain has together: Binder's (1978) distance."""
+        return self.share_apart()
+
+    cdef double share_apart(self) noexcept nogil:
         cdef Py_ssize_t t, n = self.count_common(), k
         cdef double apart = 0.0, N = self.x.N
         for k in range(self.x.K):

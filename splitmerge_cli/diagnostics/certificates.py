@@ -1,13 +1,14 @@
-"""Certificates from the meeting times of coupled chains: a bound of the distance to the posterior, unbiased estimates.
+"""Certificates from coupled chains: bounds of the distance to the posterior, unbiased estimates.
 
 Two chains of lag L, X ahead of Y, meet at time tau: X_t = Y_{t-L} from t = tau on. Both start from one distribution.
 
-Sources: Biswas, Jacob and Vanetti 2019, theorem 2.5 (the bound); Jacob, O'Leary and Atchade 2020, section 2 (the
-estimates), with the lags of its discussion by Vanetti and Doucet.
+Sources: Biswas, Jacob and Vanetti 2019, theorem 2.5 (the bounds, of the total variation and the Wasserstein distance);
+Jacob, O'Leary and Atchade 2020, section 2 (the estimates), with the lags of its discussion by Vanetti and Doucet.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +20,11 @@ LEVEL = 0.95
 """Level of the bound's confidence limit (one-sided), and of intervals (two-sided)."""
 FEW = 5
 """Pairs still apart at t that are enough to estimate the mean of their terms."""
+DENSE = 256
+"""First iterations that have a sum of distances each; then half as many sums to each doubling (`TIMES`)."""
+_octave, _step = np.divmod(np.arange(DENSE // 2 * 40), DENSE // 2)
+TIMES: NDArray[np.int64] = np.r_[np.arange(DENSE), (DENSE + 2 * _step) << _octave]
+"""Iterations t that have a sum of distances: 0 to 255, 256, 258, ..., 510, 512, 516, ..."""
 
 
 def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
@@ -39,21 +45,51 @@ def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
     return np.maximum(0, -(-over // lag)).astype(np.float64)
 
 
+def distance_terms(distances: NDArray[np.floating], lag: int) -> NDArray[np.float64]:
+    """sum over j >= 1 of d(X_{t + j lag}, Y_{t + (j - 1) lag}), whose expectation bounds the Wasserstein distance.
+
+    Parameters
+    ----------
+    distances : ndarray of float, shape (n,)
+        Of X after s and Y after s - `lag`, s = lag, lag + 1, ..., until the chains have met.
+
+    Returns
+    -------
+    ndarray of float, shape (times,)
+        Of t = 0, 1, ..., 255; then of the iterations from each of `TIMES` to the next the largest, so that a mean over
+        pairs bounds the Wasserstein distance after each of them. What follows the last is 0.
+
+    Examples
+    --------
+    >>> distance_terms(np.array([0.5, 0.25, 0.25]), lag=2).tolist()
+    [0.75, 0.25, 0.25]
+    """
+    n = len(distances)
+    # entry t is the distance at s = t + lag: the sum takes every lag-th from there on
+    by_lag = np.zeros((-(-n // lag), lag))
+    by_lag.ravel()[:n] = distances
+    terms = by_lag[::-1].cumsum(axis=0)[::-1].ravel()[:n]
+    return np.maximum.reduceat(terms, TIMES[: np.searchsorted(TIMES, n)]) if n else terms
+
+
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """An estimated upper bound of the total variation distance to the posterior after t iterations.
+    """An estimated upper bound of a distance to the posterior after t iterations: total variation, or Wasserstein.
 
     Attributes
     ----------
     t : ndarray of int, shape (times,)
     estimate : ndarray of float, shape (times,)
         Mean over pairs, at most 1.
+    standard_error : ndarray of float, shape (times,)
+        Of the mean over pairs, before it is cut at 1; nan of one pair.
     upper : ndarray of float, shape (times,)
         One-sided confidence limit of the expectation that the bound is, at most 1.
     """
 
     t: NDArray[np.int64]
     estimate: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
     upper: NDArray[np.float64]
 
     def first_below(self, distance: float) -> int | None:
@@ -63,9 +99,14 @@ class Bound:
             return int(self.t[0])
         return int(self.t[above[-1] + 1]) if above[-1] + 1 < len(self.t) else None
 
+    def reaches(self, distances: Sequence[float]) -> str:
+        """In words, from which iteration on the limit is at most each of these; empty: at none."""
+        found = {distance: self.first_below(distance) for distance in distances}
+        return ", ".join(f"{distance:g} from iteration {t} on" for distance, t in found.items() if t is not None)
+
 
 def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound:
-    """The bound from the meeting times of pairs that have all met.
+    """The bound of the total variation distance, from the meeting times of pairs that have all met.
 
     Parameters
     ----------
@@ -89,25 +130,77 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
     >>> found.estimate.tolist()
     [1.0, 0.5, 0.0]
     """
-    terms = lag_terms(tau, lag, t)
-    pairs = terms.shape[1]
-    mean, positive = terms.mean(axis=1), (terms > 0).sum(axis=1)
+    terms, pairs = lag_terms(tau, lag, t), len(np.asarray(tau))
     last = max(0, int(np.sort(tau)[-min(FEW, pairs)]) - lag - 1)
     size, error = _positive_mean(lag_terms(tau, lag, np.minimum(t, last)))
+    return _limit(np.asarray(t), terms, np.maximum(size, 1.0), error, level)
+
+
+def wasserstein_bound(terms: Sequence[NDArray[np.floating]], level: float = LEVEL) -> Bound:
+    """Bound the Wasserstein distance by the distances that pairs of chains had until they met.
+
+    Parameters
+    ----------
+    terms : sequence of ndarray of float
+        `distance_terms` of all pairs that were made, by a metric that is at most 1.
+    level : float
+        Of the confidence limit.
+
+    Returns
+    -------
+    Bound
+        At `TIMES`, and from each of them to the next.
+
+    Notes
+    -----
+    Of a metric d of states that is at most 1, W(p, q) is the least E d(X, Y) of X from p and Y from q. With pi_t the
+    distribution of X_t,
+
+        W(pi_t, pi) <= sum over j >= 1 of W(pi_{t + j lag}, pi_{t + (j - 1) lag})
+                    <= E sum over j >= 1 of d(X_{t + j lag}, Y_{t + (j - 1) lag})
+
+    where the chain converges in total variation, since W(pi_t, pi) <= TV(pi_t, pi). The sum is at most that of
+    `lag_terms`, 1 for each j at which the chains have not met. The limit is made as that of `bound`; where fewer than
+    `FEW` pairs ever have a sum above 0, such a sum counts as 1 at least.
+
+    Examples
+    --------
+    >>> found = wasserstein_bound([distance_terms(np.array(d), 2) for d in ([0.5, 0.25, 0.25], [0.125])])
+    >>> found.estimate.tolist()
+    [0.4375, 0.125, 0.125, 0.0]
+    """
+    longest = max(len(each) for each in terms) + 1
+    table = np.array([np.pad(each.astype(np.float64), (0, longest - len(each))) for each in terms]).T
+    enough = np.flatnonzero((table > 0).sum(axis=1) >= min(FEW, len(terms)))
+    last = enough[-1] if enough.size else 0
+    size, error = _positive_mean(table[np.minimum(np.arange(longest), last)])
+    return _limit(TIMES[:longest], table, size if enough.size else np.maximum(size, 1.0), error, level)
+
+
+def _limit(
+    t: NDArray[np.int64],
+    terms: NDArray[np.float64],
+    size: NDArray[np.float64],
+    error: NDArray[np.float64],
+    level: float,
+) -> Bound:
+    """The bound from terms of shape (times, pairs); `size`: what a positive term is on the average, and its error."""
+    pairs = terms.shape[1]
+    mean, positive = terms.mean(axis=1), (terms > 0).sum(axis=1)
     share = np.where(positive < pairs, beta.ppf(level, positive + 1, np.maximum(pairs - positive, 1)), 1.0)
-    upper = share * (size + error)
+    upper, standard_error = share * (size + error), np.full(len(terms), np.nan)
     if pairs > 1:
         standard_error = terms.std(axis=1, ddof=1) / np.sqrt(pairs)
         upper = np.maximum(upper, mean + student.ppf(level, pairs - 1) * standard_error)
-    return Bound(np.asarray(t), np.minimum(mean, 1.0), np.minimum(upper, 1.0))
+    return Bound(t, np.minimum(mean, 1.0), standard_error, np.minimum(upper, 1.0))
 
 
 def _positive_mean(terms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean of the positive terms of each row, at least 1, and its standard error."""
+    """Mean and standard error of the positive terms of each row; 0 without any."""
     n = np.maximum((terms > 0).sum(axis=1), 1)
     mean = terms.sum(axis=1) / n
     spread = np.maximum((terms**2).sum(axis=1) - n * mean**2, 0.0)
-    return np.maximum(mean, 1.0), np.sqrt(spread / np.maximum(n - 1, 1) / n)
+    return mean, np.sqrt(spread / np.maximum(n - 1, 1) / n)
 
 
 def unbiased_estimate(

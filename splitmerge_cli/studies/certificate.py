@@ -1,4 +1,4 @@
-"""Results of coupled pairs of chains: a bound of the distance from the posterior, and posterior means without bias."""
+"""Results of coupled pairs of chains: bounds of the distance from the posterior, and posterior means without bias."""
 
 from __future__ import annotations
 
@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from splitmerge_cli import received
-from splitmerge_cli.diagnostics.certificates import LEVEL, Bound, bound, log_of_mean, log_of_mean_of_items
+from splitmerge_cli.diagnostics.certificates import (
+    LEVEL,
+    Bound,
+    bound,
+    log_of_mean,
+    log_of_mean_of_items,
+    wasserstein_bound,
+)
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.results.files import replace_file, report_damage
 from splitmerge_cli.results.manifest import sha256_of
@@ -30,10 +37,14 @@ PARTITION = "the partition"
 """The name that the partition has among what never changed."""
 CO_CLUSTERING, LOG_PREDICTIVE = "co_clustering", "log_predictive"
 """Folders of estimates for every pair of items, and for every new item: a file a pair of chains. Tables, too."""
+APART = "distances"
+"""Folder of `distance_terms`: a file a pair of chains."""
 MOST_ITEMS = 300
 """Items up to which co-clustering is estimated: a pair of chains adds to N (N - 1) / 2 sums in every iteration."""
 DISTANCES = (0.5, 0.25, 0.1, 0.05)
 """Total variation distances for which the number of iterations is reported."""
+SHARES = (0.1, 0.05, 0.01)
+"""Wasserstein distances, in shares of the pairs of items, for which it is."""
 FEW_STARTS = 5
 """Different partitions at the start, fewer of which are called few."""
 REMEDY = "resume=false begins the certificate anew"
@@ -86,9 +97,9 @@ class Pair:
         of X, and of Y.
     estimates : dict of str to float
         H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met.
-    co_clustering, log_predictive : str or None
-        SHA-256 of the file of H_{k:m} of every pair of items, and of the density of every new item; None where there
-        is none.
+    co_clustering, log_predictive, distances : str or None
+        SHA-256 of the file of H_{k:m} of every pair of items, of that of the density of every new item, and of the sums
+        of distances; None where there is none.
     """
 
     number: int
@@ -103,6 +114,7 @@ class Pair:
     estimates: dict[str, float]
     co_clustering: str | None = None
     log_predictive: str | None = None
+    distances: str | None = None
 
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Pair:
@@ -202,6 +214,22 @@ class Certificate:
             return None
         tau = [pair.meeting for pair in self.met_pairs if pair.meeting is not None]
         return bound(tau, self.schedule.lag, np.arange(max(tau) - self.schedule.lag + 1))
+
+    @cached_property
+    def wasserstein(self) -> Bound | None:
+        """The estimated upper bound of the Wasserstein distance from the posterior: how large a share of the pairs of
+        items is expected to be together in one of the two alone, of a partition of the chain and one of the posterior
+        that are coupled as well as can be. Co-clustering probabilities are then off by as much, on the average over
+        pairs of items. None: not known (`lacks`), or an earlier version made a pair.
+
+        Raises
+        ------
+        DamagedRun
+            A file of a pair of chains is not what was written.
+        """
+        if self.lacks or any(pair.distances is None for pair in self.pairs):
+            return None
+        return wasserstein_bound([read_estimates(self.path, APART, pair.number, pair.distances) for pair in self.pairs])
 
     def estimates(self) -> pd.DataFrame:
         """Posterior means that need no burn-in.
@@ -314,10 +342,14 @@ class Certificate:
     def write(self) -> None:
         """Write ``pairs.parquet``, ``estimates.parquet``, the other tables that there are, and a manifest of them."""
         tables = {"pairs": self.meetings(), "estimates": self.estimates()}
-        tables |= {CO_CLUSTERING: self.co_clustering(), LOG_PREDICTIVE: self.log_predictive(), "bound": pd.DataFrame()}
-        if self.bound is not None:
-            columns = {"iteration": self.bound.t, "estimate": self.bound.estimate, "upper": self.bound.upper}
-            tables["bound"] = pd.DataFrame(columns)
+        tables |= {CO_CLUSTERING: self.co_clustering(), LOG_PREDICTIVE: self.log_predictive()}
+        for name, found in (("bound", self.bound), ("wasserstein", self.wasserstein)):
+            tables[name] = pd.DataFrame()
+            if found is not None:
+                errors = {"standard_error": found.standard_error} if name == "wasserstein" else {}
+                tables[name] = pd.DataFrame(
+                    {"iteration": found.t, "estimate": found.estimate, "upper": found.upper, **errors}
+                )
         with SealedFolder(self.path) as folder:
             for name, table in tables.items():
                 if len(table) or name in ("pairs", "estimates"):
@@ -339,7 +371,9 @@ class Certificate:
             yield (
                 f"no bound: {n - met} of {n} pairs have not met within {self.schedule.iterations:,} iterations; at the "
                 f"end {mean:.1%} of the pairs of items are together in one of the two chains alone (at most "
-                f"{farthest.distance:.1%}, {farthest.clusters[0]} clusters against {farthest.clusters[1]})"
+                f"{farthest.distance:.1%}, {farthest.clusters[0]} clusters against {farthest.clusters[1]}). Whatever "
+                f"these do later, a Wasserstein bound after {self.schedule.iterations - lag:,} iterations is at least "
+                f"{sum(pair.distance for pair in apart) / n:.2g}"
             )
         else:
             tau = np.array([pair.meeting for pair in self.met_pairs])
@@ -369,13 +403,17 @@ class Certificate:
         yield from self._cautions()
 
     def _distances(self, found: Bound) -> Iterator[str]:
-        reached = {distance: found.first_below(distance) for distance in DISTANCES}
-        if said := [f"{distance:g} from iteration {t} on" for distance, t in reached.items() if t is not None]:
+        if said := found.reaches(DISTANCES):
             yield (
                 f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
-                f"from {self.starts_text}: " + ", ".join(said)
+                f"from {self.starts_text}: {said}"
             )
-        if reached[DISTANCES[-1]] is None:
+        if self.wasserstein is not None and (said := self.wasserstein.reaches(SHARES)):
+            yield (
+                "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items that "
+                f"are together in one of two partitions alone: {said}"
+            )
+        if found.first_below(DISTANCES[-1]) is None:
             yield f"{len(self.pairs)} pairs give no limit below {found.upper.min():.2f}; more of them may"
 
     @property

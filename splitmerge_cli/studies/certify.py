@@ -30,7 +30,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.diagnostics.certificates import DensitySum, unbiased_estimate
+from splitmerge_cli.diagnostics.certificates import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
@@ -40,6 +40,7 @@ from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.studies.certificate import (
+    APART,
     CO_CLUSTERING,
     LOG_PREDICTIVE,
     MOST_ITEMS,
@@ -166,7 +167,7 @@ def certify(
     key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
-    check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N)
+    check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N, plan.iterations)
     try:
         with lock_file(path / LOCK):
             try:
@@ -365,14 +366,14 @@ def _pair(
     if gathers:
         chains.gather(schedule.k, schedule.m)
     densities = None if path is None or new is None else _Densities(plan, chains, schedule, new)
-    rows = _advance(chains, schedule.iterations, True, densities)
+    rows, apart = _advance(chains, schedule.iterations, True, densities)
     met = chains.meeting >= 0
     distance = 0.0 if met else chains.distance
     clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
     estimates: dict[str, float] = {}
     if met and schedule.m > 0:
         if chains.iteration < schedule.m:
-            rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)])
+            rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
         x, y = rows[:, 0], rows[schedule.lag :, 1]
         found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
         estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
@@ -384,6 +385,8 @@ def _pair(
     seconds = time.thread_time() - began if plan.spec.timing else 0.0
     digests: dict[str, str] = {}
     if path is not None and met:
+        terms = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(np.float32)
+        digests[APART] = write_estimates(path, APART, number, terms)
         if gathers:
             together = chains.co_clustering.astype(np.float32)
             digests[CO_CLUSTERING] = write_estimates(path, CO_CLUSTERING, number, together)
@@ -435,20 +438,21 @@ class _Densities:
 
 def _advance(
     chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
-) -> NDArray[np.float64]:
-    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` of each."""
-    parts: list[NDArray[np.float64]] = []
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` and the distance of
+    the chains in each."""
+    parts: list[Mapping[str, NDArray[Any]]] = []
     if densities is not None and chains.iteration == 0:
-        parts.append(_values(chains.advance(0, until_met)))
+        parts.append(chains.advance(0, until_met))
         densities.add()
     while not parts or (
         chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted
     ):
         step = CHUNK if densities is None else 1
-        parts.append(_values(chains.advance(min(step, end - chains.iteration), until_met)))
+        parts.append(chains.advance(min(step, end - chains.iteration), until_met))
         if densities is not None:
             densities.add()
-    return np.concatenate(parts)
+    return np.concatenate([_values(rows) for rows in parts]), np.concatenate([rows["distance"] for rows in parts])
 
 
 def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
@@ -457,12 +461,12 @@ def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
     return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
 
 
-def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int) -> None:
+def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:
     """Raise a `ConfigError` where the certificate of the folder `path`, of N items and `new` ones, would take more than
-    a share of the disk's free space."""
+    a share of the disk's free space, with pairs as long as they may be."""
     of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
     # what is kept of all pairs is replaced whole, so for a while it is there twice
-    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new
+    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
     tables = 48 * of_items + 40 * new
     free = free_bytes(path)
     kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())

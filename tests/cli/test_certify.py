@@ -49,7 +49,10 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
     assert estimates.loc["n_clusters", "low"] < estimates.loc["n_clusters", "mean"] < 6
     assert (found.path / "certificate.pdf").is_file()
     of_items = len(CLOUDS) * (len(CLOUDS) - 1) // 2
-    for name, rows in {"pairs": 20, "estimates": 8, "bound": len(found.bound.t), "co_clustering": of_items}.items():
+    assert found.wasserstein is not None and "estimated upper bound of the Wasserstein distance" in text
+    assert (found.wasserstein.estimate <= found.bound.estimate[found.wasserstein.t]).all()
+    tables = {"pairs": 20, "estimates": 8, "bound": len(found.bound.t), "co_clustering": of_items}
+    for name, rows in {**tables, "wasserstein": len(found.wasserstein.t)}.items():
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
@@ -159,6 +162,7 @@ def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
         "pairs.parquet",
         "bound.parquet",
         "estimates.parquet",
+        "wasserstein.parquet",
         "co_clustering.parquet",
         "certificate.png",
     ):
@@ -354,14 +358,15 @@ def test_disk_is_asked_for_what_a_certificate_writes(tmp_path: Path, monkeypatch
     """Not for what a run would record; and what is advised is enough."""
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200_000))
-    asked = [*SMALL, "iterations=2000000", f"out={tmp_path / 'out'}", "--lag", "3"]
+    asked = [*SMALL, "iterations=20000", f"out={tmp_path / 'out'}", "--lag", "3"]
     text = ran(*asked, "--pairs", "1000", status=2)
     advised = re.search(r"pairs=1000: the certificate would take up to .* such as pairs=(\d+)\n", text)
     assert advised and not (tmp_path / "out").exists()
     path = Path(ran(*asked, "--pairs", advised[1]).strip().splitlines()[-1])
     written = sum(file.stat().st_size for file in path.glob("**/*") if file.suffix in (".json", ".npy"))
     assert len(list((path / "co_clustering").iterdir())) == int(advised[1]) > 10
-    assert written <= 100_000 < 4 * written
+    # pairs may be far longer than these
+    assert written <= 100_000 < 8 * written
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200))
     assert "or another out=" in ran(*SMALL, f"out={tmp_path / 'other'}", status=2)
 
