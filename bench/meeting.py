@@ -18,27 +18,32 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.subcluster import Subcluster
 
 Points = NDArray[np.float64]
-ROWS: list[tuple[int, int, int, float, float, int, str, int, int]] = [
-    # N, D, clusters, spread, kappa0, SAMS moves before each scan, coupling, most iterations, pairs
-    (1_000, 50, 10, 2.0, 0.01, 5, "maximal", 300, 60),
-    (1_000, 50, 10, 2.0, 0.01, 5, "common", 300, 60),
-    (1_000, 50, 10, 2.0, 0.01, 5, "transport", 300, 60),
-    (100, 5, 5, 3.0, 1e-6, 0, "maximal", 2_000, 50),
-    (100, 5, 5, 3.0, 1e-6, 1, "maximal", 2_000, 50),
-    (100, 5, 5, 3.0, 1e-6, 5, "maximal", 2_000, 50),
-    (500, 5, 5, 2.0, 0.01, 1, "maximal", 10_000, 50),
-    (500, 5, 5, 2.0, 0.01, 5, "maximal", 10_000, 50),
-    (500, 5, 5, 1.5, 0.01, 1, "maximal", 10_000, 50),
-    (500, 5, 5, 1.5, 0.01, 5, "maximal", 10_000, 50),
-    (500, 5, 5, 1.5, 0.01, 5, "common", 10_000, 50),
-    (500, 5, 5, 1.5, 0.01, 5, "transport", 10_000, 20),
-    (500, 5, 5, 0.8, 0.01, 5, "maximal", 10_000, 50),
-    (10_000, 5, 5, 4.0, 0.01, 5, "maximal", 2_000, 20),
-    (10_000, 5, 5, 1.5, 0.01, 5, "maximal", 2_000, 20),
-    (10_000, 5, 5, 0.8, 0.01, 5, "maximal", 2_000, 8),
-    (10_000, 50, 10, 2.0, 0.01, 5, "maximal", 500, 20),
+ROWS: list[tuple[int, int, int, float, float, int, bool, str, int, int]] = [
+    # N, D, clusters, spread, kappa0, SAMS moves before each scan, whether chains share parameters, coupling, most
+    # iterations, pairs
+    (1_000, 50, 10, 2.0, 0.01, 5, False, "maximal", 300, 60),
+    (1_000, 50, 10, 2.0, 0.01, 5, False, "common", 300, 60),
+    (1_000, 50, 10, 2.0, 0.01, 5, False, "transport", 300, 60),
+    (100, 5, 5, 3.0, 1e-6, 0, False, "maximal", 2_000, 50),
+    (100, 5, 5, 3.0, 1e-6, 1, False, "maximal", 2_000, 50),
+    (100, 5, 5, 3.0, 1e-6, 5, False, "maximal", 2_000, 50),
+    (500, 5, 5, 2.0, 0.01, 1, False, "maximal", 10_000, 50),
+    (500, 5, 5, 2.0, 0.01, 5, False, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 1, False, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, False, "maximal", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, False, "common", 10_000, 50),
+    (500, 5, 5, 1.5, 0.01, 5, False, "transport", 10_000, 20),
+    (500, 5, 5, 0.8, 0.01, 5, False, "maximal", 10_000, 50),
+    (10_000, 5, 5, 4.0, 0.01, 5, False, "maximal", 2_000, 20),
+    (10_000, 5, 5, 1.5, 0.01, 5, False, "maximal", 2_000, 20),
+    (10_000, 5, 5, 0.8, 0.01, 5, False, "maximal", 2_000, 8),
+    (10_000, 5, 5, 0.8, 0.01, 5, True, "maximal", 2_500, 8),
+    (10_000, 25, 10, 0.5, 0.01, 5, False, "maximal", 1_500, 8),
+    (10_000, 25, 10, 0.5, 0.01, 5, True, "maximal", 1_500, 8),
+    (10_000, 50, 10, 2.0, 0.01, 5, False, "maximal", 500, 20),
 ]
 
 
@@ -47,8 +52,9 @@ def points(N: int, D: int, clusters: int, spread: float) -> Points:
     return (rng.normal(size=(clusters, D)) * spread)[rng.integers(clusters, size=N)] + rng.normal(size=(N, D))
 
 
-def pair(x: Points, kappa0: float, moves: int, coupling: str, seed: int) -> CoupledChains:
-    """A pair of chains at its start."""
+def pair(x: Points, kappa0: float, moves: int, shared: bool, coupling: str, seed: int) -> CoupledChains:
+    """A pair of chains at its start; `shared`: each iteration begins with a draw of all labels given parameters that
+    the chains share."""
     rng = Rng(seed)
     generator = np.random.Generator(rng.bit_generator)
     models = [Gaussian(x, kappa0=kappa0, a0=2.0, b0=1.0) for _ in range(2)]
@@ -56,17 +62,20 @@ def pair(x: Points, kappa0: float, moves: int, coupling: str, seed: int) -> Coup
         start = generator.integers(3)
         drawn = model.prior.draw(generator)[0] if start == 2 else np.arange(len(x)) * (start == 1)
         model.set_labels(drawn)
-    samplers = [[*[Dyadic(m, rng, allocation="sams")] * moves, Gibbs(m, rng)] for m in models]
+    samplers = [
+        [*[Subcluster(m, rng, rounds=0, pairs=0)] * shared, *[Dyadic(m, rng, allocation="sams")] * moves, Gibbs(m, rng)]
+        for m in models
+    ]
     return CoupledChains(*models, rng, *samplers, 1, coupling=coupling)
 
 
 def meeting_times(row: Sequence[Any]) -> dict[str, Any]:
     """Return the meeting times of a row's pairs."""
-    N, D, clusters, spread, kappa0, moves, coupling, most, pairs = row
+    N, D, clusters, spread, kappa0, moves, shared, coupling, most, pairs = row
     x = points(N, D, clusters, spread)
 
     def meet(seed: int) -> tuple[float, float, float]:
-        chains = pair(x, kappa0, moves, coupling, seed)
+        chains = pair(x, kappa0, moves, shared, coupling, seed)
         began = thread_time()
         chains.advance(most)
         times = chains.meeting if chains.meeting >= 0 else np.inf
@@ -75,8 +84,9 @@ def meeting_times(row: Sequence[Any]) -> dict[str, Any]:
     with ThreadPoolExecutor() as pool:
         times, seconds, apart = np.array(list(pool.map(meet, range(pairs)))).T
     median, most_of = np.quantile(times, [0.5, 0.95], method="higher")
+    columns = ("N", "D", "clusters", "spread", "kappa0", "moves", "shared", "coupling", "most", "pairs")
     return {
-        **dict(zip(("N", "D", "clusters", "spread", "kappa0", "moves", "coupling", "most", "pairs"), row, strict=True)),
+        **dict(zip(columns, row, strict=True)),
         "met": int(np.isfinite(times).sum()),
         "median": median,
         "95 %": most_of,
@@ -90,7 +100,7 @@ def cost(near: bool, coupling: str = "maximal", iterations: int = 40, rounds: in
     x = points(1_000, 10, 10, 2.0)
     ratios = []
     for round_ in range(rounds):
-        together, alone = pair(x, 0.01, 5, coupling, round_), pair(x, 0.01, 5, coupling, round_)
+        together, alone = (pair(x, 0.01, 5, False, coupling, round_) for _ in range(2))
         rng = np.random.default_rng(round_)
         for chains in (together, alone):
             settled = np.argmin(np.abs(x[:, :1] - x[:10, 0]), axis=1)
@@ -114,7 +124,7 @@ def cost(near: bool, coupling: str = "maximal", iterations: int = 40, rounds: in
 
 def main(quick: bool) -> dict[str, Any]:
     print("iterations until pairs of coupled chains meet\n")
-    print("     N   D   K spread  kappa0 moves  coupling   met     median   95 %  s/pair")
+    print("     N   D   K spread  kappa0 moves shared  coupling   met     median   95 %  s/pair")
     found = []
     for row in ROWS:
         if quick and row[0] > 1_000:
@@ -122,10 +132,11 @@ def main(quick: bool) -> dict[str, Any]:
         each = meeting_times((*row[:-1], min(row[-1], 10)) if quick else row)
         found.append(each)
         apart = "" if each["apart"] == 0 else f"   {each['apart']:.1%} of the pairs of items differ at the end"
+        share = "yes" if each["shared"] else "no"
         print(
             f"{each['N']:>6} {each['D']:>3} {each['clusters']:>3} {each['spread']:>6} {each['kappa0']:>7g} "
-            f"{each['moves']:>5} {each['coupling']:>9}   {each['met']}/{each['pairs']:<5} {each['median']:>6g} "
-            f"{each['95 %']:>6g} {each['seconds']:>7.2f}{apart}",
+            f"{each['moves']:>5} {share:>6} {each['coupling']:>9}   {each['met']}/{each['pairs']:<5} "
+            f"{each['median']:>6g} {each['95 %']:>6g} {each['seconds']:>7.2f}{apart}",
             flush=True,
         )
     costs = {

@@ -52,6 +52,8 @@ cdef class DrawnParameters(Capability):
     cdef readonly Py_ssize_t size       # numbers that the parameters of one cluster take
     cdef Py_ssize_t tile_rows           # numbers of an item in a tile
     cdef Py_ssize_t work_size           # numbers of scratch that a draw takes, and a count of items
+    cdef Py_ssize_t posterior_size            # numbers of the distribution of a cluster's parameters; 0: no densities
+    cdef Py_ssize_t dimension           # free coordinates of the parameters, where densities are known
 
     # safe in several threads, on different columns
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil
@@ -59,6 +61,11 @@ cdef class DrawnParameters(Capability):
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil
     cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil
+    # for chains that are coupled, where densities are known
+    cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil
+    cdef double log_density(self, const double *posterior, const double *theta) noexcept nogil
+    cdef double to_normal(self, const double *posterior, const double *theta, double *zeta) noexcept nogil
+    cdef double from_normal(self, const double *posterior, const double *zeta, double *theta) noexcept nogil
 
 
 cdef class Shards(Capability):

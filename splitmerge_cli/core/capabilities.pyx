@@ -129,8 +129,9 @@ cdef class Capability:
 cdef class DrawnParameters(Capability):
     """Parameters of a cluster can be drawn given its items, and items weighed by them; they are forgotten after a step.
 
-    A constructor sets ``size``, ``tile_rows`` and ``work_size``. All methods may be called from several threads at the
-    same time, with different columns.
+    A constructor sets ``size``, ``tile_rows`` and ``work_size``; and, where it knows densities of the parameters,
+    ``posterior_size`` and ``dimension``: then two chains that are coupled may share them. All methods may be called
+    from several threads at the same time, with different columns.
     """
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
@@ -152,6 +153,23 @@ cdef class DrawnParameters(Capability):
     cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
         """Add n items to the statistics of column k, nothing else of which changes."""
         pass
+
+    cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
+        """posterior[:posterior_size]: the distribution from which ``draw_posterior`` draws, as numbers."""
+        pass
+
+    cdef double log_density(self, const double *posterior, const double *theta) noexcept nogil:
+        """log density of these parameters, in coordinates that a model chooses; it depends on theta[:size] alone."""
+        return NAN
+
+    cdef double to_normal(self, const double *posterior, const double *theta, double *zeta) noexcept nogil:
+        """zeta[:dimension]: the parameters by a map that makes them about standard normal; returns the log of the
+        absolute value of its determinant, in the coordinates of ``log_density``."""
+        return NAN
+
+    cdef double from_normal(self, const double *posterior, const double *zeta, double *theta) noexcept nogil:
+        """The inverse map; returns the same, of the map to zeta."""
+        return NAN
 
 
 cdef class Shards(Capability):

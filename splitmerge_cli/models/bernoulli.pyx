@@ -5,7 +5,7 @@ over partitions. Rows with missing cells, and likelihoods to a power, are those 
 Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 """
 cimport cython
-from libc.math cimport exp, fabs, frexp, ldexp, log, log1p, log10
+from libc.math cimport exp, fabs, frexp, ldexp, lgamma, log, log1p, log10, sqrt
 from libc.stdint cimport int32_t, uint8_t
 from libc.stdlib cimport free
 
@@ -395,6 +395,7 @@ cdef class BernoulliParameters(DrawnParameters):
     def __init__(self, Bernoulli model not None):
         self.model = model
         self.size, self.tile_rows, self.work_size = 2 * model.D, model.D, model.D
+        self.posterior_size, self.dimension = 2 * model.D, model.D
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """theta: the log probability of 0 in each attribute, and that of 1 less that of 0."""
@@ -411,6 +412,45 @@ cdef class BernoulliParameters(DrawnParameters):
             theta[2 * d + 1] = one - zero
             theta[2 * d] = -(log1p(exp(one - zero)) if one < zero else one - zero + log1p(exp(zero - one)))
             row += 2 * self.model.cap
+
+    cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
+        """The two shapes of a beta distribution an attribute, that of 0 first."""
+        cdef Py_ssize_t d
+        cdef double *row = self.model.count + k
+        for d in range(self.model.D):
+            posterior[2 * d], posterior[2 * d + 1] = row[0] + self.model.beta0, row[self.model.cap] + self.model.beta1
+            row += 2 * self.model.cap
+
+    cdef double log_density(self, const double *posterior, const double *theta) noexcept nogil:
+        """In the logits."""
+        cdef Py_ssize_t d
+        cdef double zero, one, total = 0.0
+        for d in range(self.model.D):
+            zero, one = posterior[2 * d], posterior[2 * d + 1]
+            total += lgamma(zero + one) - lgamma(zero) - lgamma(one)
+            total += (zero + one) * theta[2 * d] + one * theta[2 * d + 1]
+        return total
+
+    cdef double to_normal(self, const double *posterior, const double *theta, double *zeta) noexcept nogil:
+        """Logits, by about their means and variances."""
+        cdef Py_ssize_t d
+        cdef double root, total = 0.0
+        for d in range(self.model.D):
+            root = sqrt(1.0 / posterior[2 * d] + 1.0 / posterior[2 * d + 1])
+            zeta[d] = (theta[2 * d + 1] - log(posterior[2 * d + 1] / posterior[2 * d])) / root
+            total -= log(root)
+        return total
+
+    cdef double from_normal(self, const double *posterior, const double *zeta, double *theta) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double root, logit, total = 0.0
+        for d in range(self.model.D):
+            root = sqrt(1.0 / posterior[2 * d] + 1.0 / posterior[2 * d + 1])
+            logit = log(posterior[2 * d + 1] / posterior[2 * d]) + zeta[d] * root
+            theta[2 * d + 1] = logit
+            theta[2 * d] = -(log1p(exp(logit)) if logit < 0.0 else logit + log1p(exp(-logit)))
+            total -= log(root)
+        return total
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, d, D = self.model.D

@@ -1314,6 +1314,11 @@ cdef class Gaussian(Normal):
         return {"counts": np.array(rows)}
 
 
+cdef inline double middle_of(double shape) noexcept nogil:
+    """A number whose log is about the mean log of a gamma number, and its inverse about the variance of that log."""
+    return shape - 0.5 if shape > 1.0 else shape
+
+
 @cython.final
 cdef class GaussianParameters(DrawnParameters):
     """Parameters of a cluster that are drawn given its items, and forgotten."""
@@ -1324,6 +1329,8 @@ cdef class GaussianParameters(DrawnParameters):
         self.model = model
         self.size = 1 + (tile_factor_size(model.D) if model.shape_of == FULL else 2 * model.D)
         self.tile_rows, self.work_size = model.D, 3 * model.n_squares + 5 * model.D
+        if model.shape_of != FULL:
+            self.posterior_size, self.dimension = 2 + model.D + model.n_squares, model.D + model.n_squares
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """diag and iso: the precision of a column, then its mean, as ``tile_diag`` reads them; full: mean and factor as
@@ -1354,6 +1361,49 @@ cdef class GaussianParameters(DrawnParameters):
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
                 theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.model.kappa0 + n) * precision)
+
+    cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
+        """The shape of the precisions, what the precision of a mean is over that of its column; means; rates."""
+        cdef Py_ssize_t n = self.model.size[k]
+        posterior[0], posterior[1] = self.model.zeta * self.model.a_n(n), self.model.kappa0 + n
+        self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, posterior + 2, work)
+        memcpy(posterior + 2 + self.model.D, work, self.model.n_squares * sizeof(double))
+
+    cdef double log_density(self, const double *posterior, const double *theta) noexcept nogil:
+        """In the logarithms of the precisions, and the means."""
+        cdef Py_ssize_t d, D = self.model.D, n = self.model.n_squares
+        cdef double precision, off, total = -n * lgamma(posterior[0]) + 0.5 * D * log(posterior[1] / (2.0 * M_PI))
+        for d in range(D):
+            precision, off = theta[2 + 2 * d] * theta[2 + 2 * d], theta[1 + 2 * d] - posterior[2 + d]
+            total += 0.5 * (log(precision) - posterior[1] * precision * off * off)
+            if d < n:
+                total += posterior[0] * log(posterior[2 + D + d] * precision) - posterior[2 + D + d] * precision
+        return total
+
+    cdef double to_normal(self, const double *posterior, const double *theta, double *zeta) noexcept nogil:
+        """A mean exactly; log precisions by about their means and variances."""
+        cdef Py_ssize_t d, D = self.model.D, n = self.model.n_squares
+        cdef double a = middle_of(posterior[0]), precision, total = 0.5 * (n * log(a) + D * log(posterior[1]))
+        for d in range(D):
+            precision = theta[2 + 2 * d] * theta[2 + 2 * d]
+            zeta[d] = (theta[1 + 2 * d] - posterior[2 + d]) * sqrt(posterior[1] * precision)
+            total += 0.5 * log(precision)
+            if d < n:
+                zeta[D + d] = sqrt(a) * log(precision * posterior[2 + D + d] / a)
+        return total
+
+    cdef double from_normal(self, const double *posterior, const double *zeta, double *theta) noexcept nogil:
+        cdef Py_ssize_t d, D = self.model.D, n = self.model.n_squares
+        cdef double a = middle_of(posterior[0]), precision = 0.0, total = 0.5 * (n * log(a) + D * log(posterior[1]))
+        theta[0] = -0.5 * D * self.model.zeta * log(self.model.zeta)
+        for d in range(D):
+            if d < n:
+                precision = a / posterior[2 + D + d] * exp(zeta[D + d] / sqrt(a))
+            total += 0.5 * log(precision)
+            theta[0] += 0.5 * (self.model.zeta * log(precision) - self.model.grain[d] * precision)
+            theta[1 + 2 * d] = posterior[2 + d] + zeta[d] / sqrt(posterior[1] * precision)
+            theta[2 + 2 * d] = sqrt(precision)
+        return total
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
         cdef Py_ssize_t t, d, D = self.model.D

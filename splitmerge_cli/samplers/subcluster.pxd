@@ -1,5 +1,5 @@
 # Split-merge by sub-clusters: what is decided about clusters. See subcluster.pyx.
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, uint64_t
 
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.subcluster_items cimport Items
@@ -18,6 +18,8 @@ cdef class Subcluster(Sampler):
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t room) except -1
+    cdef int begin_step(self) except -1 nogil
+    cdef uint64_t draw_word(self) noexcept nogil
     cdef int round(self, Py_ssize_t number) except -1 nogil
     cdef void open_pair(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t m) noexcept nogil
     cdef double log_blocks(self, Py_ssize_t m) noexcept nogil

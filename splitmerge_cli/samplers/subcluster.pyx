@@ -45,17 +45,23 @@ Chang and Fisher (2013), "Parallel sampling of DP mixture models using sub-clust
 labels of sub-clusters from one iteration to the next, and count a merge against a random split that is never proposed;
 here every ratio is that of what is proposed (docs/derivations.md).
 
+*Two chains that are coupled* (``core/coupled.pyx``) have one key a step, so one order of the items and, for clusters
+that are matched, one stream of numbers. Where a model knows densities of its parameters, the chain that follows takes
+the parameters and weights of all matched clusters from the other with as large a probability as can be, and else their
+reflection (docs/derivations.md). Labels are coupled item by item.
+
 Cost: a scan O(N K) densities, fewer where those of a cluster are far below the best after some coordinates; a round
 2 (t + 1) densities an item. Memory: 22 bytes an item, and the drawn parameters.
 """
 from libc.math cimport log
-from libc.stdint cimport int8_t, int32_t
+from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport ALONE
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.subcluster_items cimport BATCH, EXPECT, Items
 
@@ -126,10 +132,6 @@ cdef class Subcluster(Sampler):
             return False, f"model.prior={(<Model> model).prior.NAME} draws no weights of clusters"
         return able, reason
 
-    def couples(self):
-        """Whether two chains of this sampler can be coupled so that they meet: (bool, reason)."""
-        return False, "labels are drawn all at once, given parameters that two chains do not share"
-
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters."""
         if clusters > self.room:
@@ -148,11 +150,7 @@ cdef class Subcluster(Sampler):
     # -- a step
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t r
-        self.items.threads = self.threads
-        if not self.rng.scripted:
-            self.items.key[0] = self.rng.bg.next_uint64(self.rng.bg.state)
-            self.items.key[1] = self.rng.bg.next_uint64(self.rng.bg.state)
-        self.items.begin()
+        self.begin_step()
         if self.scan:
             self.propose(SCAN)
             self.need(self.model.K)
@@ -166,18 +164,60 @@ cdef class Subcluster(Sampler):
         self.merge_neighbours()
         return 0
 
+    cdef int begin_step(self) except -1 nogil:
+        cdef int s
+        self.items.threads = self.threads
+        if not self.rng.scripted:
+            for s in range(2):
+                self.items.key[s] = self.draw_word()
+        return self.items.begin()
+
+    cdef uint64_t draw_word(self) noexcept nogil:
+        """64 bits for a key; of chains that are coupled 53, the same in both: a uniform number."""
+        if self.rng.role == ALONE:
+            return self.rng.bg.next_uint64(self.rng.bg.state)
+        return <uint64_t> (self.rng.draw_beta(1.0, 1.0) * 9007199254740992.0)
+
+    # -- the same of chains that are coupled: clusters are matched before each part
+    cdef Py_ssize_t parts(self) noexcept nogil:
+        """Parameters, or the key alone; labels of some items each; rounds; neighbours."""
+        return 1 + (self.items.label_parts() if self.scan else 0) + self.rounds + 1
+
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        cdef Py_ssize_t labels = self.items.label_parts() if self.scan else 0
+        if part == 0:
+            self.begin_step()
+            if self.scan:
+                self.propose(SCAN)
+                self.need(self.model.K)
+                self.items.begin_labels()
+        elif part <= labels:
+            self.items.draw_part(part - 1)
+            if part == labels:
+                self.proposed[SCAN] += self.items.N - 1
+                self.accepted[SCAN] += self.items.end_labels()
+        elif part <= labels + self.rounds:
+            self.round(part - labels - 1)
+        else:
+            self.merge_neighbours()
+        return 0
+
     # -- a round of splits and merges
     cdef int round(self, Py_ssize_t number) except -1 nogil:
         cdef Py_ssize_t K = self.model.K, k, b, c, candidates = 0, left, n
         if self.rng.is_halted:
             return 0
         self.need(K)
-        for k in range(K):
+        self.rng.begin_clusters(self.model.name, K)
+        for c in range(K):
+            k = self.rng.cluster_in_turn(self.model.name, c)
+            self.items.turn[c] = <int32_t> k
             if self.rng.draw_coin(self.splits):
                 self.items.block[k] = -2
             else:
                 self.candidate[candidates] = <int32_t> k
                 candidates += 1
+        self.rng.end_clusters()
         self.items.blocks = 0
         n = candidates
         while n > 1:
@@ -197,7 +237,8 @@ cdef class Subcluster(Sampler):
             self.open_pair(b, k, 2 * K - candidates)
         if n == 1:
             self.items.block[self.candidate[0]] = -1
-        for k in range(K):
+        for c in range(K):
+            k = self.items.turn[c]
             if self.items.block[k] == -2:
                 self.items.block[k] = -1
                 self.propose(SPLIT)
@@ -207,7 +248,7 @@ cdef class Subcluster(Sampler):
                 self.items.block[k] = <int32_t> self.items.blocks
                 self.items.first[2 * self.items.blocks] = <int32_t> k
                 self.items.first[2 * self.items.blocks + 1] = -1
-                if not self.rng.scripted:
+                if not self.rng.directed:
                     self.threshold[self.items.blocks] = log(self.rng.next())
                 self.items.blocks += 1
         if self.items.blocks == 0:
@@ -234,7 +275,7 @@ cdef class Subcluster(Sampler):
         cdef double log_bound
         self.items.block[i] = self.items.block[j] = -1
         self.propose(MERGE)
-        if not self.rng.scripted:
+        if not self.rng.directed:
             log_bound = self.log_merge_ratio(i, j) - self.log_blocks(m - 2)
             self.threshold[self.items.blocks] = log(self.rng.next())
             if (self.on[TARGET] and self.on[ALLOCATION] and self.on[BLOCKS]
@@ -370,7 +411,7 @@ cdef class Subcluster(Sampler):
         self.propose(move)
 
     cdef bint decide_block(self, Py_ssize_t b, double log_r) noexcept nogil:
-        if self.rng.scripted:
+        if self.rng.directed:
             return self.decide(log_r)
         self.last_log_ratio = log_r
         if self.threshold[b] < log_r:

@@ -14,6 +14,7 @@ cdef extern from "fixed_point.h":
 cdef enum:                              # what the tasks of a pass do
     FOUND                               # founder of a cluster
     DRAW                                # weight and parameters of a cluster
+    SHARE                               # the same of all clusters, of chains that are coupled
     LABELS                              # labels of some tiles of items
     RECOUNT                             # statistics of a cluster after the labels changed
     PAIRS                               # a pair of items
@@ -28,6 +29,7 @@ cdef enum:                              # purposes of the streams of a key
     OF_SIDE = 3
     OF_PAIR = 4
     OF_COIN = 5
+    OF_SHARE = 6
 
 cdef enum:
     BATCH = 64                          # pairs that are drawn at the same time
@@ -49,6 +51,8 @@ cdef class Worker:
     cdef Py_ssize_t number
     cdef double *weights                # [room, TILE_ITEMS] of the clusters in the running
     cdef int32_t *clusters              # [room] which these are
+    cdef int32_t *names                 # [room] their names, where chains are coupled
+    cdef double *chances                # [room] what they weigh for one item
     cdef int32_t *others                # [near] items among which a neighbour is found
     cdef Py_ssize_t room
 
@@ -65,6 +69,7 @@ cdef class Items:
     cdef uint64_t[2] key                # of the streams of this step
     cdef Threads pool
     cdef int pass_                      # what the tasks under way do
+    cdef Py_ssize_t first_task          # of LABELS, number of the first of these
     # -- items
     cdef int32_t *order                 # [N] by cluster, in item order; in a round by block
     cdef int32_t *other                 # [N] the same by the new clusters
@@ -79,6 +84,16 @@ cdef class Items:
     cdef uint64_t *founder              # [room] place of the founder
     cdef double *theta                  # [2 room, parameters.size]
     cdef double *log_weight             # [2 room]
+    # -- parameters and weights that chains which are coupled share
+    cdef int weights                    # how weights are distributed
+    cdef double *posterior              # [room, posterior_size] how parameters are
+    cdef double *note                   # [2 + posterior_size + size] size, log weight, distribution, parameters
+    cdef const double **theirs          # [room] the note on the cluster of the other chain; NULL: not shared
+    cdef double *zeta                   # [room, dimension + 1] parameters and log weights, about standard normal
+    cdef double *axis                   # [room, dimension + 1] the direction in which the chains differ, a unit vector
+    cdef double *image                  # [room, size] parameters of the other chain
+    cdef double *image_weight           # [room] log weights of it
+    # -- rounds
     cdef int32_t *block                 # [room] of a cluster, -1 none
     cdef int32_t *first                 # [2 room] the cluster, or the two clusters, of a block; -1
     cdef int32_t *turn                  # [room] blocks in the order of their first items
@@ -103,6 +118,8 @@ cdef class Items:
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
+    cdef int _need_notes(self, Py_ssize_t room) except -1
+    cdef int _kind_of_weights(self) except -1
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil
     cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil
@@ -126,6 +143,12 @@ cdef class Items:
     cdef int end_changes(self) except -1 nogil
     cdef int put_sides(self, Py_ssize_t b) except -1 nogil
     cdef double log_q_of(self, Py_ssize_t b) noexcept nogil
+    # -- labels of chains that are coupled, in parts
+    cdef Py_ssize_t label_tasks(self) noexcept nogil
+    cdef Py_ssize_t label_parts(self) noexcept nogil
+    cdef int begin_labels(self) except -1 nogil
+    cdef int draw_part(self, Py_ssize_t part) except -1 nogil
+    cdef Py_ssize_t end_labels(self) except -1 nogil
     # -- pieces of these
     cdef int find_founders(self, Py_ssize_t K) except -1 nogil
     cdef Py_ssize_t relabel(self, Py_ssize_t K) except -1 nogil
@@ -134,6 +157,15 @@ cdef class Items:
     cdef void place_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k) noexcept nogil
     cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil
+    cdef void draw_shared(self, Worker w) noexcept nogil
+    cdef void write_notes(self, Worker w) noexcept nogil
+    cdef bint match_posteriors(self, Worker w) noexcept nogil
+    cdef bint reflect_theirs(self, Worker w, double below) noexcept nogil
+    cdef bint is_of_rest(self, Worker w) noexcept nogil
+    cdef void reflect(self) noexcept nogil
+    cdef double log_density(self, bint own, const double *theta, const double *log_weight) noexcept nogil
+    cdef double to_normal(self, bint own, const double *theta, const double *log_weight) noexcept nogil
+    cdef double from_normal(self, bint own, double *theta, double *log_weight) noexcept nogil
     cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil

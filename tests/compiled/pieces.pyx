@@ -118,6 +118,37 @@ def draw_scores(Model model not None, Rng rng, int32_t[::1] items, Py_ssize_t k)
     return np.array(out)[:items.shape[0]]
 
 
+def draw_from_posterior(Model model not None, Rng rng, Py_ssize_t k):
+    """How the parameters of cluster k are distributed, as numbers, and a draw: two arrays."""
+    cdef DrawnParameters drawn = model.capability(DrawnParameters)
+    cdef double[::1] theta = np.empty(drawn.size), work = np.empty(max(1, drawn.work_size))
+    cdef double[::1] posterior = np.empty(drawn.posterior_size)
+    drawn.write_posterior(k, &posterior[0], &work[0])
+    drawn.draw_posterior(rng, k, &theta[0], &work[0])
+    return np.array(posterior), np.array(theta)
+
+
+def log_density(Model model not None, double[::1] posterior, double[::1] theta):
+    cdef DrawnParameters drawn = model.capability(DrawnParameters)
+    return drawn.log_density(&posterior[0], &theta[0])
+
+
+def to_normal(Model model not None, double[::1] posterior, double[::1] theta):
+    """Parameters that are about standard normal, and the log determinant of the map."""
+    cdef DrawnParameters drawn = model.capability(DrawnParameters)
+    cdef double[::1] zeta = np.empty(drawn.dimension)
+    log_det = drawn.to_normal(&posterior[0], &theta[0], &zeta[0])
+    return np.array(zeta), log_det
+
+
+def from_normal(Model model not None, double[::1] posterior, double[::1] zeta):
+    """The inverse map, and the same."""
+    cdef DrawnParameters drawn = model.capability(DrawnParameters)
+    cdef double[::1] theta = np.empty(drawn.size)
+    log_det = drawn.from_normal(&posterior[0], &zeta[0], &theta[0])
+    return np.array(theta), log_det
+
+
 def draw_word(Topics model not None, Rng rng not None, Py_ssize_t w):
     """Probabilities of word w under topics that are drawn, up to a factor of each: ndarray of float64, shape (K,)."""
     cdef double[::1] row = np.zeros(model.K)

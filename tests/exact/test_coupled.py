@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 from every_sampler import CASES, MODEL_CLASSES, SAMPLERS, case_of, is_adaptive, is_supported
 from joint_kernels import JointKernel, joint_kernel, total_variation_bound
-from scipy.stats import chisquare, ks_2samp
+from scipy.stats import chi2_contingency, chisquare, ks_2samp
+from test_subcluster import MODELS as TABLES
+from test_subcluster import finite
 
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
@@ -23,7 +25,9 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.verify.cases import Case, small_case
+from splitmerge_cli.verify.enumerate import mixture_states
 from splitmerge_cli.verify.transitions import total_variation
 
 TOLERANCE = 1e-12
@@ -368,3 +372,110 @@ def test_transport_brings_partitions_together() -> None:
         for how in ("maximal", "common", "transport")
     }
     assert mean["transport"] <= min(mean.values()) + 1e-9, mean
+
+
+SUBCLUSTER = [
+    # items, candidates of a parameter, whether weights have values too, options: each part of a step, and all
+    (2, 2, True, {"rounds": 1, "t": 1, "pairs": 1}),
+    (3, 2, True, {"rounds": 0}),
+    (4, 1, False, {"rounds": 0}),
+    (3, 2, False, {"scan": False, "t": 1, "rounds": 1}),
+    (4, 1, True, {"scan": False, "t": 0, "rounds": 1, "splits": 0.4}),
+    (4, 2, True, {"scan": False, "rounds": 0, "pairs": 1}),
+    (3, 2, True, {"scan": False, "rounds": 0, "pairs": 2, "near": 2}),
+]
+
+
+def make_subcluster(options: dict[str, object], model: Model, rng: Rng) -> Sampler:
+    return Subcluster(model, rng, **{"near": 1, "pairs": 0} | options)
+
+
+@pytest.mark.parametrize(
+    "which", [pytest.param(t, marks=[pytest.mark.slow] * (t == 4)) for t in range(len(SUBCLUSTER))]
+)
+def test_joint_kernel_of_subcluster(which: int) -> None:
+    """On a finite base measure: parameters, weights, founders, labels, blocks, sides and pairs of both chains."""
+    n, candidates, weights, options = SUBCLUSTER[which]
+    kernel = joint_kernel(
+        lambda: finite(n, candidates, weights), partial(make_subcluster, options), mixture_states(n), limit=20_000_000
+    )
+    check(kernel)
+
+
+def put_permuted(model: Model, labels: np.ndarray, rng: np.random.Generator) -> None:
+    """Put a model in the state of these labels, its clusters numbered anew."""
+    model.set_labels(rng.permutation(labels.max() + 1)[labels])
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_subcluster_keeps_equal_chains_equal(name: str) -> None:
+    """Drawn from continua, and whatever numbers the clusters have in either chain."""
+    generator = np.random.default_rng(2)
+    x, y, rng = TABLES[name](300), TABLES[name](300), Rng(4)
+    samplers = [Subcluster(model, rng, rounds=2) for model in (x, y)]
+    chains = CoupledChains(x, y, rng, [samplers[0]], [samplers[1]], 1)
+    x.set_labels(generator.integers(9, size=300))
+    before = set()
+    for _ in range(25):
+        put_permuted(y, x.labels, generator)
+        chains.step()
+        assert chains.distance == 0.0
+        before.add(tuple(x.labels))
+    assert len(before) == 25
+
+
+@pytest.mark.parametrize(
+    ("name", "tries", "options"),
+    [
+        *[(name, 3_000, {"rounds": 0, "pairs": 0}) for name in ("diag", "iso", "bernoulli")],
+        pytest.param("diag", 10_000, {"rounds": 1}, marks=pytest.mark.slow),
+        *[
+            pytest.param(name, 150_000, {"rounds": 0, "pairs": 0}, marks=pytest.mark.slow)
+            for name in ("diag", "bernoulli")
+        ],
+    ],
+)
+def test_subcluster_keeps_both_margins(name: str, tries: int, options: dict[str, int]) -> None:
+    """Partitions after a step from two states beside those of a chain alone, with parameters from continua."""
+    starts = [np.array([0, 0, 0, 1, 1]), np.array([0, 1, 0, 1, 1])]
+    x, y, rng = TABLES[name](5), TABLES[name](5), Rng(5)
+    samplers = [Subcluster(model, rng, **options) for model in (x, y)]
+    chains = CoupledChains(x, y, rng, [samplers[0]], [samplers[1]], 1)
+    coupled: list[list[int]] = [[], []]
+
+    def code(model: Model) -> int:
+        return int("".join(map(str, np.equal.outer(model.labels, model.labels)[np.triu_indices(5, 1)].astype(int))), 2)
+
+    for _ in range(tries):
+        for model, start in zip((x, y), starts, strict=True):
+            model.set_labels(start)
+        chains.step()
+        for found, model in zip(coupled, (x, y), strict=True):
+            found.append(code(model))
+    for found, start in zip(coupled, starts, strict=True):
+        model, stream, alone = TABLES[name](5), Rng(6), []
+        sampler = Subcluster(model, stream, **options)
+        for _ in range(tries):
+            model.set_labels(start)
+            sampler.step()
+            alone.append(code(model))
+        table = np.array([np.bincount(codes, minlength=1024) for codes in (found, alone)])
+        often = table.sum(axis=0) >= 20
+        table = np.column_stack([table[:, often], table[:, ~often].sum(axis=1)])
+        assert table.shape[1] > 4
+        assert chi2_contingency(table[:, table.sum(axis=0) > 0]).pvalue > 1e-4
+
+
+def test_subcluster_meets_where_many_items_are_ambiguous() -> None:
+    """Two heaps that overlap: labels that are drawn at once, given parameters by one stream, come to agree at once."""
+    points = np.random.default_rng(0).normal(size=(1_000, 2))
+    points[:500, 0] += 3.0
+    for seed in range(6):
+        stream = Rng(seed)
+        models = [Gaussian(points, kappa0=0.01, a0=2.0, b0=1.0) for _ in range(2)]
+        for model, cut in zip(models, (1.0, 2.0), strict=True):
+            model.set_labels((points[:, 0] > cut).astype(int))
+        samplers = [[Subcluster(model, stream, rounds=0, pairs=0)] for model in models]
+        chains = CoupledChains(*models, stream, *samplers, 1)
+        chains.advance(300)
+        assert chains.meeting > 0

@@ -139,6 +139,57 @@ def test_threads_change_nothing(name):
     assert model.log_joint() == pytest.approx(before, rel=1e-12)
 
 
+SHARED = {
+    "diag": lambda theta: np.concatenate([theta[1::2], 2.0 * np.log(theta[2::2])]),
+    "iso": lambda theta: np.append(theta[1::2], 2.0 * np.log(theta[2])),
+    "bernoulli": lambda theta: theta[1::2],
+}
+"""Models whose parameters two chains share, and the coordinates of their densities."""
+
+
+def posteriors(name: str):
+    """A model with two clusters, and the distributions of their parameters."""
+    model = MODELS[name](40)
+    model.set_labels((np.arange(40) >= 18).astype(np.int32))
+    return model, [pieces.draw_from_posterior(model, Rng(0), k)[0] for k in range(2)]
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_densities_are_those_of_the_draws(name):
+    """q / p has the mean 1 over draws from p, and p over the density of normal numbers, in its coordinates, over draws
+    of these: both are normalised."""
+    model, (p, q) = posteriors(name)
+    rng, generator, ratios, normal = Rng(3), np.random.default_rng(3), [], []
+    # between the two, so that no ratio is large
+    q = p + 0.05 * (q - p)
+    for _ in range(8_000):
+        theta = pieces.draw_from_posterior(model, rng, 0)[1]
+        ratios.append(pieces.log_density(model, q, theta) - pieces.log_density(model, p, theta))
+        zeta = 0.9 * generator.normal(size=pieces.to_normal(model, p, theta)[0].shape)
+        theta, log_det = pieces.from_normal(model, p, zeta)
+        log_normal = log_det - 0.5 * (zeta @ zeta) / 0.81 - len(zeta) * np.log(0.9 * np.sqrt(2.0 * np.pi))
+        normal.append(pieces.log_density(model, p, theta) - log_normal)
+    for values in (np.exp(ratios), np.exp(normal)):
+        assert values.std() > 0.01
+        assert abs(values.mean() - 1.0) < 4.5 * values.std() / np.sqrt(len(values)) < 0.1
+
+
+@pytest.mark.parametrize("name", SHARED)
+def test_maps_to_normal_numbers(name):
+    """Inverse to each other; the determinant is that of the differences."""
+    model, (p, _) = posteriors(name)
+    theta = pieces.draw_from_posterior(model, Rng(4), 0)[1]
+    zeta, log_det = pieces.to_normal(model, p, theta)
+    again, same = pieces.from_normal(model, p, zeta)
+    np.testing.assert_allclose(again, theta, rtol=1e-9, atol=1e-12)
+    assert same == pytest.approx(log_det, rel=1e-9)
+    assert (np.abs(zeta) < 5).all()
+    step = 1e-5 * np.eye(len(zeta))
+    ends = [[SHARED[name](pieces.from_normal(model, p, zeta + s * each)[0]) for s in (1, -1)] for each in step]
+    jacobian = np.array([(up - down) / 2e-5 for up, down in ends])
+    assert np.linalg.slogdet(jacobian)[1] == pytest.approx(-log_det, abs=1e-5)
+
+
 def test_streams_are_philox():
     key, number, purpose = (7, 11), 5, 2
     # NumPy's generator counts before it makes a block

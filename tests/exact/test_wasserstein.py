@@ -33,7 +33,7 @@ def kernel_of(sampler: str) -> JointKernel:
 
 @cache
 def metric() -> NDArray[np.float64]:
-    """Share of the pairs of items that are together in one of two partitions alone."""
+    """The distance of each partition from each."""
     labels = np.array([state[0] for state in case().states])
     together = (labels[:, :, None] == labels[:, None, :])[:, *np.triu_indices(4, 1)]
     return (together[:, None] != together[None]).mean(axis=2)
@@ -48,7 +48,7 @@ def transport(p: NDArray[np.float64], q: NDArray[np.float64], cost: NDArray[np.f
     return float(found.fun)
 
 
-def laws(kernel: JointKernel, start: NDArray[np.float64], times: int) -> list[NDArray[np.float64]]:
+def distributions(kernel: JointKernel, start: NDArray[np.float64], times: int) -> list[NDArray[np.float64]]:
     found = [start]
     for _ in range(times - 1):
         found.append(found[-1] @ kernel.P)
@@ -83,8 +83,8 @@ def test_the_exact_bound_lies_above_the_exact_distance(sampler: str, lag: int) -
     apart = expected_distances(kernel, start, lag)
     bound, meeting = distance_terms(apart, lag), kernel.meeting_distribution(start, lag, LONGEST)
     short = 0
-    for t, law in enumerate(laws(kernel, start, 15)):
-        distance = transport(law, pi, metric())
+    for t, now in enumerate(distributions(kernel, start, 15)):
+        distance = transport(now, pi, metric())
         assert distance <= bound[t] + 1e-9
         assert bound[t] <= total_variation_bound(meeting, lag, t) + 1e-9
         # without its first term, that of j = 1, it is no bound where the lag is long
@@ -108,8 +108,8 @@ def test_the_estimated_bound_is_that_of_the_joint_kernel(sampler: str, lag: int)
     exact = distance_terms(expected_distances(kernel, start, lag), lag)[: len(bound.t)]
     assert (np.abs(bound.estimate - np.minimum(exact, 1.0)) < 4 * bound.standard_error + 5e-3).all()
     assert (bound.upper >= bound.estimate).all() and bound.t.tolist() == TIMES[: len(bound.t)].tolist()
-    for t, law in enumerate(laws(kernel, start, min(15, len(bound.t)))):
-        assert transport(law, pi, metric()) <= bound.estimate[t] + 4 * bound.standard_error[t] + 5e-3
+    for t, now in enumerate(distributions(kernel, start, min(15, len(bound.t)))):
+        assert transport(now, pi, metric()) <= bound.estimate[t] + 4 * bound.standard_error[t] + 5e-3
 
 
 def test_every_iteration_has_its_distance() -> None:
