@@ -56,16 +56,20 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
-def test_estimates_agree_with_the_enumerated_posterior(tmp_path: Path) -> None:
-    """E[K] of five rows, from pairs that stop soon after their start: without bias."""
+@pytest.mark.parametrize(
+    ("sampler", "pairs", "k"), [("gibbs", 1500, 0), pytest.param("subcluster", 400, 60, marks=pytest.mark.slow)]
+)
+def test_estimates_agree_with_the_enumerated_posterior(sampler: str, pairs: int, k: int, tmp_path: Path) -> None:
+    """E[K] of five rows, from pairs that stop soon after their start, or after a slow chain has moved: without bias."""
     from splitmerge_cli.verify.cases import small_case
 
     case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
     rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
     model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
     found = splitmerge_cli.certify(
-        model, rows, "gibbs", pairs=1500, lag=2, k=0, m=3, store=tmp_path, progress="none", options={"chains": 1}
-    )
+        model, rows, sampler, pairs=pairs, lag=2 + k, k=k, m=3 + 5 * k, store=tmp_path, progress="none",
+        options={"chains": 1},
+    )  # fmt: skip
     exact = sum(p * K for (_, K), p in zip(*case.partitions, strict=True))
     K = found.estimates().set_index("quantity").loc["n_clusters"]
     assert abs(K["mean"] - exact) < 4 * K["standard_error"] and K["standard_error"] < 0.08
