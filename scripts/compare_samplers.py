@@ -1,15 +1,16 @@
 """Race samplers on many data sets in one process: generated ones of each model, and real ones that packages have.
 
     python scripts/compare_samplers.py OUT.csv race generated|real SCHEDULES [SEEDS] [EVERY]
-    python scripts/compare_samplers.py OUT.csv summary NAME
+    python scripts/compare_samplers.py OUT.csv tables SCHEDULES
 
 SCHEDULES are samplers, parted by commas, with options behind colons and moves before each scan in front: ``5 sams``,
 ``portfolio:sampler.share=0.5``. Generated data are every EVERY-th set of the figure `matrix`, with its starts and
 seconds; real ones need ``pydataset``, scikit-learn, networkx and SMCMC_DATA. All chains of a set race for one target,
 as in ``smcmc race``. A line a chain; a set that OUT.csv has is not repeated.
 
-The summary compares the schedule NAME with the best in hindsight of all, chosen by the other seeds: with the same seeds
-the best would be the luckiest of many. Median and worst over data sets, by model and of all.
+The tables have what each schedule loses: its time to the target over that of the schedule which is the best on the same
+data by the other seeds (with the same seeds the best would be the luckiest of many). docs/choice.csv.gz has the chains
+of the tables on the page of samplers.
 """
 
 import csv
@@ -184,13 +185,15 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
         start = "one" if track.trial.start == "one_cluster" else "many"
         ess = race.ess_per_second(track, target)["log_joint"]
         reached = race.hitting_time(track, target)
-        yield [track.sampler, start, track.trial.seed, reached, track.end, ess, len(chosen) / len(tracks)]
+        numbers = (reached, track.end, ess, len(chosen) / len(tracks))
+        yield [track.sampler, start, track.trial.seed, *(f"{number:.4g}" for number in numbers)]
 
 
 def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
     """Times to the target of a schedule over that of the best of all by the other seeds; a row a data set.
 
-    A chain that never gets there counts with all its time. Geometric means over starts and seeds.
+    A chain that never gets there counts with all its time. Geometric means over starts and seeds. Data sets on which
+    the schedule did not run are left out.
     """
     log = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
     keys = ["kind", "model", "data"]
@@ -199,6 +202,8 @@ def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
     rows = []
     for key, of_set in table.groupby(level=keys):
         of_set = of_set.droplevel(keys).dropna(axis=1)
+        if name not in of_set:
+            continue
         lost = []
         for seed in seeds:
             best = of_set.drop(index=seed).mean().idxmin() if len(seeds) > 1 else of_set.mean().idxmin()
@@ -207,21 +212,43 @@ def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[*keys, "times"])
 
 
-def summary(chains: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Median, nine tenths and worst of `losses`, by model and of all."""
-    lost = losses(chains, name)
-    parts = {"all": lost, **dict(list(lost.groupby("kind"))), **dict(list(lost.groupby("model")))}
-    rows = [
-        [of, len(part), part["times"].median(), part["times"].quantile(0.9), part["times"].max()]
-        for of, part in parts.items()
+def describe(times: pd.Series) -> str:
+    """Median, nine tenths and worst, as cells of a table."""
+    return f"{times.median():.2f} | {times.quantile(0.9):.2f} | {times.max():.1f}"
+
+
+def schedule_table(chains: pd.DataFrame) -> str:
+    """A row a schedule, the smallest mean loss first: of all data sets that it ran on, and of the real ones."""
+    lost = {name: losses(chains, name) for name in chains["schedule"].unique()}
+    lines = [
+        "| schedule | data sets | median | nine tenths | worst | real ones | median | nine tenths | worst |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    return pd.DataFrame(rows, columns=["of", "sets", "median", "nine_tenths", "worst"])
+    for name in sorted(lost, key=lambda name: float(np.log(lost[name]["times"]).mean())):
+        times, of_real = lost[name]["times"], lost[name].loc[lost[name]["kind"] == "real", "times"]
+        lines.append(f"| `{name}` | {len(times)} | {describe(times)} | {len(of_real)} | {describe(of_real)} |")
+    return "\n".join(lines)
+
+
+def model_table(chains: pd.DataFrame, names: list[str]) -> str:
+    """A row a model: of each schedule median and worst."""
+    lost = {name: losses(chains, name) for name in names}
+    lines = [
+        "| model | data sets |" + "".join(f" `{name}`: median | worst |" for name in names),
+        "|---|--:|" + "--:|--:|" * len(names),
+    ]
+    for model in sorted(lost[names[0]]["model"].unique()):
+        parts = [of["times"][of["model"] == model] for of in lost.values()]
+        cells = "".join(f" {part.median():.2f} | {part.max():.1f} |" for part in parts)
+        lines.append(f"| `{model}` | {len(parts[0])} |{cells}")
+    return "\n".join(lines)
 
 
 def main() -> int:
     out = Path(sys.argv[1])
-    if sys.argv[2] == "summary":
-        print(summary(pd.read_csv(out), sys.argv[3]).to_string(index=False, float_format="{:.2f}".format))
+    if sys.argv[2] == "tables":
+        chains = pd.read_csv(out)
+        print(schedule_table(chains), model_table(chains, sys.argv[3].split(",")), sep="\n\n")
         return 0
     kind, schedules = sys.argv[3], sys.argv[4].split(",")
     seeds, every = (int(sys.argv[at]) if len(sys.argv) > at else default for at, default in ((5, 2), (6, 1)))
