@@ -1,10 +1,11 @@
 """``python -m bench``: the rows of docs/speed.md, compared with plain C.
 
 With ``--topics``: the topic-model benchmark alone, in full; with ``--scaling``: growth with N, D and K; with
-``--moves``: split-merge moves in Gibbs scans; with ``--accepted``: cost of a proposal and of an accepted move of LSHSM
-and its rivals; with ``--estimate``: seconds of the search for the point estimate; with ``--real``: real sets, compared
-with other programs; with ``--meeting``: how soon coupled chains meet; with ``--networks``: large networks; with
-``--points``: large tables of numbers; with ``--corpora``: topics in parallel.
+``--moves``: split-merge moves in Gibbs scans; with ``--work``: moves of the portfolio in predictives; with
+``--accepted``: cost of a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the
+search for the point estimate; with ``--real``: real sets, compared with other programs; with ``--meeting``: how soon
+coupled chains meet; with ``--networks``: large networks; with ``--points``: large tables of numbers; with
+``--corpora``: topics in parallel.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from bench import (
     rows,
     scaling,
     topics,
+    work,
 )
 
 
@@ -60,6 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
     parser.add_argument("--topics", action="store_true", help="the topic-model benchmark, also with a million tokens")
+    parser.add_argument("--work", action="store_true", help="work of the portfolio's moves in place of the rows")
     parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
     parser.add_argument("--accepted", action="store_true", help="cost of an accepted move in place of the rows")
     parser.add_argument("--estimate", action="store_true", help="the search for the point estimate, alone")
@@ -75,6 +78,8 @@ def main() -> int:
     print(machine())
     if args.scaling:
         found: Any = scaling.main(args.out, args.quick)
+    elif args.work:
+        found = work.main(args.quick)
     elif args.moves:
         found = moves.main(args.quick)
     elif args.accepted:

@@ -134,6 +134,9 @@ THINNED = {
     "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
 }
 """How the names of tests begin: how many cases the quick run has of a test, and that it has one in so many more."""
+MADE_OF_OTHERS = ("portfolio",)
+"""Samplers made of others, whose kernels are enumerated as the mixture of these (``tests/exact/test_portfolio.py``):
+the quick run has no other proof of them."""
 RUNS_OF_FIGURES = {
     "tests/unit/test_figures_arm": {"networks", "mixtures"},
     "tests/unit/test_figures_lshsm": {"synthetic", "large"},
@@ -160,6 +163,9 @@ def pytest_collection_modifyitems(items):
             if cases[test] >= few and cases[test] % every:
                 item.add_marker(pytest.mark.slow)
             cases[test] += 1
+        case = item.nodeid.partition("[")[2]
+        if item.nodeid.startswith("tests/exact/") and any(name in case for name in MADE_OF_OTHERS):
+            item.add_marker(pytest.mark.slow)
         if RUNS_OF_FIGURES.get(item.nodeid.partition(".py")[0], set()) & set(item.fixturenames):
             item.add_marker(pytest.mark.slow)
     for item in items:

@@ -97,7 +97,8 @@ def _sum_in_plain_order(distribution, K, N, gamma):
         terms = terms + np.log(m - t)
     for t in range(N):
         terms = terms - np.log(gamma * m + t)
-    return terms.max() + np.log(np.exp(terms - terms.max()).sum())
+    top = terms.max()
+    return top if np.isneginf(top) else top + np.log(np.exp(terms - top).sum())
 
 
 cdef class MixtureOfFiniteMixtures(Prior):

@@ -3,6 +3,7 @@
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.results.read import Run
@@ -83,6 +84,8 @@ def warnings(run: Run) -> Iterator[str]:
     """Warn of a run that could not move."""
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
+    if portfolio := run.summary.get("portfolio"):
+        yield _describe_portfolio(portfolio)
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2
@@ -95,6 +98,16 @@ def warnings(run: Run) -> Iterator[str]:
 
 SELDOM = 0.1
 """A swap rate below which more replicas are advised."""
+
+
+def _describe_portfolio(found: Mapping[str, Any]) -> str:
+    """What the weights of the samplers became."""
+    by_weight = sorted(found["weights"].items(), key=lambda item: -item[1])
+    parts = ", ".join(f"{name} {weight:.0%}" for name, weight in by_weight)
+    learned = found["learned"]
+    how = f"learned in {learned:,} steps by the change that a unit of work brings" if learned else "as they were given"
+    moves = f"{found['moves']} move{'s' * (found['moves'] > 1)} a step"
+    return f"portfolio: {moves}, {parts} ({how}; of chain 0)"
 
 
 def _describe_swaps(powers: Sequence[float], moves: Mapping[str, Mapping[str, int]]) -> str:

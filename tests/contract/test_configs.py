@@ -121,7 +121,7 @@ def test_pairs(sampler: str, model: str) -> None:
 def test_pairs_with_parameters(sampler: str, schedule: str) -> None:
     """A model that keeps its parameters: supported, or rejected with the reason."""
     args = ["model=lines", "data=lines", "model.conjugate=false", "model.noise=nig", "N=20", f"schedule={schedule}"]
-    if sampler not in ("dyadic", "sams", "triadic", "lshsm", "neal8", "refresh"):
+    if sampler not in ("dyadic", "sams", "triadic", "lshsm", "neal8", "refresh", "portfolio"):
         with pytest.raises(
             runs.ConfigError, match="does not support model=lines: it needs the parameters integrated out"
         ):

@@ -142,8 +142,14 @@ def test_papers_do_not_import_each_other() -> None:
         assert not named, f"papers/{file.name} imports {named}"
 
 
-# models that leave tables with missing cells to that of tables of any columns, and that to which it leaves real columns
-OTHERS = {"bernoulli": ("mixed",), "gaussian": ("mixed",), "mixed": ("gaussian",)}
+# models that leave tables with missing cells to that of tables of any columns, that to which it leaves real columns,
+# and a sampler that is made of others
+OTHERS = {
+    "bernoulli": ("mixed",),
+    "gaussian": ("mixed",),
+    "mixed": ("gaussian",),
+    "portfolio": ("dyadic", "rgsm", "sdds", "srm"),
+}
 
 
 def test_models_and_samplers_import_no_sibling() -> None:

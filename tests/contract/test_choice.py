@@ -1,0 +1,43 @@
+"""What is lost by not knowing the best sampler: the tables of the page follow from the chains that are kept."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+ROOT = Path(__file__).resolve().parents[2]
+_spec = importlib.util.spec_from_file_location("compare_samplers", ROOT / "scripts" / "compare_samplers.py")
+assert _spec is not None and _spec.loader is not None
+script = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(script)
+
+KEPT = ROOT / "docs" / "choice.csv.gz"
+PAGE = ROOT / "docs" / "which-sampler.md"
+
+
+def test_tables_follow_from_the_chains_that_are_kept() -> None:
+    chains, page = pd.read_csv(KEPT), PAGE.read_text(encoding="utf-8")
+    assert script.schedule_table(chains) in page
+    assert script.model_table(chains, ["5 sams", "portfolio"]) in page
+
+
+def test_the_best_is_chosen_by_other_seeds() -> None:
+    """Of schedules that are alike none loses anything, where the luckiest of them would seem to be ahead."""
+    rng = np.random.default_rng(0)
+    rows = [
+        ["generated", "gaussian", f"set {of_set}", name, "one", seed, rng.lognormal(0, 1), np.inf]
+        for of_set in range(100)
+        for seed in range(3)
+        for name in "abcdefghij"
+    ]
+    columns = ["kind", "model", "data", "schedule", "start", "seed", "seconds", "end"]
+    chains = pd.DataFrame(rows, columns=columns)
+    lost = script.losses(chains, "a")
+    assert len(lost) == 100
+    assert abs(np.log(lost["times"]).mean()) < 0.3
+    first = chains[chains["seed"] == 0].groupby("data")["seconds"].min()
+    lucky = chains[(chains["seed"] == 0) & (chains["schedule"] == "a")].set_index("data")["seconds"] / first
+    assert np.log(lucky).mean() > 1.0
+    slow = chains.assign(seconds=np.where(chains["schedule"] == "a", 5, 1) * chains["seconds"])
+    assert abs(np.log(script.losses(slow, "a")["times"] / 5).mean()) < 0.35
