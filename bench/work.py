@@ -1,4 +1,4 @@
-"""Moves of each sampler of the portfolio in predictives of a Gibbs scan: as it counts them, and by processor time."""
+"""Work of moves in predictives: as the portfolio counts it, and by processor time."""
 
 import time
 from collections.abc import Iterator

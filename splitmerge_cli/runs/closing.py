@@ -101,7 +101,7 @@ SELDOM = 0.1
 
 
 def _describe_portfolio(found: Mapping[str, Any]) -> str:
-    """What the weights of the samplers became."""
+    """Say how the weights of the samplers ended."""
     by_weight = sorted(found["weights"].items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {weight:.0%}" for name, weight in by_weight)
     learned = found["learned"]

@@ -151,7 +151,7 @@ cdef class Portfolio(Sampler):
 
     @classmethod
     def invariants(cls, model, **options):
-        """What no sampler of it changes: frozenset of str."""
+        """Parts of the state that none of its samplers changes: frozenset of str."""
         able = [(of[0], of[1]) for of in MEMBERS.values() if of[0].supports(model)[0]]
         return frozenset.intersection(*(one.invariants(model, **given) for one, given in able))
 
@@ -203,7 +203,7 @@ cdef class Portfolio(Sampler):
         return 0
 
     cdef double sum_squares(self) noexcept nogil:
-        """Of the sizes of all clusters."""
+        """Sum of the squared sizes of all clusters."""
         cdef Py_ssize_t k
         cdef double total = 0.0
         for k in range(self.model.K):

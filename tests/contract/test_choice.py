@@ -1,4 +1,4 @@
-"""What is lost by not knowing the best sampler: the tables of the page follow from the chains that are kept."""
+"""The loss by not knowing the best sampler: the tables of the page follow from the chains that are kept."""
 
 import importlib.util
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_tables_follow_from_the_chains_that_are_kept() -> None:
 
 
 def test_the_best_is_chosen_by_other_seeds() -> None:
-    """Of schedules that are alike none loses anything, where the luckiest of them would seem to be ahead."""
+    """Schedules that are alike lose nothing, where the luckiest of them would seem to be ahead."""
     rng = np.random.default_rng(0)
     rows = [
         ["generated", "gaussian", f"set {of_set}", name, "one", seed, rng.lognormal(0, 1), np.inf]
