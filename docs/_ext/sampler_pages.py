@@ -10,6 +10,8 @@ from splitmerge_cli.config.info import option_rows, title
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.runs.support import example, support
 
+NO_RATIO = "no ratio: the acceptance probability is 1"
+
 
 def cell(text: object) -> str:
     """A cell of a Markdown table."""
@@ -41,7 +43,8 @@ def overview() -> str:
 def part(source: Path, name: str) -> str:
     """Moves, terms, models, options and verification of a sampler."""
     target = locate(choice("sampler", name)["_target_"])
-    terms = ", ".join(getattr(target, "TERMS", ())) or "no ratio: the acceptance probability is 1"
+    without = "those of the samplers that it draws" if hasattr(target, "members") else NO_RATIO
+    terms = ", ".join(getattr(target, "TERMS", ())) or without
     supported, refused = [], []
     for model, built in _models().items():
         able, reason = support(name, built)

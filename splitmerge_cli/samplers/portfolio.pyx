@@ -108,6 +108,7 @@ cdef class Portfolio(Sampler):
         Number("share", 0.3, "share of moves in the work of moves and a Gibbs scan", least=0.01, most=0.99),
         *Sampler.OPTIONS,
     )
+    MOVES = tuple(MEMBERS)
     NEEDS_CONJUGATE = False
     DIVIDES_WEIGHTS = True
 
