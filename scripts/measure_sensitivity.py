@@ -1,17 +1,19 @@
 """Measure how verdicts depend on settings that the papers leave open: docs/reproduction-sensitivity.csv.
 
-docs/reproduction-sensitivity.yaml lists the settings: other values, which runs take (``smcmc reproduce --with``), or
-other ways to compute a number from the same runs, and the figures whose claims are judged with the chosen setting and
-with each other one, at the same scale. A row of the result is a claim under one other value. Runs that are there are
-not made again; they are made one at a time, because seconds are not compared.
+docs/reproduction-sensitivity.yaml lists the settings: other values, which runs take (``smcmc reproduce --with``),
+other ways to compute a number from the same runs, or the seeds of several editions in place of one, and the figures
+whose claims are judged with the chosen setting and with each other one, at the same scale. A row of the result is a
+claim under one other value. Runs that are there are not made again. Seconds are not compared, so that several may be
+made at the same time.
 
-    python scripts/measure_sensitivity.py [PAPER...] --out results
+    python scripts/measure_sensitivity.py [PAPER...] --out results --workers 2
 """
 
 import argparse
 import importlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
 from io import StringIO
@@ -36,7 +38,7 @@ from splitmerge_cli.papers.overrides import check_overrides, override_jobs
 from splitmerge_cli.papers.reproduce import draw_figure
 from splitmerge_cli.papers.sdds import acceptance, running_means
 from splitmerge_cli.papers.sdds.runs import share_accepted
-from splitmerge_cli.papers.smag import perplexity
+from splitmerge_cli.papers.smag import counts, perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor, frame
@@ -167,6 +169,7 @@ JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
     "lshsm-table1": lambda runs: lshsm_table._verdicts(lshsm_table.scores(runs)),
     **{figure: partial(judge_sdds, figure) for figure in ("sdds-fig3", "sdds-fig4", "sdds-fig5")},
+    "smag-fig3": lambda runs: counts._verdicts(runs, ["groups4"]),
     "smag-fig5a": lambda runs: perplexity._verdicts("smag-fig5a", perplexity.Curves(runs)),
     "smag-fig5b": lambda runs: perplexity._verdicts("smag-fig5b", perplexity.Curves(runs)),
     "triadic-table1": lambda runs: triadic_table._verdicts(Scores(runs), runs),
@@ -189,12 +192,41 @@ def choose_jobs(found: Sequence[Sequence[str]], design: Mapping[str, Any]) -> li
     return [job for job in found if fits(job)]
 
 
-def judge(figure: str, scale: str, out: Path, overrides: Sequence[str], design: Mapping[str, Any], names: Any) -> Any:
-    """Return the counted verdicts of a figure whose runs have these overrides, the missing ones made first."""
+@dataclass(frozen=True)
+class Figure:
+    """A figure at a scale, of the runs of a design.
+
+    Attributes
+    ----------
+    out : Path
+        The folder of the results.
+    workers : int
+        Runs that are made at the same time.
+    """
+
+    name: str
+    scale: str
+    design: Mapping[str, Any]
+    out: Path
+    workers: int
+
+    @property
+    def edition(self) -> int:
+        """The edition of the chosen seeds."""
+        return int(self.design.get("edition", 1))
+
+
+def judge(of: Figure, overrides: Sequence[str], names: Any, editions: Sequence[int] = ()) -> Any:
+    """Return the counted verdicts of a figure whose runs have these overrides, the missing ones made first.
+
+    `names`: see `replace_names`. `editions`: whose seeds, in place of the design's own edition.
+    """
+    figure, scale, out, design = of.name, of.scale, of.out, of.design
     stand_in = needs_stand_in(figure, scale)
-    found = choose_jobs(jobs(figure, scale, out, stand_in, edition=design.get("edition", 1)), design)
+    every = [job for n in editions or [of.edition] for job in jobs(figure, scale, out, stand_in, edition=n)]
+    found = choose_jobs(every, design)
     made = list(dict.fromkeys(map(tuple, override_jobs(found, check_overrides(overrides)))))
-    outcomes = run_jobs(made, 1, "none")
+    outcomes = run_jobs(made, of.workers, "none")
     if bad := [o for o in outcomes if not o.complete]:
         raise SystemExit(f"{figure}: {' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
     runs = [open_run(o.path) for o in outcomes if o.path]
@@ -207,18 +239,20 @@ def judge(figure: str, scale: str, out: Path, overrides: Sequence[str], design: 
     return frame(verdicts, published_claims(figure), scale)
 
 
-def measure(row: Mapping[str, Any], clock: Mapping[str, Sequence[str]], out: Path) -> pd.DataFrame:
+def measure(row: Mapping[str, Any], clock: Mapping[str, Sequence[str]], out: Path, workers: int = 1) -> pd.DataFrame:
     """Return the rows of one setting: every claim of its figures under each other value."""
     found = []
     for figure in row["figures"]:
         design, scale = row.get("design", {}), row.get("scale", "quick")
-        fixed = design.get("with", [])
-        chosen = judge(figure, scale, out, fixed, design, {})
+        fixed, of = design.get("with", []), Figure(figure, scale, design, out, workers)
+        chosen = judge(of, fixed, {})
         others: dict[str, pd.DataFrame] = {}
         for value in row.get("values", []):
-            others[value] = judge(figure, scale, out, [*fixed, *value.split(" ")], design, {})
+            others[value] = judge(of, [*fixed, *value.split(" ")], {})
         for words, names in row.get("variants", {}).items():
-            others[words] = judge(figure, scale, out, fixed, design, names)
+            others[words] = judge(of, fixed, names)
+        for words, editions in row.get("editions", {}).items():
+            others[words] = judge(of, fixed, {}, editions)
         for reading, (before, after) in row.get("readings", {}).items():
             others[reading] = reread(chosen, before, after)
         for value, frame_ in others.items():
@@ -268,6 +302,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("papers", nargs="*", help="which papers; all by default")
     parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
+    parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--setting", help="settings with this text alone")
     args = parser.parse_args()
     listed = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
@@ -282,7 +317,7 @@ def main() -> None:
             continue
         if args.setting and args.setting not in row["setting"]:
             continue
-        new = pd.read_csv(StringIO(text_of(measure(row, listed["clock"], args.out))), keep_default_na=False, dtype=str)
+        new = pd.read_csv(StringIO(text_of(measure(row, listed["clock"], args.out, args.workers))), keep_default_na=False, dtype=str)
         again = set(keys(row))
         old = known[[key not in again for key in known[KEY].itertuples(index=False, name=None)]]
         known = pd.concat([old, new]).sort_values(KEY, kind="stable", ignore_index=True)
@@ -295,7 +330,7 @@ def keys(row: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Keys, as `KEY` names them, of the rows that a setting of the list has."""
     where = row["paper"], row["setting"]
     how = row.get("scale", "quick"), describe(row.get("design", {}))
-    values = [str(value) for ways in ("values", "variants", "readings") for value in row.get(ways, ())]
+    values = [str(value) for ways in ("values", "variants", "readings", "editions") for value in row.get(ways, ())]
     return [(*where, value, figure, *how) for value in values for figure in row.get("figures", ())]
 
 

@@ -8,6 +8,10 @@ Clusters of X and Y are matched before every step, or part of a scan, by the num
 the largest number first. A draw of a cluster is a maximal coupling over matched clusters; a cluster that an item founds
 in one chain is matched with that which it founds in the other.
 
+A chain with replicas under other powers of the likelihood (``core/tempering.py``) is all of them: a step of a replica is
+coupled with that of the same replica of the other chain, a swap by one uniform number, and the chains have met when each
+replica of X is in the state of that of Y.
+
 Sources: Jacob, O'Leary and Atchade 2020 (unbiased estimates); Biswas, Jacob and Vanetti 2019 (lags); Nguyen, Trippe and
 Broderick 2022 (labels of partitions).
 """
@@ -38,6 +42,21 @@ cdef Py_ssize_t parts_of(Sampler s) noexcept nogil:
 
 cdef part_t PART = <part_t> part_of
 cdef parts_t PARTS = <parts_t> parts_of
+
+# the same of two models
+ctypedef int (*match_t)(void *chains, void *x, void *y) except -1 nogil
+ctypedef bint (*same_t)(void *chains, void *x, void *y) noexcept nogil
+
+cdef int match_of(CoupledChains chains, Model x, Model y) except -1 nogil:
+    return chains.match(x, y)
+
+
+cdef bint same_of(CoupledChains chains, Model x, Model y) noexcept nogil:
+    return chains.are_equal(x, y)
+
+
+cdef match_t MATCH = <match_t> match_of
+cdef same_t SAME = <same_t> same_of
 
 
 cdef int by_key(const void *a, const void *b) noexcept nogil:
@@ -90,6 +109,8 @@ cdef class CoupledChains:
         the others.
     coupling : str
         How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
+    replicas_x, replicas_y : sequence of Model
+        Other models that samplers work on, in the order in which they correspond.
 
     Attributes
     ----------
@@ -100,7 +121,7 @@ cdef class CoupledChains:
     """
 
     def __init__(self, Model x not None, Model y not None, Rng rng not None, samplers_x, samplers_y, int64_t lag,
-                 weights=None, str coupling="maximal"):
+                 weights=None, str coupling="maximal", replicas_x=(), replicas_y=()):
         cdef Py_ssize_t t
         if x.N != y.N or type(x) is not type(y):
             raise ValueError("models: expected two of the same class and data")
@@ -111,10 +132,17 @@ cdef class CoupledChains:
         self.samplers_x, self.samplers_y = list(samplers_x), list(samplers_y)
         if len(self.samplers_x) != len(self.samplers_y) or not self.samplers_x:
             raise ValueError("samplers: expected the same ones for both chains, and at least one")
-        for model, samplers in ((x, self.samplers_x), (y, self.samplers_y)):
-            for s in samplers:
-                if (<Sampler?> s).model is not model or (<Sampler> s).rng is not rng:
-                    raise ValueError("samplers: every one must work on its chain's model and on the common generator")
+        self.models_x, self.models_y = [x, *replicas_x], [y, *replicas_y]
+        if len(self.models_x) != len(self.models_y):
+            raise ValueError("replicas: expected as many of one chain as of the other")
+        levels = []
+        for models, samplers in ((self.models_x, self.samplers_x), (self.models_y, self.samplers_y)):
+            number = {id(model): level for level, model in enumerate(models)}
+            levels.append([number.get(id((<Sampler?> s).model), -1) for s in samplers])
+            if -1 in levels[-1] or any((<Sampler> s).rng is not rng for s in samplers):
+                raise ValueError("samplers: every one must work on its chain's model and on the common generator")
+        if levels[0] != levels[1]:
+            raise ValueError("samplers: expected the same ones for both chains, and at least one")
         if weights is not None and not 0 < len(weights) <= len(self.samplers_x):
             raise ValueError("weights: expected one number for each of the first samplers")
         self.x, self.y, self.rng, self.lag, self.meeting = x, y, rng, lag, -1
@@ -122,6 +150,13 @@ cdef class CoupledChains:
         self.steps_x, self.steps_y = <void **> doubles(self.n_steps), <void **> doubles(self.n_steps)
         for t in range(self.n_steps):
             self.steps_x[t], self.steps_y[t] = <void *> self.samplers_x[t], <void *> self.samplers_y[t]
+        self.n_levels = len(self.models_x)
+        self.levels_x, self.levels_y = <void **> doubles(self.n_levels), <void **> doubles(self.n_levels)
+        for t in range(self.n_levels):
+            self.levels_x[t], self.levels_y[t] = <void *> self.models_x[t], <void *> self.models_y[t]
+        self.level = ints(self.n_steps)
+        for t in range(self.n_steps):
+            self.level[t] = levels[0][t]
         if weights is not None:
             self.n_drawn = len(weights)
             self.weights = doubles(self.n_drawn)
@@ -132,13 +167,16 @@ cdef class CoupledChains:
         self.dense = ints(max(4 * x.N + 64, x.kmax))
         self.keys = <int64_t *> doubles(x.N)
         self.cells = <cell_t *> doubles(2 * x.N)
-        x.name_clusters()
-        y.name_clusters()
+        for model in (*self.models_x, *self.models_y):
+            (<Model?> model).name_clusters()
         rng.couple(max(x.N, x.kmax), coupling)
 
     def __dealloc__(self):
         free(self.steps_x)
         free(self.steps_y)
+        free(self.levels_x)
+        free(self.levels_y)
+        free(self.level)
         free(self.weights)
         free(self.dense)
         free(self.keys)
@@ -148,21 +186,21 @@ cdef class CoupledChains:
         free(self.together)
 
     # -- clusters in common
-    cdef Py_ssize_t count_common(self) noexcept nogil:
+    cdef Py_ssize_t count_common(self, Model x, Model y) noexcept nogil:
         """Pairs of clusters that have items in common, in `cells`, by key; returns how many."""
-        cdef Py_ssize_t i, n = 0, N = self.x.N
-        cdef int64_t columns = self.y.K, all_cells = self.x.K * columns, c
+        cdef Py_ssize_t i, n = 0, N = x.N
+        cdef int64_t columns = y.K, all_cells = x.K * columns, c
         if all_cells <= 4 * N + 64:
             memset(self.dense, 0, all_cells * sizeof(int32_t))
             for i in range(N):
-                self.dense[self.x.z[i] * columns + self.y.z[i]] += 1
+                self.dense[x.z[i] * columns + y.z[i]] += 1
             for c in range(all_cells):
                 if self.dense[c]:
                     self.cells[n].key, self.cells[n].items = c, self.dense[c]
                     n += 1
             return n
         for i in range(N):
-            self.keys[i] = self.x.z[i] * columns + self.y.z[i]
+            self.keys[i] = x.z[i] * columns + y.z[i]
         qsort(self.keys, N, sizeof(int64_t), by_key)
         for i in range(N):
             if i and self.keys[i] == self.keys[i - 1]:
@@ -172,40 +210,39 @@ cdef class CoupledChains:
                 n += 1
         return n
 
-    cdef int match(self) except -1 nogil:
+    cdef int match(self, Model x, Model y) except -1 nogil:
         """Name clusters: a cluster of X and one of Y that are matched have the same name."""
         cdef Py_ssize_t k, t, n
         cdef int32_t a, b, name = 0, other
-        if max(self.x.K, self.y.K) > self.match_room:
+        if max(x.K, y.K) > self.match_room:
             with gil:
-                self._grow(max(self.x.K, self.y.K))
-        for k in range(self.x.K):
+                self._grow(max(x.K, y.K))
+        for k in range(x.K):
             self.match_of_x[k] = -1
-            self.x.name[k] = -1
-        for k in range(self.y.K):
+            x.name[k] = -1
+        for k in range(y.K):
             self.match_of_y[k] = -1
-            self.y.name[k] = -1
-        n = self.count_common()
+            y.name[k] = -1
+        n = self.count_common(x, y)
         qsort(self.cells, n, sizeof(cell_t), by_items)
         for t in range(n):
-            a = <int32_t> (self.cells[t].key // self.y.K)
-            b = <int32_t> (self.cells[t].key - a * <int64_t> self.y.K)
+            a = <int32_t> (self.cells[t].key // y.K)
+            b = <int32_t> (self.cells[t].key - a * <int64_t> y.K)
             if self.match_of_x[a] < 0 and self.match_of_y[b] < 0:
                 self.match_of_x[a], self.match_of_y[b] = b, a
-                self.x.name[a] = self.y.name[b] = name
+                x.name[a] = y.name[b] = name
                 name += 1
         # clusters that have nothing in common, the empty ones among them, in their order
         other = name
-        for k in range(self.x.K):
-            if self.x.name[k] < 0:
-                self.x.name[k] = name
+        for k in range(x.K):
+            if x.name[k] < 0:
+                x.name[k] = name
                 name += 1
-        for k in range(self.y.K):
-            if self.y.name[k] < 0:
-                self.y.name[k] = other
+        for k in range(y.K):
+            if y.name[k] < 0:
+                y.name[k] = other
                 other += 1
-        self.rng.recording.tabulate(self.cells, n, self.x.name, self.x.size, self.x.z, self.x.K,
-                                    self.y.name, self.y.size, self.y.z, self.y.K, self.x.N)
+        self.rng.recording.tabulate(self.cells, n, x.name, x.size, x.z, x.K, y.name, y.size, y.z, y.K, x.N)
         return 0
 
     cdef int _grow(self, Py_ssize_t clusters) except -1:
@@ -216,32 +253,40 @@ cdef class CoupledChains:
         return 0
 
     cdef bint equal(self) noexcept nogil:
-        """Whether X and Y are in the same state."""
+        """Whether X and Y are in the same state, and so are their replicas."""
+        cdef Py_ssize_t t
+        for t in range(self.n_levels):
+            if not SAME(<void *> self, self.levels_x[t], self.levels_y[t]):
+                return False
+        return True
+
+    cdef bint are_equal(self, Model x, Model y) noexcept nogil:
+        """Whether two models are in the same state."""
         cdef Py_ssize_t i, k
         cdef int32_t *twin = self.dense
-        if self.x.K != self.y.K:
+        if x.K != y.K:
             return False
-        for k in range(self.x.prior.n_hyperparameters):
-            if self.x.prior.value[k] != self.y.prior.value[k]:
+        for k in range(x.prior.n_hyperparameters):
+            if x.prior.value[k] != y.prior.value[k]:
                 return False
-        for k in range(self.x.K):
+        for k in range(x.K):
             twin[k] = -1
-        for i in range(self.x.N):
-            k = self.x.z[i]
+        for i in range(x.N):
+            k = x.z[i]
             if twin[k] < 0:
-                twin[k] = self.y.z[i]
-                if self.x.size[k] != self.y.size[twin[k]]:
+                twin[k] = y.z[i]
+                if x.size[k] != y.size[twin[k]]:
                     return False
-            elif twin[k] != self.y.z[i]:
+            elif twin[k] != y.z[i]:
                 return False
-        return self.x.same_parameters(self.y, twin)
+        return x.same_parameters(y, twin)
 
     # -- iterations
     cdef int step_together(self, Py_ssize_t t) except -1 nogil:
         """A step of sampler t in both chains."""
         cdef Py_ssize_t part
         for part in range(PARTS(self.steps_x[t])):
-            self.match()
+            MATCH(<void *> self, self.levels_x[self.level[t]], self.levels_y[self.level[t]])
             self.rng.recording.clear()
             self.rng.take_role(LEAD)
             PART(self.steps_x[t], part)
@@ -402,7 +447,7 @@ cdef class CoupledChains:
         return self.share_apart()
 
     cdef double share_apart(self) noexcept nogil:
-        cdef Py_ssize_t t, n = self.count_common(), k
+        cdef Py_ssize_t t, n = self.count_common(self.x, self.y), k
         cdef double apart = 0.0, N = self.x.N
         for k in range(self.x.K):
             apart += <double> self.x.size[k] * self.x.size[k]

@@ -103,8 +103,16 @@ class Tempering(PythonSampler):
         for _, samplers in self.replicas:
             for sampler in samplers:
                 sampler.step()
+        self.swap_all()
+
+    def swap_all(self) -> None:
+        """Propose to swap the states of all neighbours, from the last pair to the first."""
         for t in reversed(range(len(self.replicas))):
             self.swap(t)
+
+    def single_steps(self) -> list[Sampler]:
+        """The samplers that make a step one after the other: those of each replica, then `Swaps`."""
+        return [*(sampler for _, samplers in self.replicas for sampler in samplers), Swaps(self)]
 
     def swap(self, t: int) -> None:
         """Propose to swap the states of replica t and the one before it; 0 is the chain itself."""
@@ -159,3 +167,17 @@ class Tempering(PythonSampler):
         if len(powers) != len(self.powers) or not falling:
             raise ValueError(f"powers of replicas: expected {len(self.powers)}, falling from 1, got {powers}")
         self._set_powers(powers, states)
+
+
+class Swaps(PythonSampler):
+    """The swaps of a step alone, for chains that are coupled, in which each replica makes its steps with its like."""
+
+    MOVES = ("swap",)
+
+    def __init__(self, tempering: Tempering) -> None:
+        super().__init__(tempering.model, tempering.rng)
+        self.tempering = tempering
+
+    def python_step(self) -> None:
+        """Propose all swaps."""
+        self.tempering.swap_all()

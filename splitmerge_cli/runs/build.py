@@ -66,7 +66,10 @@ class Builder:
             self._start(model, rng, np.random.Generator(rng.bit_generator), number)
         samplers = schedule.samplers
         if spec.tempering.levels:
-            samplers = [*samplers, self._temper(model, rng, samplers, starts)]
+            tempering = self._temper(model, rng)
+            if starts:
+                tempering.adapt(samplers)
+            samplers = [*samplers, tempering]
         return Chain(
             model,
             rng,
@@ -81,7 +84,7 @@ class Builder:
         )
 
     @np.errstate(all="ignore")
-    def coupled_chains(self, number: int, lag: int, coupling: str) -> CoupledChains:
+    def coupled_chains(self, number: int, lag: int, coupling: str, powers: Sequence[float] = ()) -> CoupledChains:
         """Build two coupled chains at their starts, each drawn by itself from the same distribution.
 
         Parameters
@@ -92,6 +95,8 @@ class Builder:
             Iterations by which the first is ahead.
         coupling : str
             Of draws of a cluster, as of `CoupledChains`.
+        powers : sequence of float
+            Of the replicas of either chain, see `choose_powers`; they start in the state of their chain.
 
         Raises
         ------
@@ -99,18 +104,33 @@ class Builder:
             As `chain`.
         """
         spec = self.spec
-        if spec.tempering.levels:
-            raise ConfigError(
-                f"tempering.levels={spec.tempering.levels}: two chains would have to meet at every power, and no "
-                "coupling of theirs was derived; expected 0"
-            )
         rng = Rng(spec.seed, number)
         generator = np.random.Generator(rng.bit_generator)
         x, y = (build_model(spec.model, self.dataset) for _ in range(2))
         of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator, 0)
-        return CoupledChains(x, y, rng, of_x.samplers, of_y.samplers, lag, of_x.weights, coupling)
+        steps_x, steps_y = list(of_x.samplers), list(of_y.samplers)
+        beside_x, beside_y = list[Model](), list[Model]()
+        if powers:
+            for model, steps, beside in ((x, steps_x, beside_x), (y, steps_y, beside_y)):
+                tempering = self._temper(model, rng, powers)
+                steps += tempering.single_steps()
+                beside += [replica for replica, _ in tempering.replicas]
+        return CoupledChains(x, y, rng, steps_x, steps_y, lag, of_x.weights, coupling, beside_x, beside_y)
+
+    @np.errstate(all="ignore")
+    def choose_powers(self, number: int) -> list[float]:
+        """Choose the powers of replicas as a chain with generator `number` does before it begins; none without
+        replicas. Raises as `chain`."""
+        if not self.spec.tempering.levels:
+            return []
+        model, rng = build_model(self.spec.model, self.dataset), Rng(self.spec.seed, number)
+        samplers = build_schedule(self.spec, model, rng).samplers
+        self._start(model, rng, np.random.Generator(rng.bit_generator), 0)
+        tempering = self._temper(model, rng)
+        tempering.adapt(samplers)
+        return tempering.powers
 
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
         """Put the model of chain `number` in its start state."""
@@ -136,8 +156,8 @@ class Builder:
                 "number: a parameter of the model is too large or too small"
             )
 
-    def _temper(self, model: Model, rng: Rng, samplers: Sequence[Sampler], starts: bool) -> Tempering:
-        """Replicas of a chain under powers of the likelihood; the powers are chosen if the chain starts."""
+    def _temper(self, model: Model, rng: Rng, powers: Sequence[float] = ()) -> Tempering:
+        """Replicas of a chain under powers of the likelihood, spread evenly where they are not given."""
         spec = self.spec
         options = spec.model.options
         whole, key = options.get("power"), f"tempering.levels={spec.tempering.levels}"
@@ -154,10 +174,8 @@ class Builder:
             replica = build_model(component, self.dataset)
             return replica, build_schedule(spec, replica, rng).samplers
 
-        tempering = Tempering(model, rng, make, spread_powers(spec.tempering.levels, spec.tempering.least).tolist())
-        if starts:
-            tempering.adapt(samplers)
-        return tempering
+        spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
+        return Tempering(model, rng, make, powers or spread)
 
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other.

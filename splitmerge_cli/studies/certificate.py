@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -63,12 +63,15 @@ class Schedule:
         The mean of H_k, ..., H_m estimates a posterior mean.
     iterations : int
         Most iterations of X.
+    powers : sequence of float
+        Of the replicas of every chain; none without tempering.
     """
 
     lag: int
     k: int
     m: int
     iterations: int
+    powers: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -380,6 +383,11 @@ class Certificate:
             yield (
                 f"{n} of {n} pairs have met: after {np.median(tau) - lag:g} iterations in the median, "
                 f"{np.quantile(tau, 0.95) - lag:.0f} in 95 %, {tau.max() - lag} in all (lag {lag})"
+            )
+        if self.schedule.powers:
+            yield (
+                f"a chain is one with its replicas, of powers {', '.join(f'{p:.3g}' for p in self.schedule.powers)}, "
+                "chosen once for all pairs: they have met when all of these have"
             )
         if self.not_sampled:
             yield (

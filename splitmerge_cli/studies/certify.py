@@ -67,6 +67,8 @@ FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
 """Number of the first pair: its generator is no chain's of ``smcmc run``."""
+OF_POWERS = FIRST_PAIR - 1
+"""Number of the chain that chooses the powers of replicas."""
 CHUNK = 4_096
 """Iterations whose rows have room at a time."""
 STORED = 10.0
@@ -97,7 +99,8 @@ def check_coupling(spec: RunSpecification) -> Plan:
     plan = prepare(spec, records=False)
     if spec.iterations is None:
         raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
-    chain = plan.chain(0)
+    # replicas would have their powers chosen
+    chain = plan.chain(0, starts=not spec.tempering.levels)
     for sampler in chain.samplers:
         couples, reason = sampler.couples()
         if not couples:
@@ -257,10 +260,10 @@ def choose_schedule(
 ) -> Schedule:
     """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    most = plan.iterations
+    most, powers = plan.iterations, plan.builder.choose_powers(OF_POWERS)
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
-        alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)))
+        alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)), powers)
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
@@ -271,7 +274,7 @@ def choose_schedule(
         k = lag if k is None else k
     m = min(5 * max(k, lag), most) if m is None else m
     _check_schedule({"lag": lag, "k": k, "m": m}, most)
-    return Schedule(lag, k, m, most)
+    return Schedule(lag, k, m, most, powers)
 
 
 def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
@@ -358,7 +361,7 @@ def _pair(
     """One pair of chains; None where it was halted."""
     began = time.thread_time()
     stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
-    chains = plan.builder.coupled_chains(stream, schedule.lag, coupling)
+    chains = plan.builder.coupled_chains(stream, schedule.lag, coupling, schedule.powers)
     under_way.begin(number, chains)
     starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
     start_clusters = chains.x.n_clusters, chains.y.n_clusters

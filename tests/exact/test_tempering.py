@@ -5,18 +5,21 @@ from itertools import product
 
 import numpy as np
 import pytest
+from compiled.coupled_paths import coupled_paths
 from small_cases import SAMPLERS
 
 from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
-from splitmerge_cli.core.tempering import Tempering, spread_powers
+from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.runs.closing import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.studies.certify import certify, check_coupling
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import state_of
@@ -137,9 +140,50 @@ def test_what_is_not_tempered(overrides, message):
         chain_of([*overrides, "N=20", "tempering.levels=2"])
 
 
-def test_a_tempered_chain_is_not_coupled():
-    with pytest.raises(ConfigError, match="no coupling"):
-        prepare(specify(TEMPERED)).builder.coupled_chains(0, 10, "maximal")
+# -- coupled chains
+class From(PythonSampler):
+    """`Swaps` from given states of the replicas; notes the states that they end in."""
+
+    MOVES = Swaps.MOVES
+
+    def __init__(self, swaps):
+        super().__init__(swaps.model, swaps.rng)
+        self.swaps, self.starts, self.ends = swaps, (), []
+
+    def python_step(self):
+        replicas = [model for model, _ in self.swaps.tempering.replicas]
+        for model, (labels, K) in zip(replicas, self.starts, strict=True):
+            model.set_labels(np.array(labels), K if model.allows_empty else None)
+        self.swaps.step()
+        self.ends.append(tuple(state_of(model.labels, model.K) for model in replicas))
+
+
+def test_joint_kernel_of_swaps():
+    """Both margins are the swaps of one chain; equal states stay equal."""
+    powers, rng = (0.3,), Rng(0)
+    pi, P = joint_matrix(cases_of(Gaussian, powers), ())
+    both = [cases_of(Gaussian, powers) for _ in range(2)]
+    temperings = [Tempering(cases[1.0].model, rng, lambda p, c=cases: (c[p].model, []), powers) for cases in both]
+    steps = [From(Swaps(tempering)) for tempering in temperings]
+    replicas = [[model for model, _ in tempering.replicas] for tempering in temperings]
+    x, y = (cases[1.0].model for cases in both)
+    chains = CoupledChains(x, y, rng, steps[:1], steps[1:], 1, None, "maximal", *replicas)
+    states = list(product(*(case.states for case in both[0].values())))
+    number = {state: t for t, state in enumerate(states)}
+    for a, of_x in enumerate(states):
+        for b, of_y in enumerate(states):
+            for step, (_, *starts) in zip(steps, (of_x, of_y), strict=True):
+                step.starts, step.ends = starts, []
+            found = coupled_paths(chains, 0, of_x[0], of_y[0])
+            J = np.zeros((len(states), len(states)))
+            for t, p in enumerate(found["probability"]):
+                ends = [
+                    number[state_of(found["labels"][t, s], int(found["K"][t, s])), *steps[s].ends[t]] for s in (0, 1)
+                ]
+                J[*ends] += p
+            np.testing.assert_allclose(J.sum(axis=1), P[a], atol=1e-12)
+            np.testing.assert_allclose(J.sum(axis=0), P[b], atol=1e-12)
+            assert a != b or abs(np.trace(J) - 1.0) < 1e-12
 
 
 def grid(copies):
@@ -173,6 +217,22 @@ def test_tempering_crosses_between_two_modes(tmp_path):
     batches = by_rows[: len(by_rows) // 20 * 20].reshape(20, -1).mean(axis=1)
     assert (np.diff(by_rows) != 0).sum() > 50
     assert abs(batches.mean() - 0.5) < 4 * batches.std(ddof=1) / np.sqrt(20)
+
+
+@pytest.mark.slow
+def test_a_certificate_of_two_modes(tmp_path):
+    """Pairs of chains meet with replicas, and co-clustering is without bias; without them they stay in two modes."""
+    np.savetxt(tmp_path / "grid.csv", grid(16), fmt="%d", delimiter=",", header=",".join(f"x{j}" for j in range(96)))
+    overrides = ["data=csv", f"data.path={tmp_path / 'grid.csv'}", "model=bernoulli", "sampler=sams", "init=mixture"]
+    overrides += ["model.beta1=0.5", "model.beta0=0.5", f"out={tmp_path}", "iterations=4000"]
+    found = certify(check_coupling(specify([*overrides, "tempering.levels=5", "tempering.least=0.05"])), 40)
+    assert not found.lacks and len(found.schedule.powers) == 5
+    together = found.co_clustering().set_index(["i", "j"])
+    for pair in ((0, 1), (0, 3)):
+        row = together.loc[pair]
+        assert abs(row["probability"] - 0.5) < 4 * row["standard_error"] < 0.4
+    alone = certify(check_coupling(specify(overrides)), 10, lag=20, k=20)
+    assert alone.lacks
 
 
 @pytest.mark.slow
