@@ -258,9 +258,9 @@ def ratio_of(log: pd.DataFrame, name: str, to: str) -> str:
 
 def beside_table(chains: pd.DataFrame, to: str) -> str:
     """A row a schedule, the soonest first: time to the target, and effective draws of the log joint a second, over
-    those of the schedule `to` on the same data; of chains that did not get there in their time, and of all.
+    those of the schedule `to` on the same data.
 
-    A chain that never gets there counts with all its time; one without effective draws after the target is left out.
+    A chain that does not get to the target counts with all its time, and is left out of the effective draws.
     """
     time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
     ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))

@@ -85,7 +85,7 @@ def warnings(run: Run) -> Iterator[str]:
     if tempering := run.summary.get("tempering"):
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):
-        yield _describe_portfolio(portfolio)
+        yield _describe_portfolio(portfolio, min(run.summary["iterations"]))
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2
@@ -100,14 +100,18 @@ SELDOM = 0.1
 """A swap rate below which more replicas are advised."""
 
 
-def _describe_portfolio(found: Mapping[str, Any]) -> str:
-    """Say how the weights of the samplers ended."""
+def _describe_portfolio(found: Mapping[str, Any], iterations: int) -> str:
+    """Say how the weights of the samplers ended, and where draws that count were made while they changed."""
     by_weight = sorted(found["weights"].items(), key=lambda item: -item[1])
     parts = ", ".join(f"{name} {weight:.0%}" for name, weight in by_weight)
     learned = found["learned"]
     how = f"learned in {learned:,} steps by the change that a unit of work brings" if learned else "as they were given"
     moves = f"{found['moves']} move{'s' * (found['moves'] > 1)} a step"
-    return f"portfolio: {moves}, {parts} ({how}; of chain 0)"
+    line = f"portfolio: {moves}, {parts} ({how}; of chain 0)"
+    enough = 2 * found["learning"]
+    if enough <= iterations:
+        return line
+    return f"{line}; the second half of {iterations:,} iterations begins while they change, that of {enough:,} does not"
 
 
 def _describe_swaps(powers: Sequence[float], moves: Mapping[str, Mapping[str, int]]) -> str:

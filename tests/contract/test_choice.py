@@ -41,3 +41,24 @@ def test_the_best_is_chosen_by_other_seeds() -> None:
     assert np.log(lucky).mean() > 1.0
     slow = chains.assign(seconds=np.where(chains["schedule"] == "a", 5, 1) * chains["seconds"])
     assert abs(np.log(script.losses(slow, "a")["times"] / 5).mean()) < 0.35
+
+
+def test_the_table_of_samplers_since_2015_follows_from_its_chains() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    assert script.beside_table(pd.read_csv(KEPT.with_name("choice-since-2015.csv.gz")), "5 sams") in page
+
+
+def test_times_beside_those_of_one_schedule() -> None:
+    rows = [
+        ["real", "irm", f"set {of_set}", name, "one", seed, factor * (1 + of_set), 9.0, 60 / factor, 1.0]
+        for of_set in range(5)
+        for name, factor in (("a", 1.0), ("b", 2.0))
+        for seed in range(3)
+    ]
+    rows += [["real", "irm", "set 0", "c", "one", 0, np.inf, 9.0, 0.0, 1.0]]
+    lines = script.beside_table(pd.DataFrame(rows, columns=script.FIELDS), "a").splitlines()
+    assert lines[2:] == [
+        "| `a` | 5 | 1.00 [1.00, 1.00] | 1.00 [1.00, 1.00] | 0% |",
+        "| `b` | 5 | 2.00 [2.00, 2.00] | 0.50 [0.50, 0.50] | 0% |",
+        "| `c` | 1 | - | - | 100% |",
+    ]

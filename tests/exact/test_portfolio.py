@@ -130,6 +130,8 @@ def test_the_end_of_a_run_says_what_the_weights_became(tmp_path):
     found = json.loads((path / "summary.json").read_text())["portfolio"]
     assert found["learned"] == 40
     assert sum(found["weights"].values()) == pytest.approx(1.0)
-    line = _describe_portfolio(found | {"moves": 1})
+    line = _describe_portfolio(found | {"moves": 1}, 80)
     assert line.startswith("portfolio: 1 move a step, ") and "learned in 40 steps" in line
+    assert line.endswith("of chain 0)")
+    assert _describe_portfolio(found, 79).endswith("begins while they change, that of 80 does not")
     assert all(f"{name} " in line for name in MEMBERS)
