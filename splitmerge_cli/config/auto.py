@@ -1,6 +1,7 @@
 """Resolve ``sampler=auto``, the default where no sampler is named: by model, as the races of samplers say.
 
-``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``.
+``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``, which chose, and the chains of
+``docs/choice.csv.gz``, which say what the choice loses.
 """
 
 import csv
@@ -32,9 +33,12 @@ class Choice:
     single : str
         The sampler where the schedule is the user's own.
     sets : int
-        Data sets of the races.
+        Data sets of the races that chose.
+    raced : int
+        Data sets of later races; 0 of `ANY`.
     median, worst : float
-        Time to the target of the first two, in times of the best in hindsight, on data sets left out; nan of `ANY`.
+        Time to the target of the first two there, in times of that schedule of seven which is the best by other seeds;
+        nan of `ANY`.
     """
 
     model: str
@@ -42,6 +46,7 @@ class Choice:
     moves: int
     single: str
     sets: int
+    raced: int
     median: float
     worst: float
 
@@ -56,6 +61,7 @@ def _table() -> dict[str, Choice]:
             int(row["moves"]),
             row["single"],
             int(row["sets"]),
+            int(row["raced"] or 0),
             float(row["median"] or "nan"),
             float(row["worst"] or "nan"),
         )
@@ -88,6 +94,7 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     if (sampler, moves) != (found.sampler, found.moves):
         return f"{what} (best over {found.sets} data sets of model={found.model}, with one move before a scan)"
     return (
-        f"{what} (best over {found.sets} data sets of model={found.model}; on those left out {found.median:.2g} times "
-        f"as long to the posterior as the best in hindsight, {found.worst:.2g} at worst)"
+        f"{what} (best over {found.sets} data sets of model={found.model}; raced again on {found.raced}: "
+        f"{found.median:.2g} times as long to the posterior as the best of seven by other seeds, {found.worst:.2g} at "
+        "worst)"
     )

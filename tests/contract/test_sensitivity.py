@@ -1,6 +1,7 @@
 """How verdicts depend on settings: the list is complete, the file is what it says, the page shows both."""
 
 import csv
+from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def test_every_setting_that_was_not_measured_is_listed_with_values_or_a_reason()
         missing = table.loc[table["sensitivity"].str.contains("not measured"), "setting"]
         assert {(key, name) for name in missing} <= listed
     for row in ROWS:
-        ways = {"values", "variants", "readings", "reason"} & row.keys()
+        ways = {"values", "variants", "readings", "editions", "reason"} & row.keys()
         assert len(ways) == 1, row
         assert "reason" in row or set(row["figures"]) <= set(discovery.figures()), row
 
@@ -41,6 +42,25 @@ def test_the_file_has_nothing_but_what_the_list_says() -> None:
     for row in rows:
         assert not any(fnmatchcase(row["metric"], pattern) for pattern in LISTED["clock"].get(row["figure"], ()))
     assert {row[name] for row in rows for name in ("verdict", "chosen_verdict")} <= set(VERDICTS)
+
+
+MORE = "number of restarts or data sets"
+
+
+def test_the_page_counts_what_more_restarts_or_data_sets_decide() -> None:
+    table = pd.read_csv(measure.MEASURED, keep_default_na=False)
+    rows = table[table["setting"] == MORE]
+    pairs = Counter(zip(rows["chosen_verdict"], rows["verdict"], strict=True))
+    before, kept = (rows["chosen_verdict"] == "undecided").sum(), pairs["undecided", "undecided"]
+    lost = sum(n for (one, two), n in pairs.items() if one != "undecided" == two)
+    said = (
+        f"Of {before} undecided claims of {rows['figure'].nunique()} figures they decide {before - kept}: "
+        f"{pairs['undecided', 'reproduced']} are reproduced, {pairs['undecided', 'not reproduced']} are not. "
+        f"{lost} of {len(rows) - before} that were decided become undecided, {sensitivity.count_reversed(rows)} are "
+        "reversed."
+    )
+    page = (measure.DOCS / "figures.md").read_text(encoding="utf-8")
+    assert said in " ".join(page.split())
 
 
 def test_jobs_of_a_design() -> None:
