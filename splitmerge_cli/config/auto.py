@@ -91,10 +91,12 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"
-    if (sampler, moves) != (found.sampler, found.moves):
-        return f"{what} (best over {found.sets} data sets of model={found.model}, with one move before a scan)"
+    usual, alone = _table()[ANY], (sampler, moves) != (found.sampler, found.moves)
+    same = sampler == usual.single if alone else (sampler, moves) == (usual.sampler, usual.moves)
+    best = f"best over {usual.sets} data sets of all models" if same else f"best over {found.sets} data sets"
+    if alone:
+        return f"{what} ({best}, with one move before a scan; model={found.model})"
     return (
-        f"{what} (best over {found.sets} data sets of model={found.model}; raced again on {found.raced}: "
-        f"{found.median:.2g} times as long to the posterior as the best of seven by other seeds, {found.worst:.2g} at "
-        "worst)"
+        f"{what} ({best}; raced again on {found.raced} of model={found.model}: {found.median:.2g} times as long to the "
+        f"posterior as the best of seven by other seeds, {found.worst:.2g} at worst)"
     )
