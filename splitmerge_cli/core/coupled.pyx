@@ -135,13 +135,20 @@ cdef class CoupledChains:
         self.models_x, self.models_y = [x, *replicas_x], [y, *replicas_y]
         if len(self.models_x) != len(self.models_y):
             raise ValueError("replicas: expected as many of one chain as of the other")
-        levels = []
-        for models, samplers in ((self.models_x, self.samplers_x), (self.models_y, self.samplers_y)):
+        for one, other in zip(self.models_x, self.models_y):
+            if (<Model?> one).N != x.N or (<Model?> other).N != x.N or type(one) is not type(other):
+                raise ValueError("replicas: expected two of the same class and data")
+            if (<Model> one).prior is None or (<Model> one).kmax != x.kmax or (<Model> other).kmax != x.kmax:
+                raise ValueError("replicas: expected a prior of the partition, and as many clusters at most")
+        level_x, level_y = ([], [])
+        for models, samplers, found in ((self.models_x, self.samplers_x, level_x),
+                                        (self.models_y, self.samplers_y, level_y)):
             number = {id(model): level for level, model in enumerate(models)}
-            levels.append([number.get(id((<Sampler?> s).model), -1) for s in samplers])
-            if -1 in levels[-1] or any((<Sampler> s).rng is not rng for s in samplers):
-                raise ValueError("samplers: every one must work on its chain's model and on the common generator")
-        if levels[0] != levels[1]:
+            for s in samplers:
+                if id((<Sampler?> s).model) not in number or (<Sampler> s).rng is not rng:
+                    raise ValueError("samplers: every one must work on its chain's model and on the common generator")
+                found.append(number[id((<Sampler> s).model)])
+        if level_x != level_y:
             raise ValueError("samplers: expected the same ones for both chains, and at least one")
         if weights is not None and not 0 < len(weights) <= len(self.samplers_x):
             raise ValueError("weights: expected one number for each of the first samplers")
@@ -156,7 +163,7 @@ cdef class CoupledChains:
             self.levels_x[t], self.levels_y[t] = <void *> self.models_x[t], <void *> self.models_y[t]
         self.level = ints(self.n_steps)
         for t in range(self.n_steps):
-            self.level[t] = levels[0][t]
+            self.level[t] = level_x[t]
         if weights is not None:
             self.n_drawn = len(weights)
             self.weights = doubles(self.n_drawn)

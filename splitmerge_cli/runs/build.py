@@ -96,7 +96,7 @@ class Builder:
         coupling : str
             Of draws of a cluster, as of `CoupledChains`.
         powers : sequence of float
-            Of the replicas of either chain, see `choose_powers`; they start in the state of their chain.
+            Of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
 
         Raises
         ------
@@ -112,25 +112,14 @@ class Builder:
             self._start(model, rng, generator, 0)
         steps_x, steps_y = list(of_x.samplers), list(of_y.samplers)
         beside_x, beside_y = list[Model](), list[Model]()
+        if len(powers) != spec.tempering.levels:
+            raise ValueError(f"powers: expected {spec.tempering.levels}, got {len(powers)}")
         if powers:
             for model, steps, beside in ((x, steps_x, beside_x), (y, steps_y, beside_y)):
                 tempering = self._temper(model, rng, powers)
                 steps += tempering.single_steps()
                 beside += [replica for replica, _ in tempering.replicas]
         return CoupledChains(x, y, rng, steps_x, steps_y, lag, of_x.weights, coupling, beside_x, beside_y)
-
-    @np.errstate(all="ignore")
-    def choose_powers(self, number: int) -> list[float]:
-        """Choose the powers of replicas as a chain with generator `number` does before it begins; none without
-        replicas. Raises as `chain`."""
-        if not self.spec.tempering.levels:
-            return []
-        model, rng = build_model(self.spec.model, self.dataset), Rng(self.spec.seed, number)
-        samplers = build_schedule(self.spec, model, rng).samplers
-        self._start(model, rng, np.random.Generator(rng.bit_generator), 0)
-        tempering = self._temper(model, rng)
-        tempering.adapt(samplers)
-        return tempering.powers
 
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
         """Put the model of chain `number` in its start state."""

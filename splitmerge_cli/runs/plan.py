@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError, RunSpecification, classes
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
+from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.results import schema
@@ -111,6 +112,14 @@ class Plan:
             chain = self.builder.chain(number, starts)
         chain.set_threads(threads(self.spec) // self.workers)
         return chain
+
+    @cached_property
+    def powers(self) -> tuple[float, ...]:
+        """Powers of the replicas that chain 0 chooses before it begins; none without tempering."""
+        if not self.spec.tempering.levels:
+            return ()
+        chain = self._built.get(0) or self.builder.chain(0)
+        return tuple(power for one in chain.samplers if isinstance(one, Tempering) for power in one.powers)
 
     def chains(self) -> list[Chain]:
         """All chains of samplers that learn from each other; raises as `Builder.adaptive_chains`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -63,7 +63,7 @@ class Schedule:
         The mean of H_k, ..., H_m estimates a posterior mean.
     iterations : int
         Most iterations of X.
-    powers : sequence of float
+    powers : tuple of float
         Of the replicas of every chain; none without tempering.
     """
 
@@ -71,7 +71,7 @@ class Schedule:
     k: int
     m: int
     iterations: int
-    powers: Sequence[float] = ()
+    powers: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -386,8 +386,9 @@ class Certificate:
             )
         if self.schedule.powers:
             yield (
-                f"a chain is one with its replicas, of powers {', '.join(f'{p:.3g}' for p in self.schedule.powers)}, "
-                "chosen once for all pairs: they have met when all of these have"
+                f"a chain is one with its replicas, which start in its state, of powers "
+                f"{', '.join(f'{power:.3g}' for power in self.schedule.powers)}, which chain 0 of the run chooses: two "
+                "have met when all their replicas have"
             )
         if self.not_sampled:
             yield (

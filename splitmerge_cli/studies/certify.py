@@ -67,8 +67,6 @@ FIRST_PILOT = 1 << 30
 """Number of the first of them: their generators are no pair's."""
 FIRST_PAIR = 1 << 29
 """Number of the first pair: its generator is no chain's of ``smcmc run``."""
-OF_POWERS = FIRST_PAIR - 1
-"""Number of the chain that chooses the powers of replicas."""
 CHUNK = 4_096
 """Iterations whose rows have room at a time."""
 STORED = 10.0
@@ -99,8 +97,9 @@ def check_coupling(spec: RunSpecification) -> Plan:
     plan = prepare(spec, records=False)
     if spec.iterations is None:
         raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
-    # replicas would have their powers chosen
-    chain = plan.chain(0, starts=not spec.tempering.levels)
+    # before its chain is handed out
+    assert len(plan.powers) == spec.tempering.levels
+    chain = plan.chain(0)
     for sampler in chain.samplers:
         couples, reason = sampler.couples()
         if not couples:
@@ -252,7 +251,9 @@ def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
         pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
         if found["identity"] != identity or not set(pairs) <= set(range(found["begun"])):
             raise DamagedRun(stored, REMEDY)
-        return Schedule(**found["schedule"]), found["begun"], pairs
+        schedule = found["schedule"]
+        powers = tuple(schedule.pop("powers", ()))
+        return Schedule(**schedule, powers=powers), found["begun"], pairs
 
 
 def choose_schedule(
@@ -260,7 +261,7 @@ def choose_schedule(
 ) -> Schedule:
     """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
     lag, k, m = named["lag"], named["k"], named["m"]
-    most, powers = plan.iterations, plan.builder.choose_powers(OF_POWERS)
+    most, powers = plan.iterations, plan.powers
     if lag is None or k is None:
         # of those that have not met by then nothing is taken but that
         alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)), powers)

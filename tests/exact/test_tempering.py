@@ -13,6 +13,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
@@ -161,7 +162,7 @@ class From(PythonSampler):
 def test_joint_kernel_of_swaps():
     """Both margins are the swaps of one chain; equal states stay equal."""
     powers, rng = (0.3,), Rng(0)
-    pi, P = joint_matrix(cases_of(Gaussian, powers), ())
+    _, P = joint_matrix(cases_of(Gaussian, powers), ())
     both = [cases_of(Gaussian, powers) for _ in range(2)]
     temperings = [Tempering(cases[1.0].model, rng, lambda p, c=cases: (c[p].model, []), powers) for cases in both]
     steps = [From(Swaps(tempering)) for tempering in temperings]
@@ -184,6 +185,34 @@ def test_joint_kernel_of_swaps():
             np.testing.assert_allclose(J.sum(axis=1), P[a], atol=1e-12)
             np.testing.assert_allclose(J.sum(axis=0), P[b], atol=1e-12)
             assert a != b or abs(np.trace(J) - 1.0) < 1e-12
+
+
+def test_coupled_chains_meet_with_all_their_replicas():
+    """The chain that is ahead makes the draws of one that is not coupled; all replicas meet, and stay together."""
+    builder = prepare(specify([*TEMPERED, "schedule.moves=2"])).builder
+    chains, other = (builder.coupled_chains(1, 7, "maximal", (0.6, 0.3)) for _ in range(2))
+    chains.advance(5)
+    replicas = sum(len(samplers) for _, samplers in other.samplers_x[-1].tempering.replicas)
+    for _ in range(5):
+        for sampler in other.samplers_x[: -1 - replicas]:
+            sampler.step()
+        other.samplers_x[-1].tempering.step()
+    for one, same in zip(chains.models_x, other.models_x, strict=True):
+        np.testing.assert_array_equal(one.labels, same.labels)
+    chains.advance(20_000)
+    assert chains.meeting > 7
+
+    def are_together():
+        both = zip(chains.models_x, chains.models_y, strict=True)
+        return all((by_appearance(x.labels) == by_appearance(y.labels)).all() for x, y in both)
+
+    assert are_together()
+    for _ in range(20):
+        for t in range(len(chains.samplers_x)):
+            chains.step(t)
+    assert are_together()
+    with pytest.raises(ValueError, match="powers: expected 2, got 0"):
+        builder.coupled_chains(1, 7, "maximal")
 
 
 def grid(copies):
