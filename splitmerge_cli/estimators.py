@@ -122,7 +122,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         ``bernoulli``, ``mixed`` or another that reads tables. A mapping gives options beside its `name`, such as
         ``{"name": "gaussian", "covariance": "full"}``.
     sampler : str or mapping, optional
-        See ``smcmc list samplers``; None: what races say is the fastest for the model.
+        See ``smcmc list samplers``; None: what races found the fastest.
     chains : int
     iterations : int, optional
         Of each chain; None: until R-hat is at most 1.01 and ESS at least 400, as of `splitmerge_cli.sample`.

@@ -116,7 +116,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         return "the start of large tables, by a chain on a sample of the rows", changed
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
-        return "another sampler, the one that races found the fastest for the model", {"sampler": auto.AUTO}
+        return "another sampler, the one that races found the fastest", {"sampler": auto.AUTO}
     if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
         return "starts that look for the best mode first, each chain by itself", changed
