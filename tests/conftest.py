@@ -141,7 +141,7 @@ RUNS_OF_FIGURES = {
     "tests/unit/test_figures_arm": {"networks", "mixtures"},
     "tests/unit/test_figures_lshsm": {"synthetic", "large"},
     "tests/unit/test_figures_comparisons": {"matrix_runs"},
-    "tests/unit/test_figures_smag": {"synthetic", "held_out"},
+    "tests/unit/test_figures_smag": {"synthetic", "heldout_runs"},
     "tests/unit/test_figures_triadic": {"runs"},
 }
 """Fixtures that make the runs of a paper's figures, longer than the figures take: what needs them is slow. Those of one

@@ -13,7 +13,6 @@ from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
 from splitmerge_cli.papers.overview import LatestFigure
 
-CONF = "conf/experiment"
 DIGITS = 12
 """Digits of a commit."""
 

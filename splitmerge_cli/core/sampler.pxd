@@ -1,6 +1,6 @@
 # What a sampler is made of. See docs/design.md.
 cimport cython
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from splitmerge_cli.core.model cimport Model

@@ -173,7 +173,7 @@ cdef extern from *:
     }
 
     /* Sums of x and of its squares (diag), of all squares (iso), of all products (full), in units. */
-    enum { DIAG, ISO, FULL };       /* as in _normal.pxd */
+    enum { DIAG, ISO, FULL };       /* as in normal.pxd */
 
     static inline void gauss_count(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int kind, int64_t sign)
     {

@@ -9,7 +9,7 @@ The likelihood of a block depends on the others: the model is *coupled*. Of a bl
 it. Scratch columns are staged in the place of live ones: what is counted in them has edges to the other live blocks and
 to the staged columns, and no other.
 
-Log likelihoods are exact sums of multiples of their unit (``_blocks.h``), so that labels are the whole state.
+Log likelihoods are exact sums of multiples of their unit (``block_sums.h``), so that labels are the whole state.
 """
 from libc.math cimport INFINITY, exp, frexp, log
 from libc.stdint cimport int8_t, int32_t, int64_t

@@ -263,12 +263,6 @@ def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str
     return sorted({line for digest in digests for line in changes(index["rules"][digest]["files"], files)})
 
 
-def units_file(index: Mapping[str, Any], name: str) -> str | None:
-    """The file of a figure's units; None where none were kept."""
-    files = index["figures"][name]["files"]
-    return next((file for file in (f"{name}-units.csv", f"{name}-units.csv.gz") if file in files), None)
-
-
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
     """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
     claims are not what was written."""

@@ -240,7 +240,7 @@ class Stop:
         if self.is_set():
             chain.stop()
 
-    def press(self) -> None:
+    def halt_late(self) -> None:
         """Break off the iterations that are still being made `GENTLE` seconds after `set`."""
         if time.monotonic() > self._since + GENTLE:
             for chain in self._chains:
@@ -254,7 +254,7 @@ def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) ->
         done, pending = wait(drives, timeout=POLLED, return_when=FIRST_EXCEPTION)
         if any(drive.exception() for drive in done):
             stop.set()
-        stop.press()
+        stop.halt_late()
         if not pending:
             return
         if time.monotonic() >= last + BATCH:

@@ -1,7 +1,6 @@
 # Split-merge of topics as printed. See smag_as_printed.pyx.
 from libc.stdint cimport int32_t
 
-from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
 

@@ -12,8 +12,6 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
 
-CATEGORICAL = ColumnType("categorical")
-
 
 def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) -> Dataset:
     """A table of a column beside one of numbers, whatever they are."""

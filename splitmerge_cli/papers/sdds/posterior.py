@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import exp, inf, lgamma, log, perm
 
 import numpy as np
-import pandas as pd
 from scipy.special import gammaln, logsumexp
 
 CAPS = (60, 100, 300, 1000, 2000, 10_000)
@@ -81,15 +80,3 @@ def mean_K_by_cap(N: int, mu: float, alpha: float = 0.001, caps: Sequence[int] =
     log_weights -= (N + 1) * np.log(K) + (np.log(K) - mu) ** 2 / 2
     weights = np.exp(log_weights - log_weights.max())
     return [float(K[:cap] @ weights[:cap] / weights[:cap].sum()) for cap in caps]
-
-
-def means_by_cap(locations: Sequence[float], sizes: Sequence[int] = (100, 200, 500)) -> pd.DataFrame:
-    """Table of `mean_K_by_cap`: columns location, N, cap, mean_K."""
-    return pd.DataFrame(
-        [
-            {"location": mu, "N": N, "cap": cap, "mean_K": mean}
-            for mu in locations
-            for N in sizes
-            for cap, mean in zip(CAPS, mean_K_by_cap(N, mu), strict=True)
-        ]
-    )
