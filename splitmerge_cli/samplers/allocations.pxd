@@ -15,4 +15,3 @@ cdef class RestrictedGibbs(Allocation):
     cdef readonly int t                 # scans of the launch state
 
     cdef void launch(self, Sides s) noexcept nogil
-    cdef void join(self, Sides s) noexcept nogil

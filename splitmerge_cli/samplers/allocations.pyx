@@ -110,22 +110,18 @@ cdef class RestrictedGibbs(Allocation):
         return restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, True)
 
     cdef void prepare(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
         s.gather()
         s.stage()
         self.launch(s)
+        for t in range(s.n):
+            s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
         for _scan in range(self.t):
             restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, False)
 
     cdef void launch(self, Sides s) noexcept nogil:
-        """Put the items on the sides of the launch state, by fair coins."""
+        """in_a: the launch state, by fair coins."""
         draw_sides(s.rng, s.items, s.n, s.in_a)
-        self.join(s)
-
-    cdef void join(self, Sides s) noexcept nogil:
-        """Count the items in the columns of their sides."""
-        cdef Py_ssize_t t
-        for t in range(s.n):
-            s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
 
     cdef double score(self, Sides s) noexcept nogil:
         cdef Py_ssize_t t
