@@ -135,7 +135,9 @@ def certify_means(
     schedule = certify.choose_schedule(plan, NO_SCHEDULE)
     found, tau, starts = [], [], set()
     for number in range(pairs):
-        chains = plan.builder.coupled_chains(certify.FIRST_PAIR + number, schedule.lag, certify.COUPLING, schedule.powers)
+        chains = plan.builder.coupled_chains(
+            certify.FIRST_PAIR + number, schedule.lag, certify.COUPLING, schedule.powers
+        )
         starts |= {digest_of(chains.x.labels), digest_of(chains.y.labels)}
         one = estimate(chains, schedule, items)
         if one is None:

@@ -304,6 +304,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results"), help="the folder of the results")
     parser.add_argument("--workers", type=int, default=1, help="runs that are made at the same time; one by default")
     parser.add_argument("--setting", help="settings with this text alone")
+    parser.add_argument("--figure", help="settings that this figure judges alone")
     args = parser.parse_args()
     listed = yaml.safe_load(LISTED.read_text(encoding="utf-8"))
     known = pd.DataFrame(columns=COLUMNS)
@@ -315,9 +316,10 @@ def main() -> None:
     for row in listed["settings"]:
         if "reason" in row or (args.papers and row["paper"] not in args.papers):
             continue
-        if args.setting and args.setting not in row["setting"]:
+        if (args.setting or "") not in row["setting"] or args.figure not in (None, *row["figures"]):
             continue
-        new = pd.read_csv(StringIO(text_of(measure(row, listed["clock"], args.out, args.workers))), keep_default_na=False, dtype=str)
+        text = text_of(measure(row, listed["clock"], args.out, args.workers))
+        new = pd.read_csv(StringIO(text), keep_default_na=False, dtype=str)
         again = set(keys(row))
         old = known[[key not in again for key in known[KEY].itertuples(index=False, name=None)]]
         known = pd.concat([old, new]).sort_values(KEY, kind="stable", ignore_index=True)

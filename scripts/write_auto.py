@@ -1,5 +1,5 @@
-"""Write splitmerge_cli/config/auto.csv: what `sampler=auto` takes, from the kept figure `matrix`, and what it loses, from
-the chains of docs/choice.csv.gz.
+"""Write splitmerge_cli/config/auto.csv: what `sampler=auto` takes, from the kept figure `matrix`, and what it loses,
+from the chains of docs/choice.csv.gz.
 
     python scripts/write_auto.py
 

@@ -8,9 +8,9 @@ Clusters of X and Y are matched before every step, or part of a scan, by the num
 the largest number first. A draw of a cluster is a maximal coupling over matched clusters; a cluster that an item founds
 in one chain is matched with that which it founds in the other.
 
-A chain with replicas under other powers of the likelihood (``core/tempering.py``) is all of them: a step of a replica is
-coupled with that of the same replica of the other chain, a swap by one uniform number, and the chains have met when each
-replica of X is in the state of that of Y.
+A chain with replicas under other powers of the likelihood (``core/tempering.py``) is all of them: a step of a replica
+is coupled with that of the same replica of the other chain, a swap by one uniform number, and the chains have met when
+each replica of X is in the state of that of Y.
 
 Sources: Jacob, O'Leary and Atchade 2020 (unbiased estimates); Biswas, Jacob and Vanetti 2019 (lags); Nguyen, Trippe and
 Broderick 2022 (labels of partitions).
@@ -51,12 +51,12 @@ cdef int match_of(CoupledChains chains, Model x, Model y) except -1 nogil:
     return chains.match(x, y)
 
 
-cdef bint same_of(CoupledChains chains, Model x, Model y) noexcept nogil:
+cdef bint is_same(CoupledChains chains, Model x, Model y) noexcept nogil:
     return chains.are_equal(x, y)
 
 
 cdef match_t MATCH = <match_t> match_of
-cdef same_t SAME = <same_t> same_of
+cdef same_t SAME = <same_t> is_same
 
 
 cdef int by_key(const void *a, const void *b) noexcept nogil:

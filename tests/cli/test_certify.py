@@ -387,7 +387,7 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
     rows = np.random.default_rng(3).integers(2, size=(8, 6)).astype(np.uint8)
     for sampler, expected in ((Gibbs, ["concentration"]), (Refresh, ["the partition"])):
 
-        def coupled_chains(number: int, lag: int, _coupling: str, _powers: Any, sampler: Any = sampler) -> CoupledChains:
+        def coupled_chains(number: int, lag: int, *_: Any, sampler: Any = sampler) -> CoupledChains:
             rng = Rng(number)
             models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
             for model in models:

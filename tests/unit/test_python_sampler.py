@@ -1,4 +1,4 @@
-"""A sampler written in Python, as docs/extending/sampler-in-python.md shows it: verified, run and counted like any other."""
+"""A sampler in Python, as docs/extending/sampler-in-python.md shows it: verified, run and counted like any other."""
 
 import re
 import textwrap
