@@ -27,7 +27,7 @@ LAYOUT = articles.Layout(
 )
 FRONT = "---\nkeywords: a\nabstract: In short.\n---\n"
 WRITTEN = sorted(path.stem for path in FOLDER.glob("*.md"))
-SECTIONS = ("claim?", "done?", "results?", "and why?", "tested?", "Errata", "Data and code", "References")
+SECTIONS = ("claim?", "done?", "results?", "our choices?", "tested?", "Errata", "Data and code", "References")
 
 
 def article(folder: Path, text: str) -> articles.Article:
