@@ -266,7 +266,7 @@ def beside_table(chains: pd.DataFrame, to: str) -> str:
     ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))
     told = chains.assign(time=time, ess=ess)
     times, draws = (
-        told.pivot_table(index=["kind", "model", "data"], columns="schedule", values=value, aggfunc="mean")
+        told.pivot_table(index=["kind", "model", "data"], columns="schedule", values=value, dropna=False)
         for value in ("time", "ess")
     )
     lines = [

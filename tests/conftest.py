@@ -132,6 +132,9 @@ THINNED = {
     "tests/cli/test_sweep.py::test_sweeps_that_cannot": (4, 4),
     "tests/cli/test_topics_run": (1, 3),
     "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
+    # the rest: some cases of each test
+    "tests/cli/": (3, 3),
+    "tests/unit/": (6, 3),
 }
 """How the names of tests begin: how many cases the quick run has of a test, and that it has one in so many more."""
 MADE_OF_OTHERS = ("portfolio",)

@@ -19,6 +19,7 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow  # of a build from source it has little to compare
 def test_chains_are_the_same_on_every_level() -> None:
     """A build from source has one level: its chains are the same a second time."""
     able = [level for level in levels.built_levels() if levels.NEEDS[level] <= levels.processor_flags()]

@@ -76,6 +76,7 @@ run sampler=broken data=emm
 verify sampler=broken"""
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(install: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", SCRIPT],

@@ -48,6 +48,7 @@ def test_samplers_race_from_both_starts(smcmc) -> None:
     assert again.stdout == result.stdout
 
 
+@pytest.mark.slow
 def test_a_move_of_the_users_own_races(smcmc) -> None:
     Path("my/sampler").mkdir(parents=True)
     Path("my/racing_moves.py").write_text(SWAP)

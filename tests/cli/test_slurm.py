@@ -219,6 +219,7 @@ def test_nothing_that_lies_in_the_folder_is_run_by_a_sweep(smcmc, like_slurm) ->
     assert not Path("results/.submitted").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(answers(), reason="a Slurm is here")
 def test_notes_of_what_was_collected_are_removed_and_damaged_ones_named(smcmc, like_slurm) -> None:
     asked = ["sweep", *JOBS, "iterations=50", "seed=0", *SLURM]

@@ -55,6 +55,7 @@ def test_only_missing_jobs_run(smcmc) -> None:
     assert "4 jobs: 4 skipped" in smcmc("sweep", *GRID).stdout
 
 
+@pytest.mark.slow
 def test_joblib_makes_the_same_runs(smcmc) -> None:
     args = [*GRID, "timing=false"]
     assert smcmc("sweep", *args, "out=basic", "hydra/launcher=basic").exit_code == 0

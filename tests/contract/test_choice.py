@@ -50,12 +50,12 @@ def test_the_table_of_samplers_since_2015_follows_from_its_chains() -> None:
 
 def test_times_beside_those_of_one_schedule() -> None:
     rows = [
-        ["real", "irm", f"set {of_set}", name, "one", seed, factor * (1 + of_set), 9.0, 60 / factor, 1.0]
+        ["real", "irm", f"set {of_set}", name, "one", seed, factor * (1 + of_set), 99.0, 60 / factor, 1.0]
         for of_set in range(5)
         for name, factor in (("a", 1.0), ("b", 2.0))
         for seed in range(3)
     ]
-    rows += [["real", "irm", "set 0", "c", "one", 0, np.inf, 9.0, 0.0, 1.0]]
+    rows += [["real", "irm", "set 0", "c", "one", 0, np.inf, 99.0, 0.0, 1.0]]
     lines = script.beside_table(pd.DataFrame(rows, columns=script.FIELDS), "a").splitlines()
     assert lines[2:] == [
         "| `a` | 5 | 1.00 [1.00, 1.00] | 1.00 [1.00, 1.00] | 0% |",

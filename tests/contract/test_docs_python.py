@@ -13,10 +13,14 @@ from splitmerge_cli.api import selection
 from splitmerge_cli.diagnostics import convergence
 
 ROOT = Path(__file__).parents[2]
-FILES = [ROOT / "README.md", ROOT / "docs" / "python.md", ROOT / "docs" / "coming-from.md"]
+FILES = [
+    ROOT / "README.md",
+    ROOT / "docs" / "python.md",
+    pytest.param(ROOT / "docs" / "coming-from.md", marks=pytest.mark.slow),
+]
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", FILES, ids=["README.md", "python.md", "coming-from.md"])
 def test_code_runs(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The blocks of a file, one after the other; chains are shortened, and count as converged all the same."""
     monkeypatch.setattr(convergence, "NOT_CONVERGED", np.inf)

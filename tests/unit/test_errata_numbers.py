@@ -107,6 +107,7 @@ def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
     assert means[0.5] == pytest.approx([35.9, 20.4, 10.5], abs=0.05)
 
 
+@pytest.mark.slow
 def test_mean_of_K_without_a_largest_K() -> None:
     """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, which names no cap."""
     for mu, expected in ((0.5, [47.0, 26.0, 10.5]), (log(10), [139.4, 195.3, 129.2])):

@@ -202,6 +202,7 @@ def test_fig4_counts_settled_chains(make):
     assert readings == {"full Gibbs scan", "one Gibbs site"}
 
 
+@pytest.mark.slow
 def test_fig5_takes_rates_and_times_from_the_runs(make):
     runs = [
         make(
