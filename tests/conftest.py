@@ -93,7 +93,7 @@ def compose_once(request):
 THINNED = {
     # of the references in plain Python, which are proved by enumeration, too: they change seldom
     "tests/replay/test_reference": (2, 8),
-    "tests/replay/": (6, 6),
+    "tests/replay/": (4, 8),
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
     "tests/unit/test_gaussian_sparse": (8, 4),
     "tests/unit/test_memory_safety": (8, 4),

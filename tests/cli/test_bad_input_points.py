@@ -172,6 +172,7 @@ def test_other_commands(check_rejection, args: list[str], named: str) -> None:
     check_rejection(args, named)
 
 
+@pytest.mark.slow
 def test_priors_need_no_quotes_in_any_command(smcmc) -> None:
     Path("d.csv").write_text(POINTS)
     for value in ("gamma(1,2)", "'gamma(1,2)'", "gamma( 1 , 2 )"):

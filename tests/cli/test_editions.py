@@ -26,6 +26,7 @@ EXACT = ["sdds-fig1", "sdds-table1"]
 # seeds
 
 
+@pytest.mark.slow
 def test_every_seed_of_an_edition_is_new_and_all_else_stays(tmp_path: Path) -> None:
     for name in discovery.figures():
         first = experiments.jobs(name, "paper", tmp_path)

@@ -241,6 +241,7 @@ def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> N
     assert table["covariance"].tolist() == ["diag"] and table["log_density"].isna().all()
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_found_without_the_choice(
     smcmc, monkeypatch: pytest.MonkeyPatch, tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -296,6 +297,7 @@ def test_one_row_holds_nothing_out() -> None:
         sm.sample({"name": "gaussian", "covariance": "auto"}, np.ones((1, 2)), **FEW)
 
 
+@pytest.mark.slow
 def test_a_power_is_taken_once(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the model that reads the table, as the command that repeats it names; a finished run says what it was."""
     monkeypatch.setattr(selection, "POWERS", (1.0, 0.4))

@@ -58,6 +58,7 @@ def check(smcmc: Callable, *own: str) -> None:
     assert f"smcmc reproduce toy-fig1 --scale quick{''.join(f' {part}' for part in own)}" in text
 
 
+@pytest.mark.slow
 def test_a_paper_from_a_folder_of_the_users_own(smcmc) -> None:
     write(Path("my-paper"))
     check(smcmc, "--config-dir", "my-paper")

@@ -207,6 +207,7 @@ def test_many_tokens_are_not_listed(smcmc, monkeypatch: pytest.MonkeyPatch) -> N
     assert (path / "tokens.parquet").exists()
 
 
+@pytest.mark.slow
 def test_runs_are_compared(smcmc) -> None:
     for seed in (1, 2):
         run_path(smcmc("run", *TINY, f"seed={seed}"))
