@@ -108,7 +108,7 @@ def _describe_portfolio(found: Mapping[str, Any], iterations: int) -> str:
     how = f"learned in {learned:,} steps by the change that a unit of work brings" if learned else "as they were given"
     moves = f"{found['moves']} move{'s' * (found['moves'] > 1)} a step"
     line = f"portfolio: {moves}, {parts} ({how}; of chain 0)"
-    enough = 2 * found["learning"]
+    enough = 2 * found.get("learning", learned)
     if enough <= iterations:
         return line
     return f"{line}; the second half of {iterations:,} iterations begins while they change, that of {enough:,} does not"
