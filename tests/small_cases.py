@@ -115,6 +115,14 @@ def _find_others():
 MODELS |= dict(_find_others())
 
 
+def partitions_of(n):
+    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
+    rows = [[0]]
+    for _ in range(n - 1):
+        rows = [[*row, k] for row in rows for k in range(max(row) + 2)]
+    return np.array(rows)
+
+
 def check_walk_weights(model, rtol=1e-9):
     """Check the weights that a reconfiguration needs: of an item that is not placed, and of one that may stay or go
     to one of two clusters."""
@@ -126,3 +134,19 @@ def check_walk_weights(model, rtol=1e-9):
         others = [k for k in range(labels.max() + 1) if k != labels[i]][:2]
         linear, logarithm = pieces.choice(model, i, np.array([labels[i], *others], dtype=np.int32))
         np.testing.assert_allclose(linear / linear[0], np.exp(logarithm - logarithm[0]), rtol=rtol, atol=1e-300)
+
+
+def check_resumption(make, before=50, after=100, recorded=()):
+    """Check that a chain of `make` that is taken up from its state elsewhere goes on to record the same, to the bit;
+    `recorded` are columns that must be among it. Return both chains."""
+    first, second = make(), make()
+    first.advance(before)
+    state = first.state
+    expected = first.advance(after)
+    second.state = state
+    got = second.advance(after)
+    assert {"log_joint", "log_lik", "K", *recorded} <= expected.keys() == got.keys()
+    for key in expected.keys() - {"seconds"}:
+        np.testing.assert_array_equal(got[key], expected[key], err_msg=key)
+    assert all(np.isfinite(got[key]).all() for key in ("log_joint", *recorded))
+    return first, second

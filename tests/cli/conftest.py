@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from cli.calls import read_rejection
 from splitmerge_cli.cli import app
 
 
@@ -29,6 +30,17 @@ def smcmc() -> Callable[..., Any]:
         return result
 
     return call
+
+
+@pytest.fixture
+def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """``check_rejection(args, named)``: a command is rejected, with one line that says `named`; no published data."""
+    monkeypatch.setenv("SMCMC_DATA", str(tmp_path / "nothing"))
+
+    def check(args: list[str], named: str) -> None:
+        assert named in read_rejection(smcmc, *args)
+
+    return check
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Bad documents end with exit status 2 and one message; odd ones that have an answer run."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.sparse import csr_array, save_npz
 from splitmerge_cli.data.corpora import corpus
 from splitmerge_cli.runs.recorders import topics
 
+RUN = ["run", "sampler=gibbs", "iterations=5"]
 TABLE = "d.csv", "a,x\na,y\nb,x\nb,x\n"
 REFUSED_FILES = [
     (("d.csv", ""), [], "d.csv: the file is empty; expected at least one row"),
@@ -59,31 +59,15 @@ REFUSED = [
 ]
 
 
-@pytest.fixture
-def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """``check_rejection(args, named)``: exit status 2, one line that says `named`, nothing written."""
-    monkeypatch.setenv("SMCMC_DATA", str(tmp_path / "nothing"))
-
-    def check(args: list[str], named: str) -> None:
-        before = sorted(tmp_path.iterdir())
-        result = smcmc("run", "sampler=gibbs", "iterations=5", *args)
-        assert result.exit_code == 2, result.output
-        assert result.stdout == "" and len(result.stderr.strip().splitlines()) == 1
-        assert named in result.stderr
-        assert sorted(tmp_path.iterdir()) == before
-
-    return check
-
-
 @pytest.mark.parametrize(("file", "args", "named"), REFUSED_FILES, ids=[named for _, _, named in REFUSED_FILES])
 def test_a_file_of_documents(check_rejection, file: tuple[str, str], args: list[str], named: str) -> None:
     Path(file[0]).write_text(file[1])
-    check_rejection(["data=corpus", f"data.path={file[0]}", *args], named)
+    check_rejection([*RUN, "data=corpus", f"data.path={file[0]}", *args], named)
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
 def test_other_documents(check_rejection, args: list[str], named: str) -> None:
-    check_rejection(args, named)
+    check_rejection([*RUN, *args], named)
 
 
 @pytest.mark.parametrize(("name", "text"), [("d.csv", "doc,word,n\na,x,9\na,y,2\n"), ("d.ldac", "2 0:9 1:2\n")])
@@ -91,10 +75,10 @@ def test_more_tokens_than_memory_holds(check_rejection, monkeypatch: pytest.Monk
     Path(name).write_text(text)
     monkeypatch.setattr(corpus, "memory", lambda: 10 * corpus.TOKEN_BYTES)
     check_rejection(
-        ["data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's"
+        [*RUN, "data=corpus", f"data.path={name}"], f"{name}: 11 tokens; expected at most 10, which this machine's"
     )
-    check_rejection(["data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
-    check_rejection(["data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+    check_rejection([*RUN, "data=docs200", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
+    check_rejection([*RUN, "data=synthetic_documents", "N=7"], "N=7, data.length=100: 700 tokens; expected at most 10")
 
 
 def test_more_chains_than_memory_holds(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,7 +102,7 @@ def test_a_long_word_after_short_ones(smcmc) -> None:
 def test_counts_without_words(check_rejection) -> None:
     save_npz("c.npz", csr_array(np.array([[1, 2]])))
     check_rejection(
-        ["data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words"
+        [*RUN, "data=corpus", "data.path=c.npz"], "data.vocabulary=null: c.npz: expected a text file with its 2 words"
     )
 
 

@@ -1,6 +1,5 @@
 """Bad input of the models of points, their samplers and a resampled concentration; and odd input that has an answer."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -93,21 +92,6 @@ REFUSED = [
 ]
 
 CELLS = ["inf", "-inf", "none", "word", "1e31", "-1e308", "1e999", "0x1", '"1,5"']
-
-
-@pytest.fixture
-def check_rejection(smcmc, tmp_path: Path) -> Callable[..., None]:
-    """``check_rejection(args, named)``: exit status 2, one line that says `named`, nothing written."""
-
-    def check(args: list[str], named: str) -> None:
-        before = sorted(tmp_path.iterdir())
-        result = smcmc(*args)
-        assert result.exit_code == 2, result.output
-        assert result.stdout == "" and len(result.stderr.strip().splitlines()) == 1
-        assert named in result.stderr
-        assert sorted(tmp_path.iterdir()) == before
-
-    return check
 
 
 @pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args[-2:]) for args, _ in REFUSED])

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from cli.calls import run_path
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics import convergence
@@ -32,11 +33,6 @@ def people(tmp_path: Path) -> pd.DataFrame:
     frame.loc[[3, 8], "age"] = np.nan
     frame.to_csv(tmp_path / "people.csv", index=False)
     return frame
-
-
-def run_path(result) -> Path:
-    assert result.exit_code == 0, result.output
-    return Path(result.stdout.splitlines()[-1])
 
 
 def test_a_table(smcmc, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from broken_runs import break_off
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
@@ -20,7 +21,7 @@ from splitmerge_cli.results import state, store, streams
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.summary import Summary
-from splitmerge_cli.runs import build, drive, finish, initial
+from splitmerge_cli.runs import build, finish, initial
 from splitmerge_cli.runs.disk import recorded_bytes
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.studies import certify
@@ -29,22 +30,12 @@ from splitmerge_cli.sweeps import sweep
 ARGS = ["N=20", "chains=1", "iterations=20000", "timing=false", "progress=none"]
 
 
-class Breaks(Reporter):
-    """Fails the run after the first batch."""
-
-    def update(self, chain: int, at: ChainProgress) -> None:
-        """Fail."""
-        raise OSError("enough")
-
-
 @pytest.fixture(scope="module")
 def stored_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run in ``done`` and the same run unfinished in ``half``."""
     folder = tmp_path_factory.mktemp("stored")
     runs.run(compose([*ARGS, f"out={folder / 'done'}"]))
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
-        patch.setattr(drive, "FIRST_BATCH", 0.005)
-        runs.run(compose([*ARGS, f"out={folder / 'half'}"]), Breaks())
+    break_off(*ARGS, f"out={folder / 'half'}")
     assert list(folder.glob("half/*/*/work/chain-0.npz"))
     return folder
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.calls import parquet_bytes, wait_for
+from cli.calls import check_same_as_joblib, wait_for
 from splitmerge_cli.results.files import lock_file
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.sweeps import remote
@@ -55,15 +55,6 @@ def scheduler(workers: int, folder: Path) -> Iterator[tuple[str, list["subproces
             process.wait()
 
 
-def same_as_joblib(smcmc, args: list[str]) -> None:
-    """Every run under results has the bytes of the same sweep by joblib."""
-    assert smcmc("sweep", *args, "out=here").exit_code == 0
-    runs = list(find_runs("results"))
-    assert runs
-    for run in runs:
-        assert parquet_bytes(run.path) == parquet_bytes(Path("here", *run.path.parts[1:]))
-
-
 @pytest.mark.slow  # Dask waits for a worker that is gone
 def test_a_killed_workers_job_moves_to_another(smcmc, spawn, tmp_path: Path) -> None:
     args = [*JOBS, "iterations=12000", "seed=range(5)"]
@@ -76,7 +67,7 @@ def test_a_killed_workers_job_moves_to_another(smcmc, spawn, tmp_path: Path) -> 
         stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
     assert "5 jobs: 5 done" in stdout and stderr == ""
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 def children(pid: int) -> list[int]:
@@ -96,7 +87,7 @@ def test_a_cluster_of_this_machine_is_interrupted_and_continued(smcmc, spawn) ->
     assert stderr.startswith("smcmc: interrupted: ") and stderr.count("\n") == 1, stderr
     result = smcmc("sweep", *asked)
     assert result.exit_code == 0, result.output
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 def test_without_a_scheduler_one_line_says_so(smcmc) -> None:

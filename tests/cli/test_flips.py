@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from local_shards import LocalShards
+from broken_runs import BreakingShards, break_off
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
@@ -21,8 +21,6 @@ from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, Manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.store import ChainStore
-from splitmerge_cli.runs import drive
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.shards.messages import ShardLost
 from splitmerge_cli.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.shards.shard import Shard
@@ -49,19 +47,6 @@ def digest(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: digest(one) for key, one in value.items()}
     return [digest(one) for one in value] if isinstance(value, list | tuple) else value
-
-
-class Breaks(Reporter):
-    """Fails the run after the first batch."""
-
-    def update(self, chain: int, at: ChainProgress) -> None:
-        raise OSError("enough")
-
-
-def break_off(folder: str, *args: str) -> None:
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
-        patch.setattr(drive, "FIRST_BATCH", 0.005)
-        runs.run(compose([*args, f"out={folder}"]), Breaks())
 
 
 def of_clusters() -> Reader:
@@ -91,7 +76,7 @@ def of_topics() -> Reader:
 
 
 def of_an_unfinished_run() -> Reader:
-    break_off("here", "N=20", "chains=1", "iterations=20000", "timing=false", "progress=none")
+    break_off("N=20", "chains=1", "iterations=20000", "timing=false", "progress=none", "out=here")
     path = find_runs("here")[0].path
 
     def read() -> Any:
@@ -167,21 +152,12 @@ def of_a_race() -> Reader:
 
 def make_sharded_run(left: int) -> ShardedRun:
     """A run on two shards, which are lost after so many messages."""
-
-    class Breaking(LocalShards):
-        def all(self, method: str, *args: Any) -> list[Any]:
-            self.left -= 1
-            if self.left == 0:
-                raise ShardLost("gone")
-            return super().all(method, *args)
-
     generator = np.random.default_rng(6)
     np.save("x.npy", generator.normal(size=(60, 2)) + 5.0 * generator.integers(3, size=60)[:, None])
     asked = ["model=gaussian", "model.m0=0.5", "model.b0=0.4", "model.concentration=gamma(2,1)", "sampler=subcluster"]
     spec = compose(["data=csv", "data.path=x.npy", *asked, "iterations=12", "timing=false", "out=here"])
     source, bounds = open_source("x.npy"), bounds_of(60, 2)
-    shards = Breaking([Shard(source, *bound) for bound in bounds])
-    shards.left = 0
+    shards = BreakingShards([Shard(source, *bound) for bound in bounds])
     run = ShardedRun(spec, source, shards, bounds)
     shards.left = left
     return run

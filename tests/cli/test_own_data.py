@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from cli.calls import read_rejection
 from splitmerge_cli.config.errors import ALWAYS
 from splitmerge_cli.config.foreign import MEANINGS
 from splitmerge_cli.config.schema import all_keys
@@ -17,16 +18,6 @@ QUICK = ["iterations=5", "chains=1", "progress=none"]
 PEOPLE = "name,age,sex,town\n" + "".join(
     f"p{i},{20.5 + i},{'mf'[i % 2]},{('Ulm', 'Bonn', 'Rom')[i % 3]}\n" for i in range(12)
 )
-
-
-def read_rejection(smcmc: Any, *args: str) -> str:
-    """The one line of a command that is answered so; nothing is written."""
-    before = sorted(Path().rglob("*"))
-    result = smcmc(*args)
-    assert result.exit_code == 2 and result.stdout == "", result.output
-    assert len(result.stderr.strip().splitlines()) == 1
-    assert sorted(Path().rglob("*")) == before
-    return str(result.stderr)
 
 
 def commands(answer: str) -> list[list[str]]:

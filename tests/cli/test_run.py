@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 import yaml
 
-from cli.calls import parquet_bytes, wait_for
+from cli.calls import parquet_bytes, run_path, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
@@ -32,11 +32,6 @@ LEARNING = [
     *("sampler=arm", "data=network", "N=80", "chains=3", "iterations=20000", "thin=20", "timing=false"),
     "trace.partitions=5000",
 ]
-
-
-def run_path(result) -> Path:
-    assert result.exit_code == 0, result.output
-    return Path(result.stdout.splitlines()[-1])
 
 
 def test_files_and_columns(smcmc) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from broken_runs import BreakingShards
 from local_shards import LocalShards
 
 from cli.calls import wait_for
@@ -120,22 +121,10 @@ def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
     assert (labels_of(Path(stdout.splitlines()[-1])) == run_unsharded(points, 100)).all()
 
 
-class Breaking(LocalShards):
-    """Shards that are lost at some message."""
-
-    left = 0
-
-    def all(self, method, *args):
-        self.left -= 1
-        if self.left == 0:
-            raise ShardLost("gone")
-        return super().all(method, *args)
-
-
 def run_of(shards: int, left: int = 0, *more: str) -> ShardedRun:
     source = open_source("x.npy")
     bounds = bounds_of(N, shards)
-    shards = Breaking([Shard(source, *bound) for bound in bounds])
+    shards = BreakingShards([Shard(source, *bound) for bound in bounds])
     spec = compose(["data=csv", "data.path=x.npy", *NUMBERS, "iterations=12", "timing=false", *more])
     run = ShardedRun(spec, source, shards, bounds)
     shards.left = left

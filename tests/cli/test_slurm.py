@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.calls import parquet_bytes, wait_for
+from cli.calls import check_same_as_joblib, wait_for
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.sweeps.queued_jobs import in_queue
 
@@ -52,14 +52,6 @@ def job_of(overrides: str) -> str:
     return str(json.loads(note.read_text())["job"])
 
 
-def same_as_joblib(smcmc, args: list[str]) -> None:
-    assert smcmc("sweep", *args, "out=here").exit_code == 0
-    runs = list(find_runs("results"))
-    assert runs
-    for run in runs:
-        assert parquet_bytes(run.path) == parquet_bytes(Path("here", *run.path.parts[1:]))
-
-
 @cluster
 def test_a_job_that_is_cancelled_costs_itself_alone(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=60000", "seed=range(4)"]
@@ -72,7 +64,7 @@ def test_a_job_that_is_cancelled_costs_itself_alone(smcmc, spawn) -> None:
     assert "the same command continues it" in stderr
     result = smcmc("sweep", *args, *SLURM)
     assert "4 jobs: 1 done, 3 skipped" in result.stdout, result.output
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 @cluster
@@ -90,7 +82,7 @@ def test_a_sweep_that_is_killed_leaves_its_jobs_to_the_queue(smcmc, spawn) -> No
     assert result.exit_code == 0, result.output
     # none was submitted twice: submitit has a folder for each array of jobs
     assert left <= submitted and len({path.name.split("_")[0] for path in Path(".submitit").glob("*/*/*.out")}) == 1
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 @cluster
@@ -106,7 +98,7 @@ def test_detached_jobs_are_collected(smcmc) -> None:
         path.name: path.read_text() for path in Path("results", ".submitted").glob("*.json")
     }.items() <= notes.items()
     assert smcmc("sweep", *args, *SLURM).exit_code == 0
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 @cluster
@@ -132,7 +124,7 @@ def test_a_job_at_its_time_limit_goes_on_in_another(smcmc) -> None:
     assert "2 jobs: 2 done" in result.stdout, result.output
     logs = [path.read_text() for path in Path(".submitit").glob("*/*/*.err")]
     assert any("requeue" in log.lower() for log in logs)
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 @cluster
@@ -147,7 +139,7 @@ def test_a_daemon_that_is_killed_and_comes_back(smcmc, spawn) -> None:
     subprocess.run([script, "start-slurmd", folder], check=True)
     stdout, stderr = process.communicate(timeout=300)
     assert "4 jobs: 4 done" in stdout, stdout + stderr
-    same_as_joblib(smcmc, args)
+    check_same_as_joblib(smcmc, args)
 
 
 def test_the_queue_is_believed_only_where_it_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

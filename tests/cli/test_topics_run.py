@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calls import parquet_bytes, wait_for
+from cli.calls import parquet_bytes, read_rejection, run_path, wait_for
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.models.heldout import METHODS
@@ -21,11 +21,6 @@ SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=
 TINY = ["data=docs200", "N=12", "data.length=20", "sampler=smag", "chains=2", "iterations=30", "progress=none"]
 FILES = 10
 """Parquet files of a run that evaluates held-out documents."""
-
-
-def run_path(result) -> Path:
-    assert result.exit_code == 0, result.output
-    return Path(result.stdout.splitlines()[-1])
 
 
 @pytest.fixture
@@ -305,11 +300,7 @@ def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     ],
     ids=lambda value: " ".join(value[-2:]),
 )
-def test_bad_input(smcmc, tmp_path: Path, args: list[str], named: list[str]) -> None:
-    result = smcmc("run", "sampler=gibbs", "iterations=10", *args)
-    assert result.exit_code == 2, result.output
-    assert result.stdout == ""
-    assert len(result.stderr.strip().splitlines()) == 1
+def test_bad_input(smcmc, args: list[str], named: list[str]) -> None:
+    told = read_rejection(smcmc, "run", "sampler=gibbs", "iterations=10", *args)
     for part in named:
-        assert part in result.stderr
-    assert not list(tmp_path.iterdir())
+        assert part in told

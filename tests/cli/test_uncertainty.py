@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cli.calls import run_path
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
@@ -25,11 +26,6 @@ MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", 
 MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]
 STUCK = ["data=jain_neal", "N=60", "init=prior", "sampler=rm", "schedule=move_only", "chains=3", "iterations=200"]
 STUCK += ["progress=none"]
-
-
-def run_path(result) -> Path:
-    assert result.exit_code == 0, result.output
-    return Path(result.stdout.splitlines()[-1])
 
 
 def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:

@@ -14,11 +14,23 @@ from splitmerge_cli.config import classes, component
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.samplers.arm import ARM
+from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.verify.cases import CASES as OWN_CASES
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
 from splitmerge_cli.verify.transitions import balance_defect
 
 KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
+"""Options of lines whose parameters are kept, of a finite set."""
+LEARNERS = {
+    "arm": (ARM, {"relabel": False}),
+    "sarm": (ARM, {"variant": "sarm", "relabel": False}),
+    "bsm-0": (BSM, {"t": 0}),
+    "bsm-1": (BSM, {"t": 1}),
+    "bsm-sams": (BSM, {"allocation": "sams"}),
+    "bsm-similarity": (BSM, {"allocation": "similarity"}),
+}
+"""Samplers that learn from other chains, each with a matrix for each pair of partitions that it learned from."""
 MODEL_CLASSES = {model.__name__: model for model in classes("model").values()}
 MODELS = [*OWN_CASES, *(n for n, cls in MODEL_CLASSES.items() if n not in OWN_CASES and has_small_case(cls))]
 # edges beside the variants of every model: few items, extreme parameters, other priors

@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from enumerations import Enumeration
-from every_sampler import SAMPLERS, case_of, check_terms, pairs
+from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs
 
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -34,14 +34,6 @@ from splitmerge_cli.verify.transitions import (
     transition_matrix,
 )
 
-LEARNERS = {
-    "arm": (ARM, {"relabel": False}),
-    "sarm": (ARM, {"variant": "sarm", "relabel": False}),
-    "bsm-0": (BSM, {"t": 0}),
-    "bsm-1": (BSM, {"t": 1}),
-    "bsm-sams": (BSM, {"allocation": "sams"}),
-    "bsm-similarity": (BSM, {"allocation": "similarity"}),
-}
 build = case_of
 
 

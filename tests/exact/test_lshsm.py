@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from enumerations import Enumeration
-from every_sampler import check_terms
+from every_sampler import KEPT, check_terms
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -36,7 +36,6 @@ CASES = {
     "lines": (Lines, 4, 0, {}),
     "irm": (IRM, 4, 0, {"beta1": 0.6, "beta0": 1.7}),
 }
-KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
 PROPOSALS = ("paired", "paired_sequential", "sums")
 READINGS = ("table", "union")
 KINDS = list(itertools.product(PROPOSALS, READINGS))

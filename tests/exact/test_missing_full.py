@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from scipy.special import multigammaln
+from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -179,15 +180,7 @@ def test_a_state_goes_on_to_the_bit(words):
         model = build_model(words, 0.5)
         return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
 
-    first = chain()
-    first.advance(50)
-    state = first.state
-    expected = first.advance(100)
-    second = chain()
-    second.state = state
-    got = second.advance(100)
-    for key in ("log_joint", "log_lik", "K"):
-        np.testing.assert_array_equal(got[key], expected[key])
+    check_resumption(chain)
 
 
 def test_what_is_no_state_is_rejected():

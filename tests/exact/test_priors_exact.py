@@ -5,6 +5,7 @@ them with a largest K."""
 import numpy as np
 import pytest
 from compiled import pieces
+from every_sampler import KEPT, LEARNERS
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
 from small_priors import PACKAGE, register_priors
@@ -18,8 +19,6 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.priors import OPTIONS, specification
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.srm import SRM
@@ -34,14 +33,6 @@ from splitmerge_cli.verify.transitions import (
     transition_matrix,
 )
 
-LEARNERS = {
-    "arm": (ARM, {"relabel": False}),
-    "sarm": (ARM, {"variant": "sarm", "relabel": False}),
-    "bsm-0": (BSM, {"t": 0}),
-    "bsm-1": (BSM, {"t": 1}),
-    "bsm-sams": (BSM, {"allocation": "sams"}),
-    "bsm-similarity": (BSM, {"allocation": "similarity"}),
-}
 OTHERS = {
     "lines": (Lines, {}),
     "lines-nig": (Lines, {"noise": "nig", "a0": 1.2}),
@@ -52,7 +43,6 @@ OTHERS = {
     "mixed": (Mixed, {}),
     "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
 }
-KEPT = {"conjugate": False, "candidates": [[0.0, 1.0], [1.0, -0.5]]}
 NAMES = (*PACKAGE, *TOYS)
 EXACT = [name for name in SAMPLERS if "as_printed" not in name]
 

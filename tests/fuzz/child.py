@@ -105,4 +105,5 @@ def _serve() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.append(str(Path(__file__).parents[1]))
     _serve()

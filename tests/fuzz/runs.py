@@ -14,8 +14,8 @@ from typing import Any
 import commands
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 import yaml
+from broken_runs import break_off
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
@@ -23,8 +23,6 @@ from splitmerge_cli.results import state
 from splitmerge_cli.results.manifest import MANIFEST, write_manifest, write_sealed
 from splitmerge_cli.results.read import find_runs
 from splitmerge_cli.results.store import CONFIG, STATUS, TOGETHER, WORK
-from splitmerge_cli.runs import drive
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
 
 COMMON = ["chains=1", "iterations=9", "timing=false", "progress=none"]
 """Options of every run that has no others."""
@@ -48,26 +46,16 @@ HALF = {
 LONG = 4000
 
 
-class Breaks(Reporter):
-    """Fails the run after the first batch."""
-
-    def update(self, chain: int, at: ChainProgress) -> None:
-        raise OSError("enough")
-
-
 def make_runs() -> dict[str, list[str]]:
     """Make the runs; the files of each, by the name of the run."""
     for name, args in (RUNS | HALF).items():
         if Path("made", name).exists():
             continue
-        half = name in HALF
-        cfg = compose([*COMMON, *args, f"out=made/{name}", *[f"iterations={LONG}"] * half])
-        if half:
-            with pytest.MonkeyPatch.context() as patch, pytest.raises(runs.RunError):
-                patch.setattr(drive, "FIRST_BATCH", 0.005)
-                runs.run(cfg, Breaks())
+        overrides = [*COMMON, *args, f"out=made/{name}"]
+        if name in HALF:
+            break_off(*overrides, f"iterations={LONG}")
         else:
-            runs.run(cfg)
+            runs.run(compose(overrides))
     return {name: _files(next(Path("made", name).glob("*/*"))) for name in RUNS | HALF}
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from broken_runs import break_off
 from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
@@ -27,8 +28,8 @@ from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import drive, open_run
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.runs import open_run
+from splitmerge_cli.runs.progress import ChainProgress
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -182,18 +183,9 @@ def test_a_summary_that_no_run_has_is_damaged(run: Run, what: str) -> None:
         runs.is_done(run.path)
 
 
-class Breaks(Reporter):
-    """Fails the run after the first batch."""
-
-    def update(self, chain: int, at: ChainProgress) -> None:
-        raise OSError("enough")
-
-
 @pytest.mark.parametrize(("key", "value"), [("moves", [1]), ("moves", [{"move": 1}]), ("moves", None)])
-def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch, key: str, value: Any) -> None:
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.005)
-    with pytest.raises(runs.RunError):
-        runs.run(compose([*POINTS, "chains=1", "iterations=5000"]), Breaks())
+def test_a_checkpoint_that_no_run_has_is_damaged(key: str, value: Any) -> None:
+    break_off(*POINTS, "chains=1", "iterations=5000")
     run = open_run(next(Path("results").glob("*/*")))
     assert len(diagnose(run.trace(), run.moves().to_dict("records")))
     file = run.path / "work/chain-0.npz"
@@ -204,11 +196,9 @@ def test_a_checkpoint_that_no_run_has_is_damaged(monkeypatch: pytest.MonkeyPatch
         run.moves()
 
 
-def test_a_checkpoint_of_another_chain_is_damaged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.005)
+def test_a_checkpoint_of_another_chain_is_damaged() -> None:
     args = [*POINTS, "chains=1", "iterations=5000"]
-    with pytest.raises(runs.RunError):
-        runs.run(compose(args), Breaks())
+    break_off(*args)
     file = next(Path("results").glob("*/*/work/chain-0.npz"))
     saved = state.load(file)
     saved["state"]["counts"] = [[0, 0, 0]]

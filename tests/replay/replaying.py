@@ -93,3 +93,8 @@ def replay(pair: Pair, entry, mode: str, steps: int) -> None:
     if has_ratio(entry):
         check_counts(compiled, ref)
     pair.check_end()
+
+
+def config_text(value):
+    """A number, or the two of a gamma distribution, as a user writes it."""
+    return "gamma({}, {})".format(*value) if isinstance(value, tuple) else value

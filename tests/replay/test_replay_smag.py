@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import reference_smag
 from plain_topics import HDP, Topics, TopicStream
-from replaying import Pair, check_counts, check_ratio
+from replaying import Pair, check_counts, check_ratio, config_text
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models import hdp as compiled_hdp
@@ -31,11 +31,6 @@ def corpus(docs, words, V, gamma, alpha0, eta):
     starts = np.searchsorted(docs, np.arange(docs.max() + 2))
     compiled = compiled_hdp.HDP(words, starts, V, gamma=config_text(gamma), alpha0=config_text(alpha0), eta=eta)
     return compiled, HDP(docs.tolist(), words.tolist(), V, gamma, alpha0, eta)
-
-
-def config_text(value):
-    """As a user writes it."""
-    return "gamma({}, {})".format(*value) if isinstance(value, tuple) else value
 
 
 MODELS = {

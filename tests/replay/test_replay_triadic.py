@@ -14,7 +14,7 @@ from enumerated import remembering
 from often import often
 from plain import EMM, Bernoulli
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
-from replaying import Pair, check_counts, check_ratio, has_ratio, replay
+from replaying import Pair, check_counts, check_ratio, config_text, has_ratio, replay
 from tables import mixed_models
 
 from splitmerge_cli.core.chain import Chain
@@ -72,11 +72,6 @@ def kept_models(concentration=0.9, plain=KeptLines, x=POINTS, **params):
     params = {"sigma0": 2.0, "sigma1": 1.5, "a0": 2.5, **params}
     compiled = compiled_lines.Lines(x, concentration=config_text(concentration), conjugate=False, **params)
     return compiled, plain(x, concentration, **params)
-
-
-def config_text(concentration):
-    """As a user writes it."""
-    return "gamma({}, {})".format(*concentration) if isinstance(concentration, tuple) else concentration
 
 
 CONTINUOUS = {

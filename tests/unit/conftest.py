@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from splitmerge_cli.data.published import sets
+
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *args: object) -> None:
@@ -81,3 +83,9 @@ def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Drawing, "__init__", inspect_drawing)
     yield
     assert not found
+
+
+@pytest.fixture
+def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the published data."""
+    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_cases import partitions_of
 
 from splitmerge_cli.diagnostics import partition_search, point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import shared_terms
@@ -13,14 +14,6 @@ from splitmerge_cli.diagnostics.point_estimate import (
     minimise_expected_loss,
     most_partitions,
 )
-
-
-def partitions_of(n):
-    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
-    rows = [[0]]
-    for _ in range(n - 1):
-        rows = [[*row, k] for row in rows for k in range(max(row) + 2)]
-    return np.array(rows)
 
 
 def entropy(p):

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 import pytest
+from small_cases import partitions_of
 
 from splitmerge_cli.diagnostics import mixing, partition_search, point_estimate, similarity
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
@@ -13,12 +14,6 @@ from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, c
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.diagnostics.summary import diagnose
 from splitmerge_cli.runs.recorders.spacing import Spacing
-from splitmerge_cli.verify.enumerate import partitions
-
-
-def partitions_of(n):
-    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
-    return np.array([by_appearance(row) for row in partitions(n)])
 
 
 def f_of(loss):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from small_cases import partitions_of
 
 from splitmerge_cli.diagnostics import partition_search
 from splitmerge_cli.diagnostics.core import find_core
@@ -20,14 +21,8 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.runs.summaries import interval_lines
-from splitmerge_cli.verify.enumerate import partitions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-
-
-def partitions_of(n):
-    """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
-    return np.array([by_appearance(row) for row in partitions(n)])
 
 
 def draw_near(n, rng, draws=60):

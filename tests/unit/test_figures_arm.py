@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
-from splitmerge_cli.config import ConfigError, compose, shared_choices
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.generated.network import generate
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
@@ -57,12 +57,6 @@ def small(job: list[str], **more: object) -> dict[str, str]:
     return own | {key: str(value) for key, value in more.items()}
 
 
-def make_runs(jobs: list[dict[str, str]]) -> list[Run]:
-    with shared_choices():
-        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in jobs]
-    return [Run(make_run(cfg)) for cfg in composed]
-
-
 @pytest.fixture(scope="module")
 def networks(tmp_path_factory):
     """Runs of Table 4 at quick scale on two generated networks, from two starts."""
@@ -77,16 +71,6 @@ def mixtures(tmp_path_factory):
     """The runs of Table 2 at quick scale, short."""
     out = tmp_path_factory.mktemp("results")
     return make_runs([small(job, chains=2, iterations=60) for job in experiments.jobs("arm-table2", "quick", out)])
-
-
-@pytest.fixture
-def no_data(tmp_path, monkeypatch):
-    """A machine without the published data."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
-
-
-def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
 
 
 # which runs

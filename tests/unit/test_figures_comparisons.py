@@ -6,28 +6,24 @@ import numpy as np
 import pandas as pd
 import pytest
 import write_auto
+from figure_runs import make_runs
 
-from splitmerge_cli.config import ConfigError, auto, choice, choices, compose, shared_choices
+from splitmerge_cli.config import ConfigError, auto, choice, choices, compose
 from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import run as make_run
 
-SMALL = {"budget": "0.01", "N": "25", "thin": "1", "progress": "none"}
+SMALL = {"budget": 0.01, "N": 25, "thin": 1}
 SAMPLERS = ("gibbs", "sams", "lshsm")
 
 
-def make_runs(jobs: list[list[str]], **own: str) -> list[Run]:
-    """The runs of jobs, with other values where they have such."""
-    composed = []
-    for job in jobs:
-        given = dict(override.split("=", 1) for override in job) | SMALL | own
-        composed.append([f"{key}={value}" for key, value in given.items()])
-    with shared_choices():
-        return [Run(make_run(compose(job))) for job in dict.fromkeys(map(tuple, composed))]
+def make_small_runs(jobs: list[list[str]], **more: object) -> list[Run]:
+    """The small runs of jobs, each once: sizes are what tells some apart."""
+    given = [dict(override.split("=", 1) for override in job) | SMALL | more for job in jobs]
+    return make_runs([dict(job) for job in dict.fromkeys(tuple(job.items()) for job in given)])
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +31,7 @@ def matrix_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     """Runs of the matrix at quick scale, of three samplers."""
     out = tmp_path_factory.mktemp("results")
     jobs = experiments.jobs("matrix", "quick", out)
-    return make_runs([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
+    return make_small_runs([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
 
 
 def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> None:
@@ -91,8 +87,8 @@ def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
 def test_scaling_is_drawn(tmp_path: Path) -> None:
     jobs = [["experiment=scaling", "sampler=sams", f"out={tmp_path}", "data.separation=3"]]
     sizes = [{"data.components": "3", "data.D": d} for d in ("2", "4")] + [{"data.components": "5", "data.D": "2"}]
-    runs = [run for size in sizes for run in make_runs(jobs, **size)]
-    runs += make_runs(jobs, **sizes[0], N="40")
+    runs = [run for size in sizes for run in make_small_runs(jobs, **size)]
+    runs += make_small_runs(jobs, **{**sizes[0], "N": 40})
     with use_style():
         drawing = scaling.draw(runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from figure_runs import make_runs, options
 
-from splitmerge_cli.config import ConfigError, compose, shared_choices
-from splitmerge_cli.data.published import sets
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.lshsm import (
     cache as lshsm_cache,
@@ -27,27 +27,9 @@ from splitmerge_cli.papers.lshsm import (
 from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
 from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import run as make_run
 
-
-def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
-
-
-def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
-    """The runs of jobs, ended by a number of iterations, not by their time."""
-    more = {"budget": 600, "iterations": 40, "thin": 1, "progress": "none"} | more
-    own = [job | {key: str(value) for key, value in more.items()} for job in jobs]
-    with shared_choices():
-        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in own]
-    return [Run(make_run(cfg)) for cfg in composed]
-
-
-@pytest.fixture
-def no_data(tmp_path, monkeypatch):
-    """A machine without the published data."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
+SHORT = {"budget": 600, "iterations": 40, "thin": 1}
+"""Runs end by a number of iterations, not by their time."""
 
 
 @pytest.fixture(scope="module")
@@ -55,14 +37,14 @@ def synthetic(tmp_path_factory):
     """The runs of Figure 1 on S1, two data sets."""
     out = tmp_path_factory.mktemp("results")
     jobs = [j for j in options("lshsm-fig1", "quick", out) if j["seed"] in "01" and j["data"] == "s1"]
-    return make_runs(jobs, N=60)
+    return make_runs(jobs, **SHORT, N=60)
 
 
 @pytest.fixture(scope="module")
 def large(tmp_path_factory):
     """The runs of Figure 3 on generated data in place of the published ones."""
     out = tmp_path_factory.mktemp("results")
-    return make_runs(options("lshsm-fig3", "quick", out, stand_in=True), N=80)
+    return make_runs(options("lshsm-fig3", "quick", out, stand_in=True), **SHORT, N=80)
 
 
 # which runs
@@ -244,7 +226,9 @@ def test_table1_scores_what_has_labels(synthetic, large):
 
 def test_speed_compares_in_every_cell(tmp_path):
     jobs = [j for j in options("lshsm-speed", "quick", tmp_path) if j["data.D"] == "5"]
-    small, larger = (make_runs([j for j in jobs if j["N"] == n], N=m) for n, m in (("1000", 40), ("10000", 80)))
+    small, larger = (
+        make_runs([j for j in jobs if j["N"] == n], **SHORT, N=m) for n, m in (("1000", 40), ("10000", 80))
+    )
     with use_style():
         drawing = lshsm_speed.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}

@@ -1,14 +1,12 @@
 """Figures of Rana et al. 2013: which runs, when topics are found, what is confused, what is held out, what is drawn."""
 
-from functools import cache
-
 import numpy as np
 import pandas as pd
 import pytest
+from figure_runs import make_runs, options
 
-from splitmerge_cli.config import ConfigError, compose, shared_choices
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.generated.documents import nested_topics
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.smag import (
     confusion as smag_confusion,
@@ -29,28 +27,8 @@ from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import run as make_run
 
 FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
-
-
-@cache
-def options(name: str, scale: str, out, **kind) -> list[dict[str, str]]:
-    return [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, scale, out, **kind)]
-
-
-def make_runs(jobs: list[dict[str, str]], **more: object) -> list[Run]:
-    """The runs of jobs, ended by a number of iterations, not by their time."""
-    own = [job | {key: str(value) for key, value in (more | {"progress": "none"}).items()} for job in jobs]
-    with shared_choices():
-        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in own]
-    return [Run(make_run(cfg)) for cfg in composed]
-
-
-@pytest.fixture
-def no_data(tmp_path, monkeypatch):
-    """A machine without the published data."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
 
 
 @pytest.fixture(scope="module")

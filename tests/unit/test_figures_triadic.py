@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from figure_runs import make_runs, options
 
-from splitmerge_cli.config import ConfigError, compose, figure_styles, shared_choices
+from splitmerge_cli.config import ConfigError, compose, figure_styles
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import examples, transitions, violins
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -30,21 +30,12 @@ SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
 def runs(tmp_path_factory):
     """The runs of Table 1 at quick scale, short, on small generated sets."""
     out = tmp_path_factory.mktemp("results")
-    composed = []
-    for job in experiments.jobs("triadic-table1", "quick", out, stand_in=True):
-        own = dict(override.split("=", 1) for override in job)
-        if int(own["data.seed"]) < SETS:
-            own |= {key: value for key, value in SHORT.items() if own.get(key, "null") != "null"}
-            own = {"iterations": SHORT["iterations"]} | own | {"N": "40", "thin": "1", "progress": "none"}
-            composed.append([f"{key}={value}" for key, value in own.items()])
-    with shared_choices():
-        return [Run(make_run(compose(job))) for job in composed]
-
-
-@pytest.fixture
-def no_data(tmp_path, monkeypatch):
-    """A machine without the published data."""
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
+    jobs = []
+    for job in options("triadic-table1", "quick", out, stand_in=True):
+        if int(job["data.seed"]) < SETS:
+            short = {key: value for key, value in SHORT.items() if job.get(key, "null") != "null"}
+            jobs.append({"iterations": SHORT["iterations"]} | job | short)
+    return make_runs(jobs, N=40, thin=1)
 
 
 # which runs

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy.sparse import csr_array
-from small_cases import check_walk_weights
+from small_cases import check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -352,15 +352,7 @@ def test_a_state_goes_on_to_the_bit(covariance):
         rng = Rng(5)
         return Chain(model, rng, [Triadic(model, rng), SDDS(model, rng), Gibbs(model, rng)])
 
-    first = chain()
-    first.advance(50)
-    state = first.state
-    expected = first.advance(100)
-    second = chain()
-    second.state = state
-    got = second.advance(100)
-    for key in ("log_joint", "log_lik", "K", "largest"):
-        np.testing.assert_array_equal(got[key], expected[key])
+    check_resumption(chain)
 
 
 # ---- Exactness

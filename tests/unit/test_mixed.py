@@ -7,7 +7,7 @@ import pytest
 from compiled import pieces
 from scipy import integrate, stats
 from scipy.special import gammaln
-from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_walk_weights
+from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -276,15 +276,7 @@ def test_a_state_goes_on_to_the_bit():
         rng = Rng(5)
         return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
 
-    first = chain()
-    first.advance(100)
-    state = first.state
-    expected = first.advance(200)
-    second = chain()
-    second.state = state
-    got = second.advance(200)
-    for key in ("log_joint", "log_lik", "K", "largest"):
-        np.testing.assert_array_equal(got[key], expected[key])
+    _, second = check_resumption(chain, 100, 200)
     other = make_model()
     other.set_labels(second.model.labels)
     for name, values in second.model.statistics().items():

@@ -1,0 +1,24 @@
+"""Jobs of the papers' figures, and runs of them that tests make shorter."""
+
+from collections.abc import Iterable, Mapping
+from functools import cache
+from pathlib import Path
+
+from splitmerge_cli.config import compose, shared_choices
+from splitmerge_cli.papers import experiments
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import run
+
+
+@cache
+def options(name: str, scale: str, out: Path, **kind: bool) -> list[dict[str, str]]:
+    """The jobs of a figure, each as its overrides by key."""
+    return [dict(override.split("=", 1) for override in job) for job in experiments.jobs(name, scale, out, **kind)]
+
+
+def make_runs(jobs: Iterable[Mapping[str, str]], **more: object) -> list[Run]:
+    """The runs of jobs, with other values of some keys."""
+    values = [{**job, "progress": "none", **more} for job in jobs]
+    with shared_choices():
+        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in values]
+    return [Run(run(one)) for one in composed]
