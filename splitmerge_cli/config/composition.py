@@ -75,8 +75,11 @@ _DECIDES = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
 
 @contextmanager
 def shared_choices() -> Iterator[None]:
-    """Compose many jobs: within this context Hydra composes each set of choices once, files of ``conf`` being taken not
-    to change meanwhile."""
+    """Compose many jobs: within this context, and those within it, Hydra composes each set of choices once, files of
+    ``conf`` being taken not to change meanwhile."""
+    if _bases.get() is not None:
+        yield
+        return
     token = _bases.set({})
     try:
         yield
@@ -168,7 +171,8 @@ def _composed_choices(chosen: Sequence[str], config_dir: str | Path | None) -> C
 def _whole(raw: DictConfig) -> Composed:
     # what an experiment says to `smcmc reproduce` is long, and no key of a run
     left_out = {"hydra", "reproduce"} if raw.hydra.runtime.choices.get("experiment") else {"hydra"}
-    return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), raw.hydra
+    node = _node(raw.hydra.runtime.choices, raw.hydra.searchpath, raw.hydra.overrides.task)
+    return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), node
 
 
 def finish(body: DictConfig, hydra_config: Any) -> RunSpecification:
