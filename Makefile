@@ -104,8 +104,12 @@ $(VENV)/installed-core: $(VENV)/builds $(SOURCES)
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
 	touch $@
 
+# pip, which uses one processor, unpacks what the tests need while the modules are compiled; bytecode is left to what is
+# imported, a third of it
 $(VENV)/installed: $(VENV)/builds $(SOURCES)
 	@echo "installing and compiling: two minutes or so the first time"
+	$(BIN)/python scripts/list_requirements.py test | $(BIN)/python -m pip install --quiet --no-compile --requirement /dev/stdin \
+	  & $(BIN)/python setup.py --quiet build_ext --inplace; compiled=$$?; wait $$! && exit $$compiled
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[test]'
 	touch $@ $(VENV)/installed-core
 
