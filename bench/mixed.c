@@ -221,27 +221,7 @@ static inline void copy(S *s, I from, I to)
     settle(s, to);
 }
 
-void gibbs(S *s, I scans)
-{
-    for (I t = 0; t < scans * s->N; t++) {
-        const I i = t % s->N, own = s->z[i], k = categorical(&s->stream, s->w, weights_of(s, i));
-        if (k == own) continue;
-        if (k == s->K) {
-            if (++s->K >= s->cap) abort();
-            copy(s, -1, s->K);
-        }
-        tell(s, own, i, -1);
-        tell(s, k, i, 1);
-        s->z[i] = (int32_t)k;
-        if (s->size[own] > 0) continue;
-        const I last = --s->K;
-        if (own != last) {
-            copy(s, last, own);
-            for (I j = 0; j < s->N; j++) s->z[j] = s->z[j] == last ? (int32_t)own : s->z[j];
-        }
-        copy(s, -1, last);
-    }
-}
+#include "sweep.h"
 
 /* Each sweep with a Gibbs step on the missing cells of jointly normal columns behind it. */
 void gibbs_gaps(S *s, I scans)
@@ -253,15 +233,6 @@ void gibbs_gaps(S *s, I scans)
 }
 
 /* ------------------------------------------------------------------------------------------------------ set up */
-
-I state_bytes(void) { return sizeof(S); }
-
-I weights(S *s, I i, double *w)
-{
-    const I m = weights_of(s, i);
-    memcpy(w, s->w, m * sizeof(double));
-    return m;
-}
 
 /* Count everything afresh from z; called once. */
 void prepare(S *s)

@@ -79,7 +79,7 @@ class Posterior:
 
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
-        from splitmerge_cli.studies.comparison import interval_of_clusters
+        from splitmerge_cli.studies.comparison import interval_of_run
 
         config, run = self.run.config, self.run
         what = "topics" if self._of_documents else "clusters"
@@ -87,7 +87,7 @@ class Posterior:
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
         K = run.summary["point_estimate"]["n_clusters"]
-        low, high = interval_of_clusters(run)
+        low, high = interval_of_run(run)
         judged = self._convergence
         verdict = f"{'' if judged.converged else 'not '}converged ({judged.description})"
         if judged.converged is None:

@@ -1,3 +1,4 @@
+# ruff: noqa: F401 (names for type checkers)
 """The configuration: composed by Hydra, checked against a schema, explained when it is wrong.
 
 Names are imported when they are asked for: Hydra takes as long as the rest of the command line.
@@ -65,43 +66,6 @@ _MODULES = {
     "targets": ("import_beside", "load", "locate", "places"),
 }
 _PLACES = {name: module for module, names in _MODULES.items() for name in names}
-
-__all__ = [
-    "GROUPS",
-    "Component",
-    "ConfigError",
-    "DataSource",
-    "RunSpecification",
-    "Schema",
-    "choice",
-    "choices",
-    "classes",
-    "complete",
-    "component",
-    "compose",
-    "compose_raw",
-    "compose_values",
-    "describe",
-    "figure_styles",
-    "finish",
-    "gibbs_update",
-    "hydra_session",
-    "import_beside",
-    "load",
-    "locate",
-    "places",
-    "plain",
-    "quote_priors",
-    "read_component",
-    "rewrite",
-    "shared_choices",
-    "shared_options",
-    "show",
-    "specify",
-    "specify_stored",
-    "unreadable",
-    "unshared_options",
-]
 
 
 def __getattr__(name: str) -> Any:

@@ -301,7 +301,7 @@ def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
     return shape, in_columns, dtype
 
 
-def as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
+def bytes_as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
     """Bytes of an array once its numbers are float64, which its type may be shorter than."""
     return prod(shape) * max(dtype.itemsize, 8 if dtype.kind in "biuf" else 0)
 
@@ -328,7 +328,7 @@ def check_archive(path: Path, file: BinaryIO) -> None:
                 if total <= left and total != promised:
                     held = "more" if total > promised else total
                     raise ValueError(f"{member.filename} promises {promised} bytes and holds {held}")
-                left -= max(total, as_numbers(shape, dtype))
+                left -= max(total, bytes_as_numbers(shape, dtype))
                 if left < 0:
                     raise limit.error(path, f"more than {limit.size} bytes unpacked")
     file.seek(0)

@@ -100,8 +100,12 @@ def interval_of_clusters(partitions: ArrayLike, level: float = LEVEL) -> tuple[i
     >>> interval_of_clusters([[0, 0, 1]] * 99 + [[0, 1, 2]])
     (2, 2)
     """
-    K = check_partitions(partitions).max(axis=1) + 1
-    low, high = np.quantile(K, [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
+    return interval_of_counts(check_partitions(partitions).max(axis=1) + 1, level)
+
+
+def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
+    """The central interval of numbers of clusters, both ends of which occur; `level` as of `interval_of_clusters`."""
+    low, high = np.quantile(np.asarray(counts), [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
     return int(low), int(high)
 
 

@@ -1,3 +1,4 @@
+# ruff: noqa: F401 (names for type checkers)
 """One run: planned (checked, nothing written), driven, finished; and what is stored of it.
 
 Names are imported when they are asked for: the command line imports `interrupts` before all else, and a run that was
@@ -33,25 +34,6 @@ _PLACES = {
     "run_dir": "runs.identity",
     "run_id": "runs.identity",
 }
-
-__all__ = [
-    "ConfigError",
-    "DamagedRun",
-    "DataError",
-    "Interrupted",
-    "Plan",
-    "RunError",
-    "WrittenElsewhere",
-    "dataset_of",
-    "finished_run",
-    "is_done",
-    "is_written",
-    "open_run",
-    "prepare",
-    "run",
-    "run_dir",
-    "run_id",
-]
 
 
 def __getattr__(name: str) -> object:

@@ -17,22 +17,21 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics.point_estimate import interval_of_counts
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.results.read import GROUPS, Run
 from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.stored import specification_of
 
-LEVEL = 0.95
-"""Probability of the interval for the number of clusters."""
 MOST_RUNS = 20
 """Runs up to which every two are compared."""
 OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
 """Options of a data set that do not tell its items: a limit, and names of files, whose digests stand for them."""
 
 
-def interval_of_clusters(run: Run) -> tuple[int, int]:
-    """Interval of posterior probability `LEVEL` at least for the number of clusters of a finished run.
+def interval_of_run(run: Run) -> tuple[int, int]:
+    """Interval of posterior probability 0.95 at least for the number of clusters of a finished run.
 
     Returns
     -------
@@ -40,9 +39,7 @@ def interval_of_clusters(run: Run) -> tuple[int, int]:
         The 2.5 and 97.5 % quantiles, over the recorded iterations in the second halves of all chains.
     """
     counts = second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"]
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(counts, [tail, 1 - tail], method="inverted_cdf")
-    return int(low), int(high)
+    return interval_of_counts(counts)
 
 
 def row_of(run: Run) -> dict[str, Any]:
@@ -52,7 +49,7 @@ def row_of(run: Run) -> dict[str, Any]:
     -------
     dict
         sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (of the point estimate;
-        topics: of tokens), low and high (see `interval_of_clusters`); converged (None: unknown), rhat (inf: chains keep
+        topics: of tokens), low and high (see `interval_of_run`); converged (None: unknown), rhat (inf: chains keep
         apart; nan: there is none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed
         over chains, and ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters
         (nan: these are unknown).
@@ -66,7 +63,7 @@ def row_of(run: Run) -> dict[str, Any]:
     ess = judged.get("ess")
     ess = math.nan if ess is None else float(ess)
     seconds = float(sum(summary["seconds"]))
-    low, high = interval_of_clusters(run)
+    low, high = interval_of_run(run)
     ari = summary["diagnostics"].get("ari/point")
     return {
         **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},

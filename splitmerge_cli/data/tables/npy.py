@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.opening import Limit, as_numbers, header_of, readable
+from splitmerge_cli.data.opening import Limit, bytes_as_numbers, header_of, readable
 from splitmerge_cli.data.tables.table import Table
 
 
@@ -41,7 +41,7 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
             if mapped_from is not None and size >= mapped_from and as_it_is:
                 array = np.load(path, mmap_mode="r", allow_pickle=False)
             else:
-                Limit.current().check(path, as_numbers(shape, dtype), " as numbers")
+                Limit.current().check(path, bytes_as_numbers(shape, dtype), " as numbers")
                 file.seek(0)
                 array = np.lib.format.read_array(file, allow_pickle=False)
     except DataError:
