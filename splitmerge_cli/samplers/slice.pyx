@@ -210,7 +210,7 @@ cdef class Slice(Sampler):
         return 0
 
     cdef Py_ssize_t count_above(self, double log_weight, Py_ssize_t n) noexcept nogil:
-        """Those of the first n components whose weight is at least this."""
+        """Count those of the first n components whose weight is at least this."""
         cdef Py_ssize_t low = 0, high = n, middle
         while low < high:
             middle = (low + high) // 2
