@@ -7,13 +7,14 @@ import numpy as np
 import pytest
 from every_sampler import case_of
 
-from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.studies.certify import check_coupling
+from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import balance_defect, state_of, stationarity_defect, transition_matrix
 
@@ -202,3 +203,8 @@ def test_a_chain_goes_on_with_its_directions(further):
 def test_directions_that_are_kept_are_not_coupled():
     with pytest.raises(ConfigError, match=r"expected sampler\.directions=0"):
         check_coupling(specify([*KEPT, "iterations=100"]))
+
+
+def test_steps_with_directions_that_are_kept_are_not_enumerated_on_partitions():
+    kept = component("sampler", "nonreversible").with_options(directions=5)
+    assert kernel_of(case_of("bernoulli"), kept).why == "keeps a state"
