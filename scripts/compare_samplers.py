@@ -3,6 +3,8 @@
     python scripts/compare_samplers.py OUT.csv race generated|real SCHEDULES [SEEDS] [EVERY]
     python scripts/compare_samplers.py OUT.csv tables SCHEDULES
     python scripts/compare_samplers.py OUT.csv beside SCHEDULE
+    python scripts/compare_samplers.py OUT.csv models SCHEDULE PICTURE.png
+    python scripts/compare_samplers.py OUT.csv losses PICTURE.png
 
 SCHEDULES are samplers, parted by commas, with options behind colons and moves before each scan in front: ``5 sams``,
 ``portfolio:sampler.share=0.5``. Generated data are every EVERY-th set of the figure `matrix`, with its starts and
@@ -11,7 +13,8 @@ as in ``smcmc race``. A line a chain; a set that OUT.csv has is not repeated.
 
 The tables have what each schedule loses: its time to the target over that of the schedule which is the best on the same
 data by the other seeds (with the same seeds the best would be the luckiest of many); ``beside``: its time and effective
-draws a second over those of one schedule, with intervals over data sets. docs/choice.csv.gz has the chains of the
+draws a second over those of one schedule, with intervals over data sets. ``models`` draws the same of each model,
+``losses`` what each schedule loses on each data set. docs/choice.csv.gz has the chains of the
 tables on the page of samplers, docs/choice-since-2015.csv.gz those of its table of the samplers since 2015.
 """
 
@@ -25,13 +28,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import yaml
+from matplotlib.colors import LogNorm
 from scipy import stats
 
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics import race
+from splitmerge_cli.plots.style import FULL, use_style
 from splitmerge_cli.runs import prepare
 
 FIELDS = ["kind", "model", "data", "schedule", "start", "seed", "seconds", "end", "ess_log_joint", "agree"]
@@ -256,19 +262,25 @@ def ratio_of(log: pd.DataFrame, name: str, to: str) -> str:
     return "{:.2f} [{:.2f}, {:.2f}]".format(*np.exp([both.mean(), both.mean() - half, both.mean() + half]))
 
 
-def beside_table(chains: pd.DataFrame, to: str) -> str:
-    """A row a schedule, the soonest first: time to the target, and effective draws of the log joint a second, over
-    those of the schedule `to` on the same data.
+def logs(chains: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Log of the time to the target and of the effective draws of the log joint a second; data sets x schedules.
 
     A chain that does not get to the target counts with all its time, and is left out of the effective draws.
     """
     time = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), race.SHORTEST))
     ess = np.log(chains["ess_log_joint"].where(chains["ess_log_joint"] > 0))
-    told = chains.assign(time=time, ess=ess)
+    told, keys = chains.assign(time=time, ess=ess), ["kind", "model", "data"]
     times, draws = (
-        told.pivot_table(index=["kind", "model", "data"], columns="schedule", values=value, dropna=False)
+        told.pivot_table(index=keys, columns="schedule", values=value, dropna=False).dropna(how="all")
         for value in ("time", "ess")
     )
+    return times, draws
+
+
+def beside_table(chains: pd.DataFrame, to: str) -> str:
+    """A row a schedule, the soonest first: time to the target, and effective draws of the log joint a second, over
+    those of the schedule `to` on the same data (`logs`)."""
+    times, draws = logs(chains)
     lines = [
         "| schedule | data sets | time to the target | effective draws a second | chains that did not get there |",
         "|---|--:|--:|--:|--:|",
@@ -281,10 +293,77 @@ def beside_table(chains: pd.DataFrame, to: str) -> str:
     return "\n".join(lines)
 
 
+def draw_models(chains: pd.DataFrame, to: str, picture: Path) -> None:
+    """Draw a cell for each schedule and model: geometric means of what ``beside_table`` has, a dot where the 95 %
+    interval over data sets, three or more, leaves out 1."""
+    found = [log.sub(log[to], axis=0).drop(columns=to) for log in logs(chains)]
+    order = found[0].mean().sort_values().index
+    models = sorted(found[0].index.unique(level="model"))
+    figure, axes = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(order) + 1.0), sharey=True, layout="constrained")
+    titles = ("Time to the target", "Effective draws a second")
+    for ax, ratios, title, colours in zip(axes, found, titles, ("PuOr_r", "PuOr"), strict=True):
+        by = ratios[order].groupby(level="model")
+        mean, half, n = by.mean(), by.sem(), by.count()
+        half *= stats.t.ppf(0.975, np.maximum(n - 1, 1))
+        grid = np.exp(mean.reindex(models).T)
+        ax.pcolormesh(grid, norm=LogNorm(0.1, 10), cmap=colours)
+        for (row, column), value in np.ndenumerate(grid.to_numpy()):
+            model, name = models[column], order[row]
+            decided = n.loc[model, name] > 2 and half.loc[model, name] < abs(mean.loc[model, name])
+            if np.isfinite(value):
+                shade = "w" if abs(np.log10(value)) > 0.7 else "k"
+                text = f"{value:.2g}{'*' if decided else ''}"
+                ax.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=5.5, color=shade)
+        counts = found[0].groupby(level="model").size()
+        ticks = [f"{model.replace('_', chr(10))}\n{counts[model]}" for model in models]
+        ax.set_xticks(np.arange(len(models)) + 0.5, ticks, fontsize=5, linespacing=0.9)
+        ax.set_yticks(np.arange(len(order)) + 0.5, order, fontsize=6)
+        ax.set_title(f"{title}, in times of {to}", loc="left", fontsize=7.5)
+        ax.set_facecolor("#eeeeee")
+        ax.tick_params(length=0)
+        ax.grid(visible=False)
+        ax.spines[:].set_visible(False)
+    axes[0].invert_yaxis()
+    figure.savefig(picture, dpi=200)
+
+
+def draw_losses(chains: pd.DataFrame, picture: Path) -> None:
+    """Draw a point for each data set and schedule: its loss (`losses`); a line at the median."""
+    lost = {name: losses(chains, name) for name in chains["schedule"].unique()}
+    order = sorted(lost, key=lambda name: float(np.log(lost[name]["times"]).mean()))
+    figure, ax = plt.subplots(figsize=(0.8 * FULL, 0.32 * len(order) + 0.8), layout="constrained")
+    generator = np.random.default_rng(0)
+    for row, name in enumerate(order):
+        for kind, filled in (("real", True), ("generated", False)):
+            times = lost[name].loc[lost[name]["kind"] == kind, "times"]
+            at = row + generator.uniform(-0.28, 0.28, len(times))
+            style = {"facecolor": "#332288"} if filled else {"facecolor": "none"}
+            ax.scatter(
+                times, at, s=9, edgecolor="#332288", linewidth=0.5, alpha=0.8, label=kind if row == 0 else None, **style
+            )
+        median = lost[name]["times"].median()
+        ax.plot([median, median], [row - 0.38, row + 0.38], color="#D55E00", linewidth=1.6)
+    ax.set_yticks(range(len(order)), order)
+    ax.set_xscale("log")
+    ax.set_xticks([1 / 16, 0.25, 0.5, 1, 2, 4, 8, 16, 32], ["1/16", "1/4", "1/2", "1", "2", "4", "8", "16", "32"])
+    ax.minorticks_off()
+    ax.set_xlabel("time to the target, in times of the best of the seven by other seeds")
+    ax.invert_yaxis()
+    ax.legend(fontsize=6.5, loc="upper right", title="data sets", title_fontsize=6.5)
+    figure.savefig(picture, dpi=200)
+
+
 def main() -> int:
     out = Path(sys.argv[1])
     if sys.argv[2] == "beside":
         print(beside_table(pd.read_csv(out), sys.argv[3]))
+        return 0
+    if sys.argv[2] in ("models", "losses"):
+        with use_style():
+            if sys.argv[2] == "models":
+                draw_models(pd.read_csv(out), sys.argv[3], Path(sys.argv[4]))
+            else:
+                draw_losses(pd.read_csv(out), Path(sys.argv[3]))
         return 0
     if sys.argv[2] == "tables":
         chains = pd.read_csv(out)

@@ -127,6 +127,18 @@ cdef class Prior:
         """
         return NAN
 
+    def gamma_weights(self, Py_ssize_t K):
+        """Return the shapes of gamma distributed weights of components, given a partition into K clusters.
+
+        Returns
+        -------
+        tuple of float, or None
+            (g, r): a cluster with n items has a gamma weight of shape n + g, and all components without items have one
+            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None where
+            the prior has no such components.
+        """
+        return None
+
     cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
         """Draw the t-th hyper-parameter given the sizes of the K clusters and the other hyper-parameters."""
         return 0

@@ -105,6 +105,10 @@ cdef class Sampler:
                            "hardly ever in the same one")
         return True, ""
 
+    def enumerates(self):
+        """Whether a step depends on the state of the model alone, so that ``verify`` can enumerate it: bool."""
+        return True
+
     @property
     def mode(self):
         """str: 'exact' or 'as_printed'."""

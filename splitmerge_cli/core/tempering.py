@@ -13,6 +13,7 @@ their spacing in the manner of Miasojedow, Moulines and Vihola (2013). Derivatio
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -157,8 +158,10 @@ class Tempering(PythonSampler):
         return {"tempering": {"powers": self.powers}}
 
     def own_state(self) -> dict[str, Any]:
-        """Powers and states of the replicas, which a chain needs to go on."""
-        return {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
+        """Powers and states of the replicas, and what their samplers keep: what a chain needs to go on."""
+        own = [[sampler.own_state() for sampler in dict.fromkeys(samplers)] for _, samplers in self.replicas]
+        kept = {"own": own} if any(state is not None for states in own for state in states) else {}
+        return kept | {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
 
     def set_own_state(self, value: dict[str, Any]) -> None:
         """Take up a state that `own_state` gave; a ValueError for anything else."""
@@ -167,6 +170,10 @@ class Tempering(PythonSampler):
         if len(powers) != len(self.powers) or not falling:
             raise ValueError(f"powers of replicas: expected {len(self.powers)}, falling from 1, got {powers}")
         self._set_powers(powers, states)
+        samplers = [sampler for _, samplers in self.replicas for sampler in dict.fromkeys(samplers)]
+        kept = chain.from_iterable(value["own"]) if "own" in value else [None] * len(samplers)
+        for sampler, own in zip(samplers, kept, strict=True):
+            sampler.set_own_state(own)
 
 
 class Swaps(PythonSampler):

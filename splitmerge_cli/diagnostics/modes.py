@@ -102,9 +102,10 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
     tried = [fcluster(joined, kinds, "maxclust") for kinds in range(2, KINDS + 1)]
     silhouettes = [_mean_silhouette(apart, kinds) for kinds in tried]
     best = max(silhouettes)
+    if best < APART_DRAWS:
+        return None
     kinds = next(kinds for kinds, found in zip(tried, silhouettes, strict=True) if found >= 0.9 * best)
-    sizes = np.sort(np.bincount(kinds)[1:])[::-1]
-    if best < APART_DRAWS or sizes[-1] < len(drawn) / 20:
+    if np.bincount(kinds)[1:].min() < len(drawn) / 20:
         return None
     # the largest first
     rank = np.argsort(np.argsort(-np.bincount(kinds)[1:], kind="stable"), kind="stable")
@@ -118,6 +119,9 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> 
 
 def _mean_silhouette(apart: NDArray[np.float64], kinds: NDArray[np.int32]) -> float:
     members = kinds == np.unique(kinds)[:, None]
+    if len(members) < 2:
+        # all are as far from each other
+        return 0.0
     sums, sizes = apart @ members.T, members.sum(axis=1)
     own = members.argmax(axis=0)
     items = np.arange(len(kinds))

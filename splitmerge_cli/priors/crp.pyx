@@ -79,6 +79,10 @@ cdef class ChineseRestaurant(Prior):
         """Gamma(n): g(n) = Gamma(n) is the n-th moment of exp(-w) / w dw."""
         return log(<double> n) if rng is None else log(rng.draw_gamma(<double> n))
 
+    def gamma_weights(self, Py_ssize_t K):
+        """Shapes of the weights of components: see ``Prior``. Sticks are broken by beta(1, concentration)."""
+        return 0.0, self.concentration
+
     cdef double log_density(self) noexcept nogil:
         if not self.n_hyperparameters:
             return 0.0

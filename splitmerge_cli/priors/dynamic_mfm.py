@@ -60,6 +60,11 @@ class DynamicMixtureOfFiniteMixtures(TablePrior):
         total = np.log(m - np.arange(K)).sum() - K * lgamma(alone) + sum(lgamma(n + alone) for n in sizes)
         return float(total) - self.log_rise(concentration)
 
+    def gamma_weights(self, K: int) -> tuple[float, float]:
+        """Shapes of the weights of components: alpha / m for each of those without items."""
+        m = self.options["components"]
+        return self.concentration / m, self.concentration * max(0.0, 1.0 - K / m)
+
     def draw(self, generator: np.random.Generator) -> tuple[NDArray[np.int32], int]:
         """A draw given the number of components: one item after the other, since the sum of the weights of joining i
         items is i + alpha."""

@@ -57,6 +57,7 @@ LEGEND = (
     "For lshsm, with two tables of one bit, the largest over two draws of them; it is sampled with the first. "
     "mutants: of the sampler with a term of its log ratio left out or turned round, how many leave balance. "
     "continuous: draws parameters from a continuum, so its choices cannot be listed. "
+    "keeps a state: beside that of the model, so its steps are no kernel on that alone. "
     "sampled: TV of a chain's frequencies, and what an exact sampler would show by chance; "
     "+: each step followed by refresh; "
     "*: together with a Gibbs scan and birth_death in the same mode (neal8 for uncollapsed models; one Gibbs site for "

@@ -75,6 +75,8 @@ def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Ker
         return Kernel(matrices, max(kernel.balance for kernel in drawn), drawn[0].why, drawn[0].mutants)
     rng = Rng(0)
     built = build_sampler(sampler, case.model, rng)
+    if not built.enumerates():
+        return Kernel([], why="keeps a state")
     histories = example_histories(case.states, 4 if case.model.N < 6 else 2) if hasattr(built, "fix") else []
     try:
         if not histories:

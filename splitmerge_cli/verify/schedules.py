@@ -114,7 +114,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     -------
     P : ndarray of float, shape (n_states, n_states), or None
         Given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
-        learns from other chains, draws from a continuum, or has too many execution paths.
+        learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.
     why : str
         Why it is None.
     """
@@ -129,6 +129,8 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     others = [s for s in schedule.samplers[n:] if not (case.model.hyperparameters and _resamples(s, case.model))]
     if any(hasattr(s, "fix") for s in schedule.samplers):
         return None, "learns"
+    if not all(s.enumerates() for s in schedule.samplers):
+        return None, "keeps a state"
     try:
         cycle = [matrix(sampler) for sampler in others]
         if schedule.weights:

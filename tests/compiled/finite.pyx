@@ -4,7 +4,7 @@
     w_k      one of V values, g(n) = sum_v mass_v value_v^n;   f(K) = concentration^K
     phi_k    one of M candidate distributions over words, with probabilities `base`
 """
-from libc.math cimport exp, log
+from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memset
@@ -18,6 +18,7 @@ from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger, lo
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.samplers.slice cimport Slice
 
 from splitmerge_cli.core.shared import share
 
@@ -204,6 +205,58 @@ cdef class FiniteParameters(DrawnParameters):
         cdef Py_ssize_t t
         for t in range(n):
             self.model.add(items[t], k)
+
+
+cdef class FiniteSlice(Slice):
+    """Slice sampling of M components whose weights are from a finite set.
+
+    Parameters
+    ----------
+    model, rng
+        As of every sampler.
+    components : int
+    values, masses : tuple of float
+        Of the weight of each component.
+    thresholds : bool
+        Whether there are any: without them every component is open to every item, which is not exact.
+    """
+
+    cdef const double *value
+    cdef const double *mass
+    cdef double *weights                # [V]
+    cdef Py_ssize_t M, V
+    cdef bint thresholds
+    cdef object given
+
+    def __init__(self, model, rng, components, values, masses, thresholds=True):
+        super().__init__(model, rng)
+        self.given = np.array(values, dtype=np.float64), np.array(masses, dtype=np.float64)
+        self.value, self.mass = doubles_of(self.given[0]), doubles_of(self.given[1])
+        self.M, self.V, self.thresholds = components, len(values), thresholds
+        self.weights = doubles(self.V)
+
+    def __dealloc__(self):
+        free(self.weights)
+
+    @classmethod
+    def supports(cls, model):
+        """Any model with parameters from a finite set: (bool, reason)."""
+        return True, ""
+
+    cdef int draw_weights(self) except -1 nogil:
+        cdef Py_ssize_t k, v, _n
+        self.n = 0
+        for k in range(self.M):
+            for v in range(self.V):
+                self.weights[v] = self.mass[v]
+                for _n in range(self.model.size[k] if k < self.model.K else 0):
+                    self.weights[v] *= self.value[v]
+            self.add_component(log(self.value[self.rng.draw_categorical(self.weights, self.V)]))
+        self.log_rest = -INFINITY
+        return self.sort_components()
+
+    cdef double draw_threshold(self, double log_weight) except? -1.0 nogil:
+        return Slice.draw_threshold(self, log_weight) if self.thresholds else -INFINITY
 
 
 cdef class FiniteTopics(Topics):

@@ -28,7 +28,7 @@ NEEDS = {
     "neal8": ["data=lines", "model=lines"],
     "smag": ["data=docs200"],
     "partially_collapsed": ["data=docs200"],
-    "subcluster": ["data=jain_neal"],
+    **{name: ["data=jain_neal"] for name in ("slice", "subcluster")},
     "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},
     **{name: ["data=jain_neal"] for name in ("chaperones", "locally_informed", "nonreversible")},

@@ -116,12 +116,20 @@ class LocallyInformed(Single):
                 self.state.clusters = move(after, i, back, False)
 
 
+def mix(x: int) -> int:
+    """A hash of 64 bits."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        x = (x ^ x >> shift) * factor % 2**64
+    return x ^ x >> 31
+
+
 class Nonreversible(Single):
     """Lifted moves between two clusters."""
 
-    def __init__(self, state, stream, mode="exact", moves=0) -> None:
+    def __init__(self, state, stream, mode="exact", moves=0, directions=0) -> None:
         super().__init__(state, stream, mode)
         self.moves = moves
+        self.kept = [mix(t) % 2 for t in range(directions)]
 
     def step(self) -> None:
         sides = self.draw_sides()
@@ -130,10 +138,25 @@ class Nonreversible(Single):
             return
         sides, numbers = sides
         n = sum(map(len, sides))
-        origin = 0 if self.stream.index(2) else 1
+        if self.kept:
+            before, earlier = self.find_direction(sides)
+            origin = earlier if self.kept[before] else 1 - earlier
+        else:
+            origin = 0 if self.stream.index(2) else 1
         for _ in range(1 + self.stream.index(self.moves or 2 * n)):
+            if self.kept and self.stream.coin(1 / self.model.N):
+                origin = 1 - origin
             if not self.lift(sides, origin, numbers):
                 origin = 1 - origin
+        if self.kept:
+            after, earlier = self.find_direction(sides)
+            self.kept[before] = self.kept[after]
+            self.kept[after] = int(origin == earlier)
+
+    def find_direction(self, sides) -> tuple[int, int]:
+        """Where the direction is kept, and the side of the smaller least item: from that one to the other is 1."""
+        least = [min(side, default=self.model.N) for side in sides]
+        return mix(min(least) << 32 | max(least)) % len(self.kept), least.index(min(least))
 
     def draw_sides(self):
         """Items of the two clusters, and their numbers; None: a null step."""

@@ -16,6 +16,7 @@ SAMPLERS = {
     **{f"locally_informed-{g}": (*INFORMED, {"items": 3, "balancing": g}) for g in reference_single.BALANCING},
     "nonreversible": (nonreversible.Nonreversible, reference_single.Nonreversible, {}),
     "nonreversible-two-moves": (nonreversible.Nonreversible, reference_single.Nonreversible, {"moves": 2}),
+    "nonreversible-directions": (nonreversible.Nonreversible, reference_single.Nonreversible, {"directions": 9}),
 }
 
 

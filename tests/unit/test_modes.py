@@ -50,3 +50,9 @@ def test_kinds_of_draws_between_which_chains_move_seldom() -> None:
     assert 18 <= int((found[1] == 0).sum()) <= 22 and set(found[1][25:]) == {1}
     assert draw_groups({c: near(ten, 0.3, 60) for c in range(3)}) is None
     assert draw_groups({c: near(ten, 0.0, 60) for c in range(3)}) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_draws_that_are_all_as_far_apart_are_of_no_kind() -> None:
+    apart = np.eye(40, dtype=np.int32)
+    assert draw_groups({0: apart, 1: apart}) is None
