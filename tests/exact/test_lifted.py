@@ -167,11 +167,14 @@ def test_the_formula_of_directions_that_are_kept(case_name, directions, most):
     np.testing.assert_allclose(compiled, P, atol=1e-13)
 
 
-@pytest.mark.parametrize("scan", [None, "site"])
-@pytest.mark.parametrize(("case_name", "directions"), [("bernoulli", 3), ("emm", 2), ("gaussian-diag", 1)])
-def test_directions_that_are_kept_are_uniform_beside_the_posterior(case_name, directions, scan):
+# a Gibbs site in between multiplies the paths
+BESIDE = [("bernoulli", 3, 2, None), ("emm", 2, 2, None), ("bernoulli", 2, 1, "site"), ("emm", 1, 1, "site")]
+
+
+@pytest.mark.parametrize(("case_name", "directions", "moves", "scan"), [*BESIDE, ("gaussian-diag", 1, 2, "site")])
+def test_directions_that_are_kept_are_uniform_beside_the_posterior(case_name, directions, moves, scan):
     case, rng = case_of(case_name), Rng(0)
-    sampler = Nonreversible(case.model, rng, moves=2, directions=directions)
+    sampler = Nonreversible(case.model, rng, moves=moves, directions=directions)
     steps = Beside(sampler, *([Gibbs(case.model, rng, scan=scan)] if scan else []))
     assert stationarity_defect(*extended_matrix(case, steps)) < 1e-12
 
