@@ -122,6 +122,7 @@ def test_truth_from_a_list_of_nodes(smcmc) -> None:
     assert (trace.loc[trace["iteration"] == 0, "ari"] == 1).all()
 
 
+@pytest.mark.slow
 def test_data_list_knows_the_networks(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SMCMC_DATA", str(tmp_path))
     lines = {line.split()[0]: line for line in smcmc("data", "list").stdout.splitlines()}

@@ -345,6 +345,7 @@ PROMISED = {
 }
 
 
+@pytest.mark.slow
 def test_a_promise_costs_nothing(tmp_path: Path) -> None:
     pytest.importorskip("resource")
     if not Path("/proc/self/statm").exists():

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from splitmerge_cli.config import complete
@@ -121,6 +122,7 @@ def test_priors_are_listed_as_they_are_written(smcmc):
     assert "Chinese restaurant process" in smcmc("list").stdout
 
 
+@pytest.mark.slow
 def test_data_of_a_folder_of_the_users_own_are_listed(smcmc):
     Path("own/data").mkdir(parents=True)
     Path("own/data/mine.yaml").write_text("# Mine: far apart\ndefaults: [gaussian]\nseparation: 9\n")

@@ -77,6 +77,7 @@ def table() -> str:
     return "t.csv"
 
 
+@pytest.mark.slow
 def test_the_page_of_a_table(smcmc, table) -> None:
     args = ["model=mixed", "data=csv", f"data.path={table}", *QUICK]
     run = smcmc("run", "sampler=sams", *args).stdout.splitlines()[-1]

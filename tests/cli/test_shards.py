@@ -179,6 +179,7 @@ def test_a_damaged_checkpoint_is_not_believed(points) -> None:
     run_of(2).run()
 
 
+@pytest.mark.slow
 def test_finished_shards_that_are_damaged_are_named(smcmc, points) -> None:
     asked = ["shards", "data.path=x.npy", *NUMBERS, "iterations=3", "timing=false", "--shards", "1"]
     path = run_of(1, 0, "iterations=3").run()

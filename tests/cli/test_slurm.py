@@ -194,6 +194,7 @@ def like_slurm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(answers(), reason="a Slurm is here")
+@pytest.mark.slow
 def test_nothing_that_lies_in_the_folder_is_run_by_a_sweep(smcmc, like_slurm) -> None:
     """Neither pickles in the folder that submitit would give the job, nor modules in the working directory."""
     Path(".submitit/7").mkdir(parents=True)
