@@ -294,7 +294,7 @@ def beside_table(chains: pd.DataFrame, to: str) -> str:
 
 
 def draw_models(chains: pd.DataFrame, to: str, picture: Path) -> None:
-    """Draw a cell for each schedule and model: geometric means of what ``beside_table`` has, a dot where the 95 %
+    """Draw a cell for each schedule and model: geometric means of what ``beside_table`` has, a star where the 95 %
     interval over data sets, three or more, leaves out 1."""
     found = [log.sub(log[to], axis=0).drop(columns=to) for log in logs(chains)]
     order = found[0].mean().sort_values().index

@@ -117,6 +117,8 @@ cdef class Nonreversible(Sampler):
         if not len(self.kept):
             super().set_own_state(value)
             return
+        if not isinstance(value, dict) or not isinstance(value.get("directions"), str):
+            raise ValueError(f"state of nonreversible: expected {len(self.kept)} directions")
         packed = np.frombuffer(bytes.fromhex(value["directions"]), dtype=np.uint8)
         if len(packed) != (len(self.kept) + 7) // 8:
             raise ValueError(f"state of nonreversible: expected {len(self.kept)} directions, got {8 * len(packed)}")

@@ -26,8 +26,9 @@ are broken as far as the lowest threshold needs. A threshold is found by going d
 component: it is above the next one with probability 1 - w_next / w. What is left of the rest counts as a weight.
 
 Cost: a pass of O(N T) densities of T components above a threshold, fewer where those of a component are far below the
-best after some coordinates, and the statistics of all clusters anew. Memory: 16 bytes an item, and the drawn
-parameters.
+best after some coordinates, and the statistics of all clusters anew. Memory: 16 bytes an item, and of each component
+whose weight is known its drawn parameters and 350 bytes. Their number grows with the concentration c: some
+c log(rest / u) for the lowest threshold u.
 """
 from libc.math cimport INFINITY, expm1, log, log1p
 from libc.stdint cimport int32_t
@@ -45,6 +46,10 @@ cdef extern from "tiles.h":
 
 cdef enum:
     SCAN                                # MOVES
+    MOST_COMPONENTS = 200_000
+
+# sticks are broken in vain from some concentration on: what is left of the rest hardly falls
+cdef double MOST_CONCENTRATION = 1000.0
 
 
 cdef int compare_weights(const void *one, const void *other) noexcept nogil:
@@ -102,6 +107,9 @@ cdef class Slice(Sampler):
             return False, "the model draws no parameters of a cluster given its items"
         if able and (<Model> model).prior.gamma_weights(1) is None:
             return False, f"model.prior={(<Model> model).prior.NAME} draws no weights of components without items"
+        if able and not (<Model> model).prior.concentration <= MOST_CONCENTRATION:
+            return False, (f"model.concentration: expected {MOST_CONCENTRATION:g} at most, since more takes too many "
+                           "components")
         return able, reason
 
     def couples(self):
@@ -116,6 +124,9 @@ cdef class Slice(Sampler):
         return 0
 
     cdef int _need(self, Py_ssize_t room) except -1:
+        if room > 2 * MOST_COMPONENTS:
+            raise MemoryError(f"sampler slice: more than {MOST_COMPONENTS:,} components above a threshold, at a "
+                              f"concentration of {self.model.prior.concentration:g}: another sampler needs none")
         cdef Py_ssize_t size = self.parameters.size * sizeof(double)
         self.components = <component_t *> larger(
             self.components, self.room * sizeof(component_t), room * sizeof(component_t))

@@ -110,3 +110,9 @@ def test_posterior_of_four_items(name):
     error = visits.std(axis=0, ddof=1)[known] / np.sqrt(len(visits))
     off = np.abs(visits.mean(axis=0) - pi)[known] / error
     assert (off.max() > 6.0) if name == "too many" else (off.max() < 4.5)
+
+
+def test_a_concentration_that_takes_too_many_components_is_rejected():
+    model = FiniteMixture(np.zeros((4, 2)), [0.5, 0.5], ChineseRestaurant(4, 1e16))
+    with pytest.raises(ValueError, match="concentration: expected 1000 at most"):
+        Slice(model, Rng(0))
