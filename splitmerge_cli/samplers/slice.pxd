@@ -47,5 +47,4 @@ cdef class Slice(Sampler):
     cdef Py_ssize_t draw_labels(self) noexcept nogil
     cdef void draw_tile(self, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef void allow(self, double log_weight) noexcept nogil
-    cdef bint is_far(self, const double *row) noexcept nogil
     cdef int renumber(self) except -1 nogil

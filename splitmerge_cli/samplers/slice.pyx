@@ -41,6 +41,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.sampler cimport Sampler
 
 cdef extern from "tiles.h":
+    bint tile_is_far(const double *row) noexcept nogil
     void tile_raise(const double *row, const double *allowed, double *best, double *least) noexcept nogil
     void tile_weights(const double *allowed, const double *best, double *row) noexcept nogil
 
@@ -296,7 +297,7 @@ cdef class Slice(Sampler):
             if c >= 0 and at == self.running[0].at:
                 continue
             self.parameters.score_tile(self.tile, self.theta + at * self.parameters.size, 0.0, self.floor, row)
-            if c >= 0 and row[0] == -INFINITY and self.is_far(row):
+            if c >= 0 and tile_is_far(row):
                 continue
             self.allow(component.log_weight)
             tile_raise(row, self.allowed, self.best, self.floor)
@@ -317,13 +318,6 @@ cdef class Slice(Sampler):
         cdef Py_ssize_t t
         for t in range(TILE_ITEMS):
             self.allowed[t] = 1.0 if self.lowest[t] <= log_weight else 0.0
-
-    cdef bint is_far(self, const double *row) noexcept nogil:
-        cdef Py_ssize_t t
-        for t in range(TILE_ITEMS):
-            if row[t] != -INFINITY:
-                return False
-        return True
 
     cdef int renumber(self) except -1 nogil:
         """Make the labels the partition: components with items, numbered as their first items come."""

@@ -170,7 +170,6 @@ cdef class Items:
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef bint holds_any(self, Worker w, Py_ssize_t k) noexcept nogil
-    cdef bint all_far(self, const double *row) noexcept nogil
     cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef int make_runs(self) except -1 nogil
     cdef void expect(self, Worker w, Py_ssize_t task) noexcept nogil

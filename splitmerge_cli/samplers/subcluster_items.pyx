@@ -20,6 +20,7 @@ from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 from splitmerge_cli.core.threads cimport Threads, task_t
 
 cdef extern from "tiles.h":
+    bint tile_is_far(const double *row) noexcept nogil
     void tile_raise(const double *row, const double *allowed, double *best, double *least) noexcept nogil
     void tile_weights(const double *allowed, const double *best, double *row) noexcept nogil
     void tile_pick(const double *weights, Py_ssize_t m, double *u, double *sum, double *pick) noexcept nogil
@@ -572,7 +573,7 @@ cdef class Items:
                     continue
                 self.parameters.score_tile(w.tile, self.theta + k * self.parameters.size, self.log_weight[k], w.least,
                                            row)
-                if row[0] == -INFINITY and self.all_far(row):
+                if tile_is_far(row):
                     continue
                 self.allow(w, k)
                 tile_raise(row, w.allowed, w.best, w.least)
@@ -614,13 +615,6 @@ cdef class Items:
             if w.own[t] == k:
                 return True
         return False
-
-    cdef bint all_far(self, const double *row) noexcept nogil:
-        cdef Py_ssize_t t
-        for t in range(TILE_ITEMS):
-            if row[t] != -INFINITY:
-                return False
-        return True
 
     cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil:
         """Statistics of cluster k with the new labels; the old ones still stand in z."""

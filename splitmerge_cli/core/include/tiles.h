@@ -140,6 +140,14 @@ static inline void tile_full(const double *theta, ptrdiff_t D, const double *x, 
 /* log weights this far below the best are those of nothing: a draw of 52 bits could not tell them from it */
 #define TILE_FAR 42.0
 
+/* whether a row is -inf throughout: that of a cluster which is too far from all items of the tile */
+static inline int tile_is_far(const double *row)
+{
+    for (int t = 0; t < TILE; t++)
+        if (row[t] != -INFINITY) return 0;
+    return 1;
+}
+
 /* best: the largest so far where the cluster may be taken; least: what is too far below it */
 static inline void tile_raise(const double *restrict row, const double *restrict allowed, double *restrict best,
                               double *restrict least)
