@@ -5,7 +5,6 @@ import shutil
 import tempfile
 import weakref
 import zipfile
-from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -254,14 +253,10 @@ class Posterior:
     # -- convergence
     @property
     def _convergence(self) -> "Convergence":
-        """Convergence by R-hat; of an unfinished run that of the chains so far."""
-        from splitmerge_cli.diagnostics.convergence import Convergence, convergence
-        from splitmerge_cli.diagnostics.summary import diagnose
+        """The judgement on the chains, of an unfinished run as they are so far."""
+        from splitmerge_cli.runs.judgement import judgement_of
 
-        judged = self.run.summary.get("convergence") if self.complete else None
-        if judged is None:  # a run that was made before they were judged, or is not finished
-            return convergence(diagnose(self.run.trace(), self.run.moves().to_dict("records")))
-        return Convergence(*(judged.get(field.name) for field in fields(Convergence)))
+        return judgement_of(self.run)
 
     @cached_property
     def rhat(self) -> float:
@@ -275,14 +270,15 @@ class Posterior:
 
     @property
     def converged(self) -> bool:
-        """bool: whether the run is finished and `rhat` below 1.1, the threshold of the command line; False where R-hat
-        is undefined, such as of one chain, which cannot show it."""
+        """bool: whether the run is finished and its chains show no sign of non-convergence, as ``smcmc diagnose`` says:
+        `rhat` is below 1.1, and the chains have left the number of clusters that all began with. False where that
+        cannot be told, such as of one chain."""
         return self.complete and bool(self._convergence.converged)
 
     @property
     def caution(self) -> str | None:
         """str or None: why not to believe the results: the run is not finished, and what it has; the
-        chains have not converged, or cannot show it. None where they have converged as far as R-hat shows."""
+        chains have not converged, or cannot show it. None where they show no sign of non-convergence."""
         if (missing := self.run.missing) is not None:
             return f"the run is not finished: {missing}"
         judged = self._convergence

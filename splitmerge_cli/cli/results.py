@@ -163,9 +163,9 @@ def diagnose(
     """
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.diagnostics.summary import as_frame, short_lines, short_table, table
-    from splitmerge_cli.diagnostics.summary import diagnose as diagnose_rows
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs import closing, open_run, summaries
+    from splitmerge_cli.runs.judgement import evidence_of
     from splitmerge_cli.runs.stored import specification_of
 
     shown = console(200)
@@ -174,7 +174,7 @@ def diagnose(
         for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
-                rows = [] if one.is_done else diagnose_rows(one.trace(), one.moves().to_dict("records"))
+                rows = [] if one.is_done else evidence_of(one)
                 frame = one.diagnostics() if one.is_done else as_frame(rows)
                 for line in closing.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
                     shown.print(line, highlight=False, markup=False)

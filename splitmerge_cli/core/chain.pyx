@@ -45,7 +45,7 @@ cdef extern from "barrier.h" nogil:
 
 # A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the
 # interpreter lock.
-ctypedef int (*step_t)(void *sampler) except -1 nogil
+ctypedef int (*step_t)(void *sampler, int64_t iteration) except -1 nogil
 ctypedef void (*book_t)(void *sampler, double seconds) noexcept nogil
 
 cdef enum:
@@ -58,8 +58,10 @@ cdef enum:
 cdef int64_t MAX_ITERATIONS = 1 << 62
 
 
-cdef int step_of(Sampler s) except -1 nogil:
-    return s.make_step()
+cdef int step_of(Sampler s, int64_t iteration) except -1 nogil:
+    s.make_step()
+    s.note_accepted(iteration)
+    return 0
 
 
 cdef void book_of(Sampler s, double seconds) noexcept nogil:
@@ -432,7 +434,7 @@ cdef class Chain:
         cdef double start = 0.0, end
         if self.iteration < self.warmup:
             start = read_clock() if self.timing else 0.0
-            STEP(<void *> self.warmer)
+            STEP(<void *> self.warmer, self.iteration + 1)
             if self.timing:
                 self.book(<void *> self.warmer, read_clock() - start)
             return 0
@@ -442,7 +444,7 @@ cdef class Chain:
             start = read_clock()
         for t in range(max(self.n_drawn - 1, 0), self.n_steps):
             sampler = self.steps[drawn if t < self.n_drawn else t]
-            STEP(sampler)
+            STEP(sampler, self.iteration + 1)
             if self.timing:
                 end = read_clock()
                 self.book(sampler, end - start)
@@ -543,7 +545,8 @@ cdef class Chain:
         return 0
 
     def moves(self):
-        """list of dict: move, proposed, accepted, null, seconds, for every sampler since the chain began.
+        """list of dict: move, proposed, accepted, null, seconds, last_accepted, as ``Sampler.counts``, for every sampler
+        since the chain began.
 
         A sampler that stands in the schedule more than once is counted once.
         """
@@ -633,7 +636,8 @@ cdef class Chain:
         self.take(value["best_labels"], self.best)
         self.take(value["best_lik_labels"], self.best_lik)
         for s, rows in zip(self.counted_samplers(), value["counts"], strict=True):
-            s.set_counts(rows)
+            # a state of an earlier version does not say when a move was last accepted: not after its own iteration
+            s.set_counts([{"last_accepted": self.iteration if row["accepted"] else 0} | row for row in rows])
         for s, tally in zip(self.counted_samplers(), value["tallies"], strict=True):
             s.set_tally(tally)
         for s, own in zip(self.counted_samplers(), value.get("own") or [None] * len(value["counts"]), strict=True):

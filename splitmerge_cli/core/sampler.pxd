@@ -29,6 +29,8 @@ cdef class Sampler:
     cdef int64_t proposed[MAX_MOVES]
     cdef int64_t accepted[MAX_MOVES]
     cdef int64_t null_proposals[MAX_MOVES]
+    cdef int64_t noted[MAX_MOVES]       # accepted, when a chain last looked
+    cdef int64_t last_accepted[MAX_MOVES]  # the last iteration of the chain in which one was; 0: none
     cdef double seconds[MAX_MOVES]
 
     cdef int make_step(self) except -1 nogil
@@ -46,6 +48,15 @@ cdef class Sampler:
         self.rejected_early = False
         memset(self.value, 0, MAX_TERMS * sizeof(double))
         self.rng.threshold_drawn = False
+
+    @cython.final
+    cdef inline void note_accepted(self, int64_t iteration) noexcept nogil:
+        """Note which moves the iteration has accepted."""
+        cdef int t
+        for t in range(MAX_MOVES):
+            if self.accepted[t] != self.noted[t]:
+                self.noted[t] = self.accepted[t]
+                self.last_accepted[t] = iteration
 
     @cython.final
     cdef inline void turn_to(self, int move) noexcept nogil:

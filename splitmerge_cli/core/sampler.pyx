@@ -166,10 +166,11 @@ cdef class Sampler:
         return self.moves[self.move]
 
     def counts(self):
-        """list of dict: move, proposed, accepted, null, seconds, since the sampler was made."""
+        """list of dict: move, proposed, accepted, null, seconds, since the sampler was made; and last_accepted, the
+        iteration of the chain in which the move was last accepted (0: in none)."""
         return [
             {"move": name, "proposed": self.proposed[t], "accepted": self.accepted[t], "null": self.null_proposals[t],
-             "seconds": self.seconds[t]}
+             "seconds": self.seconds[t], "last_accepted": self.last_accepted[t]}
             for t, name in enumerate(self.moves)
         ]
 
@@ -200,16 +201,20 @@ cdef class Sampler:
         if not isinstance(rows, (list, tuple)) or len(rows) != len(self.moves):
             raise ValueError(f"counts: expected a row for each of {', '.join(self.moves)}")
         for row, move in zip(rows, self.moves):
-            if not isinstance(row, dict) or row.keys() != {"move", "proposed", "accepted", "null", "seconds"}:
-                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null and seconds")
+            if not isinstance(row, dict) or row.keys() != {
+                "move", "proposed", "accepted", "null", "seconds", "last_accepted"
+            }:
+                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null, seconds and last_accepted")
             if row["move"] != move:
                 raise ValueError(f"counts of {row['move']} given for {move}")
             for name in ("proposed", "accepted", "null"):
                 check_count(f"counts of {move}: {name}", row[name], 0, MOST_COUNT)
+            check_count(f"counts of {move}: last_accepted", row["last_accepted"], 0, MOST_COUNT)
             check_range(f"counts of {move}: seconds", row["seconds"], 0.0, MOST_SECONDS)
         for t, row in enumerate(rows):
             self.proposed[t] = row["proposed"]
-            self.accepted[t] = row["accepted"]
+            self.accepted[t] = self.noted[t] = row["accepted"]
+            self.last_accepted[t] = row["last_accepted"]
             self.null_proposals[t] = row["null"]
             self.seconds[t] = row["seconds"]
 

@@ -142,7 +142,9 @@ class Tempering(PythonSampler):
             powers[-1] = self.powers[-1]
             self._set_powers(powers, [state_of(model) for model, _ in self.replicas])
         for sampler in dict.fromkeys((self, *samplers)):
-            sampler.set_counts([row | {"proposed": 0, "accepted": 0, "null": 0} for row in sampler.counts()])
+            sampler.set_counts(
+                [row | {"proposed": 0, "accepted": 0, "null": 0, "last_accepted": 0} for row in sampler.counts()]
+            )
 
     def _swap_rates(self, samplers: Sequence[Sampler], iterations: int) -> NDArray[np.float64]:
         before = np.array([row["accepted"] for row in self.counts()[: len(self.replicas)]])

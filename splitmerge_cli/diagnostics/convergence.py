@@ -1,11 +1,13 @@
-"""Whether the chains of a run have converged, as far as R-hat shows it."""
+"""The one place where chains are judged: whether anything recorded shows that they have not converged, and whether
+they are as long as ``until`` asks. The stopping rule, the verdict, advice, tables, pages and `Posterior` read it.
+"""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE
-from splitmerge_cli.diagnostics.summary import FOUND, Row
+from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE, ONE, THE_SAME, TOO_FEW
+from splitmerge_cli.diagnostics.summary import ACCEPTING, ARRIVALS, FOUND, Row
 
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
@@ -15,18 +17,19 @@ WHOLE = ("components",)
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
 """Chains that reached one state each by itself, at least, where no draw differs."""
-ONE_CHAIN = "one chain cannot show whether it has converged: R-hat compares chains"
+ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
 
 
 @dataclass(frozen=True)
 class Convergence:
-    """Convergence of a run's chains, as R-hat shows it.
+    """Convergence of a run's chains, by all that was recorded of them.
 
     Attributes
     ----------
     converged : bool or None
         False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
-        not sampled; None where there is no R-hat.
+        not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from
+        above, or none from below.
     quantity : str or None
         The one of the largest R-hat.
     rhat : float or None
@@ -34,11 +37,19 @@ class Convergence:
     note : str or None
         Why it cannot be judged, or why R-hat is infinite.
     ess : float or None
-        The smallest bulk effective sample size of all chains together; None where none is defined.
+        The smallest effective sample size, bulk or tail, of all chains together; None where none is defined.
     ess_of : str or None
         The quantity that has it.
     not_sampled : tuple of str
         Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may.
+    is_one_sided : bool
+        Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
+        from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are
+        taken to be apart.
+    never_accepted : tuple of str
+        Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half.
+    is_constant : bool
+        Whether nothing recorded differs between any two draws.
     """
 
     converged: bool | None
@@ -48,6 +59,23 @@ class Convergence:
     ess: float | None = None
     ess_of: str | None = None
     not_sampled: tuple[str, ...] = ()
+    is_one_sided: bool = False
+    never_accepted: tuple[str, ...] = ()
+    is_constant: bool = False
+
+    def reaches(self, rhat: float | None, ess: float | None) -> bool:
+        """Whether chains are long enough: R-hat at most, and ESS at least, what is asked for (None: whatever it is).
+
+        Chains of fewer draws than R-hat needs are not; those that are constant are, since more of them show nothing
+        else. A value that is undefined reaches nothing.
+        """
+        if self.note is not None and self.note.startswith(TOO_FEW):
+            return False
+        if self.is_constant:
+            return True
+        return (rhat is None or (self.rhat is not None and self.rhat <= rhat)) and (
+            ess is None or (self.ess is not None and self.ess >= ess)
+        )
 
     @property
     def description(self) -> str:
@@ -56,15 +84,23 @@ class Convergence:
             return f"not sampled: {', '.join(self.not_sampled)}"
         if self.quantity is None and self.note is not None:
             return self.note
-        return f"R-hat of {self.quantity}: " + ("infinite" if self.rhat is None else f"{self.rhat:.3g}")
+        return f"R-hat of {self.quantity}: {format_rhat(self.rhat)}"
+
+
+def format_rhat(rhat: float | None) -> str:
+    """R-hat as text, with the digits in which it differs from 1; None: it is infinite."""
+    if rhat is None:
+        return "infinite"
+    return f"{rhat:.3f}" if rhat < 10 else f"{rhat:,.0f}"
 
 
 def convergence(diagnosis: Sequence[Row]) -> Convergence:
-    """Judge the chains of a run by the largest R-hat of all quantities that were recorded.
+    """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been.
 
     Where no draw of the second halves differs there is no R-hat. Chains that reached one state each by itself
-    (`summary.count_found`) then agree as far as anything shows; of chains that never left a start that they share
-    nothing is known.
+    (`summary.count_found`) then agree as far as anything shows. Chains that all keep one number of clusters show that
+    it is more probable than others only if some came from fewer and some from more (`summary.count_arrivals`): chains
+    between two of which no move is accepted have an R-hat near 1 wherever they are.
 
     Parameters
     ----------
@@ -76,18 +112,38 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     Convergence
         Of one chain, and of chains too short for R-hat, nothing is known.
     """
-    draws, rows = _overall(diagnosis, "ess"), _overall(diagnosis, "rhat")
-    if not_sampled := tuple(name for name, _, note in draws if note == CONSTANT and name not in OF_PARTITIONS + WHOLE):
-        return Convergence(False, note="one value in the second half of every chain", not_sampled=not_sampled)
+    rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
+    least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))
+    worst, quantity = max(_finite_values(rows), default=(None, None))
+    one_sided = _describe_side({name: int(value) for name, value, _ in _overall(diagnosis, ARRIVALS)})
+    notes = {note for _, _, note in rows}
+    is_constant = notes == {THE_SAME} or (notes == {ONE} and all(note == CONSTANT for _, _, note in bulk))
+    judged = Convergence(
+        converged=None,
+        quantity=quantity,
+        rhat=worst,
+        ess=least,
+        ess_of=ess_of,
+        is_one_sided=one_sided is not None,
+        never_accepted=tuple(move for move, chains, _ in _overall(diagnosis, ACCEPTING) if not chains),
+        is_constant=is_constant,
+    )
+    not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + WHOLE)
+    if named := tuple(name for name in not_sampled if not name.startswith("largest")):
+        return replace(judged, converged=False, note="one value in the second half of every chain", not_sampled=named)
     for name, _, note in rows:
         if note in INFINITE:
-            return Convergence(False, name, None, note)
-    least, ess_of = min(_finite_values(draws), default=(None, None))
-    if known := _finite_values(rows):
-        worst, name = max(known, key=lambda item: item[0])
-        return Convergence(worst < NOT_CONVERGED, name, worst, ess=least, ess_of=ess_of)
-    if len({chain for _, chain, _, _ in diagnosis} - {None}) < 2:
-        return Convergence(None, note=ONE_CHAIN)
+            return replace(judged, converged=False, quantity=name, rhat=None, note=note)
+    if worst is not None and worst >= NOT_CONVERGED:
+        return replace(judged, converged=False)
+    if ONE in notes:
+        return replace(judged, note=ONE_CHAIN)
+    if worst is None and TOO_FEW in notes:
+        return replace(judged, note=TOO_FEW)
+    if one_sided is not None:
+        return replace(judged, note=one_sided)
+    if worst is not None:
+        return replace(judged, converged=True)
     found = {name: value for name, value, _ in _overall(diagnosis, FOUND)}
     if found.get("chains", 0) >= MOVED:
         n = found["draws"]
@@ -96,9 +152,22 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
             f"chains reached each by itself; independent draws would leave at most {1 - 0.05 ** (1 / n):.1%} of the "
             "posterior elsewhere (level 0.95)"
         )
-        return Convergence(True, note=note)
+        return replace(judged, converged=True, note=note)
     # every quantity is one number in all chains, or there are too few draws
-    return Convergence(None, note=next((note for _, _, note in rows if note), None))
+    return replace(judged, note=next((note for _, _, note in rows if note), None))
+
+
+def _describe_side(arrivals: Mapping[str, int]) -> str | None:
+    """Say from which side no chain came to the number of clusters that all keep; None where chains came from both."""
+    if not arrivals:
+        return None
+    K = arrivals["clusters"]
+    sides = {"more": arrivals["from_more"], "fewer": arrivals["from_fewer"] or K == 1}
+    missing = [side for side, chains in sides.items() if not chains]
+    if not missing:
+        return None
+    clusters = f"{K:,} cluster{'s' * (K != 1)}"
+    return f"all chains have {clusters} throughout their second halves, and none ever had {' or '.join(missing)}"
 
 
 def _overall(diagnosis: Sequence[Row], kind: str) -> list[tuple[str, float, str | None]]:

@@ -13,6 +13,8 @@ from splitmerge_cli.diagnostics.quantiles import normal_quantiles
 MIN_DRAWS = 4
 TOO_FEW = f"fewer than {MIN_DRAWS} draws a chain"
 CONSTANT = "constant within every chain"
+ONE = "one chain: R-hat compares chains"
+THE_SAME = "constant: the same value in every draw of every chain"
 STUCK = "constant within every chain, and the chains differ: they have not mixed at all"
 HALVES_DIFFER = "infinite: constant within every half chain, and the halves differ"
 DISTANCES_DIFFER = "infinite: every half chain keeps its distance from the median, and the halves differ"
@@ -39,11 +41,11 @@ def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
     """Why R-hat of these draws ``[chains, draws]`` is undefined, that of half chains if `split`; None if defined."""
     x = _chains(draws)
     if x.shape[0] < 2:
-        return "one chain: R-hat compares chains"
+        return ONE
     if x.shape[1] < MIN_DRAWS:
         return TOO_FEW
     if np.all(x == x[0, 0]):
-        return "constant: the same value in every draw of every chain"
+        return THE_SAME
     if np.all(x == x[:, :1]):
         return STUCK
     half = x.shape[1] // 2

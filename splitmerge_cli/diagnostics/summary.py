@@ -17,13 +17,20 @@ if TYPE_CHECKING:
 NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler", "seed")
 """Columns of a trace that are not diagnosed; every other one is."""
 OF_ALL_RUNS = (
-    *("mean", "rhat", "rhat_classic", "ess", "tau"),
-    *("acceptance", "null", "seconds_per_iteration"),
-    "found",
+    *("mean", "rhat", "rhat_classic", "ess", "ess_tail", "tau"),
+    *("acceptance", "null", "accepting", "seconds_per_iteration"),
+    *("found", "arrivals"),
 )
 """Kinds of quantity that every diagnosis has, besides scores."""
-FOUND = "found"
-"""Rows of `count_found`."""
+FOUND, ARRIVALS, ACCEPTING = "found", "arrivals", "accepting"
+"""Rows of `count_found`, of `count_arrivals`, and of moves: chains that accepted one in their second halves."""
+DISTANCE = "distance"
+"""Variation of information, in nats, between a recorded partition and the last of the first chain, after Duttweiler et
+al.: chains in different partitions may have as many clusters, as large ones, and as high a density."""
+FEW_DISTANCES = 40
+"""Distances of a chain below which R-hat of them exceeds 1.1 by chance in more than 1 of 400 runs of two chains."""
+TRIED = 1_000
+"""Proposals of a move, in all chains together, from which on it matters that none was accepted."""
 TRUE_LABELS = "true_labels"
 """How many items are scored, where that is not all."""
 COLUMNS = ["quantity", "chain", "value", "note"]
@@ -64,8 +71,8 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     -------
     dict
         For each column but `NO_SERIES`: float64 ``[chains, draws]``, chains in ascending order, cut to the length of
-        the shortest (a time budget stops chains at different iterations). `largest` is the fraction of the largest
-        cluster.
+        the shortest (a time budget stops chains at different iterations). `largest`, ``largest2``, ... are the
+        fractions of the largest clusters.
     """
     iteration, parts = np.asarray(trace["iteration"]), []
     for rows in _rows_by_chain(trace["chain"]).values():
@@ -73,9 +80,57 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     draws = min(map(len, parts))
     rows = np.stack([part[len(part) - draws :] for part in parts])
     series = {name: np.asarray(trace[name]) for name in trace if name not in NO_SERIES}
-    if "largest" in series and series["largest"].dtype == object:
-        series["largest"] = np.array([fractions[0] for fractions in series["largest"]])
+    if "largest" in series:
+        fractions = series.pop("largest")
+        by_size = np.stack(fractions.tolist()) if fractions.dtype == object else fractions.reshape(len(iteration), -1)
+        series |= {f"largest{s + 1}" if s else "largest": by_size[:, s] for s in range(by_size.shape[1])}
     return {name: x[rows].astype(float) for name, x in series.items()}
+
+
+def series_of(
+    trace: Mapping[Any, Any], partitions: Mapping[int, NDArray[np.int32]] | None = None
+) -> dict[str, NDArray[np.float64]]:
+    """The series by which chains are judged, each ``[chains, draws]``: `second_half`, and `DISTANCE` where every chain
+    has recorded `mixing.MIN_DRAWS` partitions.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
+        Columns as in ``trace.parquet``.
+    partitions : mapping of int to numpy.ndarray, optional
+        Recorded partitions ``[M, N]`` of the second half of each chain, by its number.
+    """
+    series = second_half(trace)
+    late = [partitions[c] for c in sorted(partitions)] if partitions else []
+    if late and len(late) == len(next(iter(series.values()))) and min(map(len, late)) >= mixing.MIN_DRAWS:
+        from splitmerge_cli.diagnostics.partition_losses import distances
+
+        # a budget ends chains at different iterations
+        draws = min(map(len, late))
+        series[DISTANCE] = np.stack([distances(late[0][-1], labels[len(labels) - draws :]) for labels in late])
+    return series
+
+
+def measure(name: str, series: NDArray[np.float64]) -> tuple[NDArray[np.float64], list[Row]]:
+    """The draws of a quantity that are looked at, and the rows of a diagnosis by which chains are judged.
+
+    The rows are ``rhat``, ``rhat_classic``, ``ess`` (bulk) and ``ess_tail`` over all chains; `DISTANCE`, of which few
+    draws are recorded, has no ``ess``.
+    """
+    every = -(-series.shape[1] // LONGEST)
+    x = without_rounding(name, series[:, ::every])
+    whys = mixing.why_no_rhat(x), mixing.why_no_rhat(x, split=False)
+    rows: list[Row] = [
+        (f"rhat/{name}", None, mixing.rhat(x), whys[0]),
+        (f"rhat_classic/{name}", None, mixing.rhat_classic(x), whys[1]),
+    ]
+    if name == DISTANCE and x.shape[1] < FEW_DISTANCES:
+        few = f"fewer than {FEW_DISTANCES} distances a chain"
+        rows = [row if row[3] is not None else (*row[:2], np.nan, few) for row in rows]
+    if name != DISTANCE:
+        note = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
+        rows += [(f"ess/{name}", None, mixing.ess(x), note), (f"ess_tail/{name}", None, mixing.ess_tail(x), note)]
+    return x, rows
 
 
 def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -109,6 +164,7 @@ def diagnose(
     trace: Mapping[Any, Any],
     moves: Iterable[Mapping[Any, Any]],
     further: Iterable[Row] = (),
+    partitions: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list[Row]:
     """Diagnose the chains of a run.
 
@@ -117,37 +173,39 @@ def diagnose(
     trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns as in ``trace.parquet``.
     moves : iterable of mapping
-        Rows as of ``moves.parquet``: counts of each move at the end of each chain.
+        Counts of each move at the end of each chain, as of ``Sampler.counts`` or ``moves.parquet`` (which does not say
+        when a move was last accepted).
     further : iterable of Row
         Rows to add.
+    partitions : mapping of int to numpy.ndarray, optional
+        As of `series_of`.
 
     Returns
     -------
     list of Row
         The note says why a value is NaN, or how it was taken. Quantities, of the second half of each chain:
-        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` (all chains), ``ess/X``, ``tau/X`` in recorded draws
-        (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in every column of
-        the trace but `NO_SERIES`. Of the whole chain:
-        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``.
+        ``mean/X``, ``rhat/X``, ``rhat_classic/X`` and ``ess_tail/X`` (all chains), ``ess/X``, ``tau/X`` in recorded
+        draws (all chains: the mean of those defined; of more than `LONGEST` draws from every m-th), for X in every
+        column of the trace but `NO_SERIES`, and, without ESS and time, `DISTANCE`. Of the whole chain:
+        ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``; and
+        ``accepting/MOVE``, the number of chains that accepted such a move in their second halves, of moves that were
+        proposed at least `TRIED` times.
     """
     chains = list(_rows_by_chain(trace["chain"]))
     rows: list[Row] = []
-    for name, whole in second_half(trace).items():
-        every = -(-whole.shape[1] // LONGEST)
-        x = without_rounding(name, whole[:, ::every])
-        no_ess = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
-        rows.append((f"rhat/{name}", None, mixing.rhat(x), mixing.why_no_rhat(x)))
-        rows.append((f"rhat_classic/{name}", None, mixing.rhat_classic(x), mixing.why_no_rhat(x, split=False)))
-        rows.append((f"ess/{name}", None, mixing.ess(x), no_ess))
-        rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
-        tau = every * mixing.autocorrelation_times(x)
-        defined = tau[np.isfinite(tau)]
-        note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
-        rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))
-        rows += [(f"tau/{name}", c, t, mixing.why_no_ess(s)) for c, t, s in zip(chains, tau, x, strict=True)]
+    for name, whole in series_of(trace, partitions).items():
+        x, judged = measure(name, whole)
+        rows += judged
+        if name != DISTANCE:
+            rows += [(f"ess/{name}", c, mixing.ess(s), mixing.why_no_ess(s)) for c, s in zip(chains, x, strict=True)]
+            tau = -(-whole.shape[1] // LONGEST) * mixing.autocorrelation_times(x)
+            defined = tau[np.isfinite(tau)]
+            note = f"defined in {len(defined)} of {len(tau)} chains" if len(defined) < len(tau) else None
+            rows.append((f"tau/{name}", None, defined.mean() if len(defined) else np.nan, note))
+            rows += [(f"tau/{name}", c, t, mixing.why_no_ess(s)) for c, t, s in zip(chains, tau, x, strict=True)]
         rows.append((f"mean/{name}", None, whole.mean(), None))
         rows += [(f"mean/{name}", c, s.mean(), None) for c, s in zip(chains, whole, strict=True)]
-    return [*rows, *_moves(list(moves), chains), *_pace(trace), *further]
+    return [*rows, *_moves(list(moves), trace), *_pace(trace), *further]
 
 
 def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
@@ -177,6 +235,30 @@ def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
         apart = np.abs(whole - at_end[0, 0]) > ROUNDING * np.abs(whole).max()
         count = sum(bool(apart[rows].any()) for rows in _rows_by_chain(trace["chain"]).values())
     return [(f"{FOUND}/chains", None, float(count), None), (f"{FOUND}/draws", None, float(draws), None)]
+
+
+def count_arrivals(trace: Mapping[Any, Any]) -> list[Row]:
+    """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none where some
+    draw has another.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
+        Columns as in ``trace.parquet``, the start state of each chain included.
+
+    Returns
+    -------
+    list of Row
+        ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the chains that had
+        fewer and more clusters before.
+    """
+    late = second_half(trace)["K"]
+    if np.any(late != late[0, 0]):
+        return []
+    whole, each = np.asarray(trace["K"]), _rows_by_chain(trace["chain"]).values()
+    fewer, more = (sum(bool(apart[rows].any()) for rows in each) for apart in (whole < late[0, 0], whole > late[0, 0]))
+    values = {"clusters": late[0, 0], "from_fewer": fewer, "from_more": more}
+    return [(f"{ARRIVALS}/{name}", None, float(value), None) for name, value in values.items()]
 
 
 def as_frame(rows: Iterable[Row]) -> "pd.DataFrame":
@@ -212,9 +294,16 @@ def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
     return rows
 
 
-def _moves(moves: Sequence[Mapping[Any, Any]], chains: list[int]) -> list[Row]:
+def _moves(moves: Sequence[Mapping[Any, Any]], trace: Mapping[Any, Any]) -> list[Row]:
+    iteration, by_chain = np.asarray(trace["iteration"]), _rows_by_chain(trace["chain"])
+    half = {chain: iteration[rows].max() / 2 for chain, rows in by_chain.items()}
+    chains = list(by_chain)
     rows: list[Row] = []
     for move in dict.fromkeys(of["move"] for of in moves):
+        every = [of for of in moves if of["move"] == move]
+        if sum(of["proposed"] for of in every) >= TRIED and all("last_accepted" in of for of in every):
+            late = sum(of["last_accepted"] > half[of["chain"]] for of in every)
+            rows.append((f"{ACCEPTING}/{move}", None, float(late), None))
         for column, name in [("accepted", "acceptance"), ("null", "null")]:
             for chain in [None, *chains]:
                 part = [of for of in moves if of["move"] == move and chain in (None, of["chain"])]

@@ -17,6 +17,7 @@ from splitmerge_cli.plots.runs import data_name
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, summaries
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.studies import comparison
 
 MOST_CLUSTERS = 40
@@ -131,24 +132,27 @@ def _comparison_table(frame: Any, caption: str, links: bool = False) -> Markup:
 # -- one run
 def _result(run: Run) -> Iterator[Markup]:
     lines = [line for line in closing.verdict(run) if not line.startswith("next:")]
-    summary, judged = run.summary, run.summary.get("convergence") or {}
-    css = _verdict(judged.get("converged"), "open")
-    first, *others = lines or ["this run was made before runs were judged"]
+    summary, judged = run.summary, judgement_of(run)
+    css = _verdict(judged.converged, "open")
+    first, *others = lines
     yield paragraph(_sentence(first), f"verdict {css}")
     for line in others:
         yield paragraph(_sentence(line))
     row = comparison.row_of(run)
     K, what = row["n_clusters"], "topics" if run.has_topics else "clusters"
-    yield paragraph(
-        f"The estimate has {K:,} {what}. With probability 0.95 their number is between {row['low']:,} and "
-        f"{row['high']:,}{'' if judged.get('converged') else ', as far as these chains tell'}."
-        + (
-            ""
-            if row["low"] <= K <= row["high"]
-            else " The estimate itself lies outside: it is the partition that is "
-            "nearest to all draws on average, and need not be like a single one."
+    if row["low"] is None:
+        yield paragraph(f"The best state has {K:,} {what}. The chains differ, so their number has no interval.")
+    else:
+        yield paragraph(
+            f"The estimate has {K:,} {what}. With probability 0.95 their number is between {row['low']:,} and "
+            f"{row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
+            + (
+                ""
+                if row["low"] <= K <= row["high"]
+                else " The estimate itself lies outside: it is the partition that is "
+                "nearest to all draws on average, and need not be like a single one."
+            )
         )
-    )
     if scores := summaries.score_line(summary):
         yield paragraph(_sentence(scores))
     config = run.config
@@ -277,10 +281,8 @@ def _value(text: str, percent: bool) -> str:
 def _certainty(run: Run) -> Iterator[Markup]:
     ball, summary = run.summary.get("credible_ball"), run.summary
     if not ball:
-        judged = summary.get("convergence") or {}
-        why = (
-            "the chains have not converged" if judged.get("converged") is False else "no partitions of it were averaged"
-        )
+        apart = judgement_of(run).converged is False
+        why = "the chains have not converged" if apart else "no partitions of it were averaged"
         yield paragraph(f"No probabilities are given to items: {why}.")
         return
     upper, lower = ball["vertical_upper"], ball["vertical_lower"]
@@ -353,8 +355,7 @@ def _fit(run: Run) -> Iterator[Markup]:
         yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
         return
     if fit.checks:
-        judged = run.summary.get("convergence") or {}
-        yield from _checks(fit, judged.get("converged") is False)
+        yield from _checks(fit, judgement_of(run).converged is False)
     if fit.unchecked:
         yield paragraph("What is not checked here:")
         yield html.items(fit.unchecked)
@@ -419,8 +420,7 @@ def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
         rows = [
             [
                 f"{each.aspect}: {each.difference}",
-                f"{each.row['n_clusters']:,}",
-                f"{each.row['low']:,}–{each.row['high']:,}",
+                *comparison.clusters_of(each.row),
                 _verdict(each.row["converged"], "unknown"),
                 f"{each.ari:.3f}",
                 f"{each.vi:.3f}",

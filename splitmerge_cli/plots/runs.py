@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.plots.style import plain_text, title_of
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.judgement import judgement_of
 
 LONGEST = 40
 """Most letters of a data set's name in a title."""
@@ -46,7 +47,7 @@ def state_of(run: Run) -> str:
     """A sentence, after a space, where the clusters of a run are those of its best state; else nothing."""
     if "expected_vi" in run.summary["point_estimate"]:
         return ""
-    apart = (run.summary.get("convergence") or {}).get("converged") is False
+    apart = judgement_of(run).converged is False
     return " The clusters are those of the best state" + (": the chains have not converged." if apart else ".")
 
 

@@ -6,21 +6,26 @@ what its sampler accepts, where they began, how many clusters have a single item
 """
 
 import math
-import re
 from collections.abc import Iterator, Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
 from splitmerge_cli.runs.stored import specification_of
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.convergence import Convergence
 
 ENOUGH_DRAWS = 400
 """Effective sample size to which a longer run is to lead."""
 KEPT = "none"
 """Value of ``data.stop_words`` with which all words stay."""
+MIXTURE = "mixture"
+"""Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
 """Chains whose R-hat tells from more than one pair whether they agree."""
 FEW_DRAWS = 100
@@ -39,22 +44,24 @@ SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
 
-def say_next(run: Run) -> Iterator[str]:
+def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
     """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
 
     Parameters
     ----------
     run : Run
         A finished one. Of data that a program held the line has the keys that are to be changed, not a command.
+    judged : Convergence
+        Of its chains.
     """
     try:
         spec = specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
-    found = _choose_step(run, spec)
-    if found is None:
+    step = _choose_step(run, spec, judged)
+    if step is None:
         return
-    why, changed = found
+    why, changed = step
     try:
         command = command_of(spec, changed, run.config_dir)
     except ConfigError:  # likewise
@@ -63,48 +70,53 @@ def say_next(run: Run) -> Iterator[str]:
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
-def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed."""
-    judged, until = run.summary["convergence"], run.summary.get("until")
-    if names := judged.get("not_sampled"):
+    until = run.summary.get("until")
+    if names := judged.not_sampled:
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
         return "several chains show whether they agree:", {"chains": CHAINS}
-    if judged["converged"] is None:
-        if (judged["note"] or "").startswith("fewer"):
+    if judged.converged is None:
+        if judged.note == TOO_FEW:
             return "longer chains:", _prolong(run, spec, MOST_TIMES)
-        return None
-    if judged["converged"] is False:
-        return _advise_apart(run, spec)
-    ess = judged.get("ess")  # runs made earlier do not have it
-    if ess is not None and ess < FEW_DRAWS:
-        said = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; the chains go on:"
-        return said, _prolong(run, spec, _count_times(ess))
+        return _advise_starts(spec) if judged.is_one_sided else None
+    if judged.converged is False:
+        return _advise_apart(run, spec, judged)
+    if judged.ess is not None and judged.ess < FEW_DRAWS:
+        why = f"intervals and certainties are noisy below an ESS of {FEW_DRAWS}; the chains go on:"
+        return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
-        return "the chains go on:", _prolong(run, spec, _count_times(until["ess"] or 0.0))
+        return "the chains go on:", _prolong(run, spec, _count_times(judged.ess or 0.0))
     return _advise_single(run, spec)
 
 
-def _advise_apart(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]]:
+def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+    """Advise where all chains keep one number of clusters, to which none came from more, or none from fewer."""
+    if spec.init == MIXTURE:
+        return None
+    why = "starts of one cluster, of single items, or from the prior, which show whether chains from elsewhere agree:"
+    return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
+
+
+def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]]:
     """Advise where chains have not converged."""
-    judged, modes = run.summary["convergence"], run.summary.get("modes")
-    still, ess = _describe_standstill(run), judged.get("ess") or 0.0
-    if still is None and max(run.summary["iterations"]) < SHORT and not spec.is_open:
+    modes, ess, stands_still = run.summary.get("modes"), judged.ess or 0.0, _stands_still(spec, judged)
+    if not stands_still and max(run.summary["iterations"]) < SHORT and not spec.is_open:
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
     # an open run has been as long as its data allow: eight times that is minutes to hours
     is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
-    if still is None and modes is None and (judged["rhat"] or math.inf) < SLOW and is_enough:
+    if not stands_still and modes is None and (judged.rhat or math.inf) < SLOW and is_enough:
         return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
-    why = f"{still}; " if still else ""
     if (other := _choose_other_moves(run, spec)) is None:
-        return f"{why}longer chains:", _prolong(run, spec, 4)
-    said, changed = other
+        return "longer chains:", _prolong(run, spec, 4)
+    why, changed = other
     if spec.chains < CHAINS:
-        said, changed = f"{said}, and {CHAINS} chains", changed | {"chains": CHAINS}
+        why, changed = f"{why}, and {CHAINS} chains", changed | {"chains": CHAINS}
     # other chains have no reason to be as long as these
     if spec.budget is None and not spec.until.is_given and not spec.is_adaptive:
         changed |= {"iterations": None}
-    return f"{why}{said}:", changed
+    return f"{why}:", changed
 
 
 def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -124,21 +136,16 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item
         if "kmax" in model or model.get("conjugate") is False:
-            return "other starts, of one cluster, of single items, or from the prior", {"init": "mixture"}
+            return "other starts, of one cluster, of single items, or from the prior", {"init": MIXTURE}
         return "another start, item by item", {"init": "sequential"}
     if spec.schedule.moves < MOVES:
         return "more moves of the sampler before each scan", {"schedule.moves": MOVES}
     return None
 
 
-def _describe_standstill(run: Run) -> str | None:
-    """Say that the sampler accepts nothing of what it proposes."""
-    moves = run.summary.get("moves", {})  # runs made earlier do not have it
-    tried = [counts for name, counts in moves.items() if not re.search("gibbs|scan|refresh", name)]
-    if not tried or any(counts["accepted"] or counts["proposed"] < 1000 for counts in tried):
-        return None
-    proposed = sum(counts["proposed"] for counts in tried)
-    return f"none of {proposed:,} proposals of {run.summary['sampler']} was accepted"
+def _stands_still(spec: RunSpecification, judged: "Convergence") -> bool:
+    """Whether no move of the samplers was accepted in the second half of any chain, those of the schedule aside."""
+    return {move for sampler in spec.samplers for move in sampler.target.MOVES} <= set(judged.never_accepted)
 
 
 def _advise_single(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

@@ -3,11 +3,15 @@
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import advice, recorders, summaries
+from splitmerge_cli.runs.judgement import judgement_of
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.convergence import Convergence
 
 MOST_CLUSTERS = 10
 """Clusters that are shown; `smcmc summary` shows all."""
@@ -42,42 +46,40 @@ def verdict(run: Run) -> Iterator[str]:
     Yields
     ------
     str
-        The verdict; where something is to be done, why, and a line ``next: smcmc run ...``. Nothing of a run that was
-        made before runs were judged.
+        The verdict; where something is to be done, why, and a line ``next: smcmc run ...``.
     """
-    if run.summary.get("convergence") is not None:
-        yield from _judgement(run)
-        yield from advice.say_next(run)
+    judged = judgement_of(run)
+    yield from _describe_judgement(run, judged)
+    yield from advice.say_next(run, judged)
 
 
-def _judgement(run: Run) -> Iterator[str]:
-    """Whether the chains have converged, and why not."""
-    judged = run.summary["convergence"]
-    if names := judged.get("not_sampled"):
+def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
+    """Say what the judgement is, and what it rests on."""
+    from splitmerge_cli.diagnostics.convergence import format_rhat
+
+    rhat = format_rhat(judged.rhat)
+    if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
-        return
-    if judged["converged"] is None:
-        if run.config["chains"] == 1:
-            yield "cannot tell whether the chain has converged: R-hat compares chains"
-        else:
-            yield f"cannot tell whether the chains have converged: {judged['note']}"
-        return
-    if judged["converged"] and judged["rhat"] is None:
-        yield f"converged as far as the chains show: {judged['note']}"
-        return
-    rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
-    if judged["converged"] is False:
-        held = "the best state stands in place of an estimate over all chains"
-        shown = f"smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
-        yield f"not converged, because R-hat of {judged['quantity']} is {rhat}: {held}; {shown}"
+    elif judged.converged is None:
+        chains = "chain has" if run.config["chains"] == 1 else "chains have"
+        yield f"cannot tell whether the {chains} converged: {judged.note}"
+    elif judged.converged is False:
+        yield (
+            f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters are those of the single best state, no "
+            f"estimate over all chains; smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
+        )
         if modes := run.summary.get("modes"):
             yield from advice.describe_modes(modes)
-        return
-    ess = judged.get("ess")  # runs made earlier do not have it
-    few = ess is not None and ess < advice.FEW_DRAWS
-    draws = "" if ess is None else f", ESS at least {ess:,.0f} (of {judged['ess_of']})"
-    held = "converged as far as R-hat shows" + ", with few independent draws" * few
-    yield f"{held}: R-hat at most {rhat} (of {judged['quantity']}){draws}"
+    elif judged.rhat is None:
+        yield f"no sign of non-convergence: {judged.note}"
+    else:
+        few = " (few: intervals are noisy)" * (judged.ess is not None and judged.ess < advice.FEW_DRAWS)
+        draws = "" if judged.ess is None else f", smallest ESS {judged.ess:,.0f} ({judged.ess_of}){few}"
+        yield f"no sign of non-convergence: largest R-hat {rhat} ({judged.quantity}){draws}"
+    if moves := judged.never_accepted:
+        *others, last = moves
+        named = f"{', '.join(others)} or {last}" if others else last
+        yield f"no {named} was accepted in the second half of any chain"
 
 
 def warnings(run: Run) -> Iterator[str]:

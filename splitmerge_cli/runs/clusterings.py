@@ -73,8 +73,8 @@ def clusterings_of(
     return found | {"point": Clustering(of_chains, instead.over_all, f"{listed}{instead.note}; {why_not}")}
 
 
-def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Pooled | None, str | None]:
-    """Return the estimate over all chains; or None, and why not."""
+def pooled_estimate(plan: "Plan", sampled: Mapping[int, NDArray[np.int32]]) -> tuple[Pooled | None, str | None]:
+    """Return the estimate over all chains; or None, and why not; `sampled`: of `second_half_partitions`."""
     from splitmerge_cli.diagnostics.point_estimate import (
         TooManyClusters,
         estimate_partition,
@@ -84,7 +84,6 @@ def pooled_estimate(plan: "Plan", path: Path, outcomes: Outcomes) -> tuple[Poole
 
     if why := plan.recorder.not_estimated:
         return None, why
-    sampled = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if not sampled:
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
@@ -110,6 +109,32 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
 
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
+
+    Returns
+    -------
+    dict
+        By chain int32 ``[M, N]``; chains that have none are left out.
+    """
+    return averaged(late_partitions(path, N, iterations))
+
+
+def averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
+    """Those of late partitions that an estimate averages: of one spacing, so that each weighs the same."""
+    return {c: rows.labels[of_one_spacing(np.arange(len(rows.labels)), rows.iterations)] for c, rows in late.items()}
+
+
+@dataclass(frozen=True)
+class Late:
+    """Recorded partitions of the second half of a chain."""
+
+    iterations: NDArray[np.int64]
+    """``[M]``, ascending."""
+    labels: NDArray[np.int32]
+    """``[M, N]``."""
+
+
+def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
     """Recorded partitions of the second half of every chain, thinned to `most_partitions` of them, evenly spaced.
 
     Parameters
@@ -124,17 +149,14 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     Returns
     -------
     dict
-        By chain int32 ``[M, N]``; chains that have none are left out.
+        By chain; chains that have none are left out.
     """
     import pyarrow.parquet as pq
 
-    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
-
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
-        late = [(chain == c) & (iteration > made / 2) for c, made in enumerate(iterations)]
-        chosen = [of_one_spacing(np.flatnonzero(rows), iteration) for rows in late]
-        chosen = [numbers[evenly_spaced(len(numbers), most_partitions(N))] for numbers in chosen]
+        of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]
+        chosen = [rows[late_rows(iteration[rows], made, N)] for rows, made in zip(of_chain, iterations, strict=True)]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         for group in range(file.num_row_groups):
             end = begin + file.metadata.row_group(group).num_rows
@@ -145,7 +167,25 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
             begin = end
     ends = np.cumsum([len(numbers) for numbers in chosen])
     each = np.split(np.concatenate(parts), ends[:-1])
-    return {c: labels for c, labels in enumerate(each) if len(labels)}
+    return {c: Late(iteration[chosen[c]], labels) for c, labels in enumerate(each) if len(labels)}
+
+
+def late_rows(at: NDArray[np.int64], made: int, N: int) -> NDArray[np.int64]:
+    """The rows of a chain's second half that are looked at, of those recorded at iterations `at`.
+
+    Parameters
+    ----------
+    at : numpy.ndarray
+        int64, ascending.
+    made : int
+        Iterations of the chain.
+    N : int
+        Items.
+    """
+    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
+
+    numbers = np.flatnonzero(at > made / 2)
+    return numbers[evenly_spaced(len(numbers), most_partitions(N))]
 
 
 def of_one_spacing(numbers: NDArray[np.int64], iterations: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -33,7 +33,7 @@ from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.runs.search import POPULATION, SEARCH
-from splitmerge_cli.runs.stopping import Look, are_apart, describe_aim, describe_look, look, looks
+from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -159,7 +159,6 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
     progress.start(spec.chains)
     interrupts.say(f"smcmc: {Interrupted(store.path)}")
     try:
-        found: Look | None = None
         if spec.is_open:
             progress.say(describe_aim(plan))
         if spec.init == SEARCH:
@@ -197,7 +196,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         saying = threading.Timer(SILENT, progress.say, ["the chains have ended; now the tables and the estimate"])
         saying.start()
         try:
-            finish.assemble(plan, store, chains, outcomes, found)
+            finish.assemble(plan, store, chains, outcomes)
             keep_states(plan, store, chains)
         finally:
             saying.cancel()

@@ -13,14 +13,12 @@ from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs.recorders.base import best
-from splitmerge_cli.runs.search import SEARCHES
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.clusterings import Pooled
     from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.stopping import Look
 
 
 def assemble(
@@ -28,25 +26,26 @@ def assemble(
     store: RunStore,
     chains: Sequence[ChainStore],
     outcomes: Sequence[Mapping[str, Any]],
-    found: "Look | None" = None,
 ) -> None:
-    """Write the parquet files, the diagnosis and the summary of complete chains; `found`: of the last look at chains
-    that end when they have run long enough."""
+    """Write the parquet files, the diagnosis and the summary of complete chains."""
     # imported late: until here a run does without
     from splitmerge_cli.diagnostics.convergence import convergence
-    from splitmerge_cli.diagnostics.summary import count_found, diagnose, score
-    from splitmerge_cli.runs import summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import clusterings_of, pooled_estimate
+    from splitmerge_cli.diagnostics.summary import score
+    from splitmerge_cli.runs import stopping, summaries, uncertainty
+    from splitmerge_cli.runs.clusterings import averaged, clusterings_of, late_partitions, pooled_estimate
+    from splitmerge_cli.runs.judgement import evidence
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
     store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
-    pooled, why_not = pooled_estimate(plan, store.path, outcomes)
+    iterations = [outcome["iterations"] for outcome in outcomes]
+    late = late_partitions(store.path, plan.dataset.N, iterations)
+    partitions = averaged(late)
+    pooled, why_not = pooled_estimate(plan, partitions)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     trace = _diagnosed_trace(store.path)
-    found_by = count_found(trace, plan.spec.init in SEARCHES) if plan.spec.chains > 1 else []
-    diagnostics = diagnose(trace, moves, [*rows, *found_by])
+    diagnostics = evidence(trace, moves, {c: rows.labels for c, rows in late.items()}, plan.spec.init, rows)
     judged = convergence(diagnostics)
     # what pools chains that differ describes none of them
     if judged.converged is False:
@@ -59,9 +58,9 @@ def assemble(
         diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
-    if found is not None:
-        summary["until"] = asdict(found)
-    if judged.converged is False and plan.recorder.is_listed and (modes := _modes(plan, store.path, outcomes)):
+    if plan.spec.until.is_given:
+        summary["until"] = asdict(stopping.look_of(judged, plan.spec.until, max(iterations)))
+    if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
@@ -79,7 +78,7 @@ def assemble(
 
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
-    """The columns of the trace, of the five largest fractions the first."""
+    """The columns of the trace, the largest fractions as ``[rows, 5]``."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
@@ -88,7 +87,7 @@ def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
         names = [name for name in wanted if name in present and name not in schema.SCORES]
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}
-    return columns | {"largest": columns["largest"].reshape(len(table), -1)[:, 0]}
+    return columns | {"largest": columns["largest"].reshape(len(table), -1)}
 
 
 def _summary(
@@ -151,17 +150,17 @@ def _summary(
     }
 
 
-def _modes(plan: "Plan", path: Path, outcomes: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+def _modes(
+    trace: Mapping[str, NDArray[Any]], late: Mapping[int, NDArray[np.int32]], outcomes: Sequence[Mapping[str, Any]]
+) -> dict[str, Any] | None:
     """Groups of chains that stay near different partitions, that of the highest log joint first; of one group kinds of
     partitions between which its chains move seldom; None where there is one of these, too."""
     from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
     from splitmerge_cli.diagnostics.summary import second_half
-    from splitmerge_cli.runs.clusterings import second_half_partitions
 
-    late = second_half_partitions(path, plan.dataset.N, [outcome["iterations"] for outcome in outcomes])
     if len(late) < len(outcomes):
         return None
-    series = second_half(_diagnosed_trace(path))
+    series = second_half(trace)
     if len(groups := chain_groups(late)) < 2:
         if (kinds := draw_groups(late)) is None:
             return None

@@ -8,7 +8,6 @@ Where no length is named the most that a chain makes is a number of iterations, 
 (`splitmerge_cli.runs.limits.most_iterations`).
 """
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +18,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.runs import search
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config.specification import Until
+    from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.results.store import ChainStore
     from splitmerge_cli.runs.plan import Plan
 
@@ -36,9 +37,6 @@ EARLY_MOST = 4_000
 APART, APART_AFTER = 1.5, 10_000
 """R-hat from which on a run whose length nobody names, of a table that may start by search, ends at the first look
 after so many iterations: such chains lie in different modes, and most stay there (decision 31)."""
-DISTANCE = "distance"
-"""Variation of information between a partition and the last one of the first chain, after Duttweiler et al.: chains
-whose partitions differ may have as many clusters, as large ones, and as high a density."""
 
 
 @dataclass(frozen=True)
@@ -80,29 +78,28 @@ def looks(plan: "Plan") -> Iterator[int]:
 def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     """Whether the chains have run long enough after so many iterations."""
     # a run without `until` does not need it
-    from splitmerge_cli.diagnostics import mixing
+    import pandas as pd
 
-    rhat, ess = {}, {}
-    series = _series(plan, chains, upto)
-    few = not series or series["log_joint"].shape[1] < mixing.MIN_DRAWS
-    for name, draws in series.items():
-        if draws.shape[1] < mixing.MIN_DRAWS or np.all(draws == draws[0, 0]):
-            continue  # the same in all chains at all times: nothing that could differ
-        # undefined for another reason than that chains differ: of one chain
-        rhat[name] = math.inf if mixing.why_no_rhat(draws) in mixing.INFINITE else mixing.rhat(draws)
-        if name != DISTANCE:  # of which few are recorded
-            ess[name] = min(mixing.ess(draws), mixing.ess_tail(draws))
-    worst = max(rhat, key=lambda name: _fill_nan(math.inf, rhat[name]), default=None)
-    least = min(ess, key=lambda name: _fill_nan(0.0, ess[name]), default=None)
-    until = plan.spec.until
-    reached = not few
-    if until.rhat is not None and worst is not None:
-        reached &= _fill_nan(math.inf, rhat[worst]) <= until.rhat
-    if until.ess is not None and least is not None:
-        reached &= _fill_nan(0.0, ess[least]) >= until.ess
-    numbers = [values.get(name or "", math.nan) for values, name in ((rhat, worst), (ess, least))]
-    shown = [value if math.isfinite(value) else None for value in numbers]
-    return Look(upto, reached, shown[0], worst, shown[1], least)
+    from splitmerge_cli.diagnostics.convergence import convergence
+    from splitmerge_cli.diagnostics.summary import measure, series_of
+    from splitmerge_cli.results import schema
+
+    traces = []
+    for chain in chains:
+        trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
+        traces.append(trace[trace["iteration"] <= upto])
+    if any(trace.empty for trace in traces):
+        return Look(upto, False, None, None, None, None)
+    made = [int(trace["iteration"].max()) for trace in traces]
+    series = series_of(pd.concat(traces, ignore_index=True), _late_partitions(plan, chains, made))
+    judged = convergence([row for name, draws in series.items() for row in measure(name, draws)[1]])
+    return look_of(judged, plan.spec.until, upto)
+
+
+def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
+    """Findings of a look at chains of so many iterations that were judged."""
+    reached = judged.reaches(until.rhat, until.ess)
+    return Look(iterations, reached, judged.rhat, judged.quantity, judged.ess, judged.ess_of)
 
 
 def are_apart(plan: "Plan", found: Look) -> bool:
@@ -116,73 +113,45 @@ def describe_aim(plan: "Plan") -> str:
     """Say until when the chains of a run go on whose length nobody names."""
     until = plan.spec.until
     return (
-        f"until R-hat is at most {until.rhat:g} and ESS at least {until.ess:g}, at most {plan.iterations:,} iterations "
-        "(of another number: iterations=N)"
+        f"running until R-hat <= {until.rhat:g} and ESS >= {until.ess:g}, at most {plan.iterations:,} iterations "
+        "(iterations=N for a fixed number)"
     )
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Describe in words what a look has found; `found` as of `Look`."""
-    kinds = [one for one in (("rhat", "R-hat", "at most"), ("ess", "ESS", "at least")) if asked[one[0]] is not None]
-    after = f"long enough after {found['iterations']:,} iterations"
+    from splitmerge_cli.diagnostics.convergence import format_rhat
+
+    names = [one for one in (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest")) if asked[one[0]] is not None]
+    after = f"after {found['iterations']:,} iterations"
     if found["reached"]:
         if found["rhat_of"] is None and found["ess_of"] is None:
-            return f"{after}: no draw differs from another"
-        held = (f"{name} {bound} {asked[key]:g}" for key, name, bound in kinds)
-        return f"{after}: {' and '.join(held)}, as asked for"
+            return f"stopped {after}: no draw differs from another"
+        held = " and ".join(name for _, name, _ in names)
+        return f"stopped {after}: {held} target{'s' * (len(names) > 1)} reached"
     missed = []
-    for key, name, bound in kinds:
-        value = "undefined" if found[key] is None else f"{bound} {found[key]:.4g} (of {found[f'{key}_of']})"
-        missed.append(f"{name} {value}, asked for {asked[key]:g}")
-    return f"not {after}: {'; '.join(missed)}"
+    for key, name, extreme in names:
+        if found[key] is None:
+            value = f"{name} undefined"
+        else:
+            shown = format_rhat(found[key]) if key == "rhat" else f"{found[key]:,.0f}"
+            value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
+        missed.append(f"{value}, target {asked[key]:g}")
+    return f"not long enough {after}: {'; '.join(missed)}"
 
 
-def _fill_nan(instead: float, value: float) -> float:
-    return instead if math.isnan(value) else value
-
-
-def _series(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> dict[str, NDArray[np.float64]]:
-    """Second halves of what the chains recorded by then: arrays ``[chains, draws]`` by name."""
-    import pandas as pd
-
-    from splitmerge_cli.diagnostics.summary import LONGEST, second_half, without_rounding
+def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+    """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
     from splitmerge_cli.results import schema
-
-    traces = []
-    for chain in chains:
-        trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
-        traces.append(trace[trace["iteration"] <= upto])
-    if any(trace.empty for trace in traces):
-        return {}
-    trace = pd.concat(traces, ignore_index=True)
-    largest = np.stack(trace.pop("largest").tolist())
-    each = pd.DataFrame(largest, columns=[f"largest{s + 1}" for s in range(largest.shape[1])])
-    series = second_half(pd.concat([trace, each], axis=1))
-    if distances := _distances(plan, chains, upto):
-        # a budget ends chains at different iterations
-        draws = min(map(len, distances))
-        series[DISTANCE] = np.stack([of_chain[len(of_chain) - draws :] for of_chain in distances])
-    return {name: without_rounding(name, x[:, :: -(-x.shape[1] // LONGEST)]) for name, x in series.items()}
-
-
-def _late(table: Any, upto: int) -> NDArray[np.bool_]:
-    """Rows of the second half of so many iterations."""
-    at = table["iteration"].to_numpy()
-    return np.asarray((at > upto / 2) & (at <= upto))
-
-
-def _distances(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> list[NDArray[np.float64]]:
-    """Distances between recorded partitions of each chain, where every chain has recorded some."""
-    from splitmerge_cli.diagnostics.partition_losses import distances
-    from splitmerge_cli.results import schema
+    from splitmerge_cli.runs.clusterings import late_rows
 
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
-        return []
-    late = []
-    for chain in chains:
+        return {}
+    late = {}
+    for number, (chain, end) in enumerate(zip(chains, made, strict=True)):
         table = chain.table(schema.PARTITIONS, plan.spec.chains)
-        rows = _late(table, upto)
-        if not rows.any():
-            return []
-        late.append(np.stack(table["labels"].to_numpy()[rows]).astype(np.int32))
-    return [distances(late[0][-1], labels) for labels in late]
+        at = table["iteration"].to_numpy()
+        rows = late_rows(at[at <= end], end, plan.dataset.N)
+        if len(rows):
+            late[number] = np.stack(table["labels"].take(rows).to_numpy()).astype(np.int32)
+    return late

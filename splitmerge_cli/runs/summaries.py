@@ -15,6 +15,7 @@ from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import of_data
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -263,15 +264,13 @@ def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> 
     found = f"{clusters:,} cluster{'s' * (clusters != 1)}"
     found += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
     found += f" of {summary['N']:,} items"
-    # runs made earlier do not have it
-    judged = summary.get("convergence") or {"converged": True}
-    if judged["converged"] is False:
-        rhat = "infinite" if judged["rhat"] is None else f"{judged['rhat']:.3g}"
-        return f"{found}, of the best state: the chains have not converged (R-hat {rhat})"
-    if judged["converged"] is None:
+    judged = judgement_of(run)
+    if judged.converged is False:
+        return f"{found}, of the best state: the chains have not converged ({judged.description})"
+    if judged.converged is None:
         if run.config["chains"] == 1:
             return f"{found}; one chain cannot show whether it has converged"
-        return f"{found}; cannot tell whether the chains have converged: {judged['note']}"
+        return f"{found}; cannot tell whether the chains have converged: {judged.note}"
     if "expected_vi" not in summary["point_estimate"]:
         return f"{found}, of the best state"
     return f"{found}, the point estimate of all chains"

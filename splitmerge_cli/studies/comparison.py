@@ -22,6 +22,7 @@ from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.results.read import GROUPS, Run
 from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import specification_of
 
 MOST_RUNS = 20
@@ -48,34 +49,35 @@ def row_of(run: Run) -> dict[str, Any]:
     Returns
     -------
     dict
-        sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (of the point estimate;
-        topics: of tokens), low and high (see `interval_of_run`); converged (None: unknown), rhat (inf: chains keep
+        sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (topics: of tokens) and
+        n_clusters_of, the partition that has them: the ``estimate``, or the ``best state`` of chains that have not
+        converged; low and high (see `interval_of_run`; None where chains have not converged: what pools them is the
+        interval of none); converged (None: unknown), rhat (inf: chains keep
         apart; nan: there is none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed
         over chains, and ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters
         (nan: these are unknown).
     """
     summary = run.summary
-    judged = summary.get("convergence") or {}
-    rhat = judged.get("rhat")
+    judged = judgement_of(run)
+    rhat = judged.rhat
     if rhat is None:
-        apart = judged.get("converged") is False and not judged.get("not_sampled")
-        rhat = math.inf if apart else math.nan
-    ess = judged.get("ess")
-    ess = math.nan if ess is None else float(ess)
+        rhat = math.inf if judged.converged is False and not judged.not_sampled else math.nan
+    ess = math.nan if judged.ess is None else float(judged.ess)
     seconds = float(sum(summary["seconds"]))
-    low, high = interval_of_run(run)
+    low, high = (None, None) if judged.converged is False else interval_of_run(run)
     ari = summary["diagnostics"].get("ari/point")
     return {
         **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},
         "iterations": min(summary["iterations"]),
         "n_clusters": summary["point_estimate"]["n_clusters"],
+        "n_clusters_of": "estimate" if "expected_vi" in summary["point_estimate"] else "best state",
         "low": low,
         "high": high,
-        "converged": judged.get("converged"),
+        "converged": judged.converged,
         "rhat": float(rhat),
-        "rhat_of": judged.get("quantity"),
+        "rhat_of": judged.quantity,
         "ess": ess,
-        "ess_of": judged.get("ess_of"),
+        "ess_of": judged.ess_of,
         "seconds": seconds,
         "ess_per_second": ess / seconds if seconds > 0 else math.nan,
         "ari": math.nan if ari is None else float(ari),
@@ -94,9 +96,9 @@ def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.Data
         if not run.is_done:
             raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
     named = differences([run.config for run in runs]) if labels is None else labels
-    return pd.DataFrame(
-        [{"job": label, "run": str(run.path)} | row_of(run) for label, run in zip(named, runs, strict=True)]
-    )
+    rows = [{"job": label, "run": str(run.path)} | row_of(run) for label, run in zip(named, runs, strict=True)]
+    # intervals that are missing do not make numbers of clusters real
+    return pd.DataFrame(rows).astype(dict.fromkeys(("low", "high"), "Int64"))
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -269,8 +271,7 @@ HEAD = ("K", "95 %", "converged", "R-hat", "ESS", "ESS/s", "seconds", "ARI")
 
 def cells(row: Any, truth: bool) -> Iterator[str]:
     """The cells of a `compare` row under `HEAD`, as text; without a `truth` the last is left out."""
-    yield f"{row.n_clusters:,}"
-    yield f"{row.low:,}–{row.high:,}"
+    yield from clusters_of(row._asdict())
     yield {True: "yes", False: "no"}.get(row.converged, "unknown")
     yield _number(row.rhat, ".3f")
     yield _number(row.ess, ",.0f")
@@ -278,6 +279,13 @@ def cells(row: Any, truth: bool) -> Iterator[str]:
     yield _number(row.seconds)
     if truth:
         yield _number(row.ari, ".3f")
+
+
+def clusters_of(row: Mapping[str, Any]) -> Iterator[str]:
+    """The cells `K` and `95 %` of a `compare` row, as text."""
+    best = " (best state)" * (row["converged"] is False)
+    yield f"{row['n_clusters']:,}{best}"
+    yield "–" if best else f"{row['low']:,}–{row['high']:,}"
 
 
 def _number(value: float, form: str | None = None) -> str:

@@ -20,6 +20,7 @@ from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
 from splitmerge_cli.studies.predictive import State, by_state
@@ -216,6 +217,5 @@ def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int
 
 
 def _caution(run: Run) -> Iterator[str]:
-    judged = run.summary.get("convergence") or {}
-    if judged.get("converged") is False:
+    if judgement_of(run).converged is False:
         yield "the chains have not converged: what follows pools chains that differ"

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from dataclasses import asdict
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
+from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, prepare
 from splitmerge_cli.runs.stored import specification_of
@@ -107,10 +109,11 @@ TEXTS = ["data=corpus", "data.path=texts.txt"]
 WEIGHTED = "schedule=[{sdds: 1}, {gibbs: 1}]"
 
 
-BAD = {"converged": False, "rhat": 9.0, "quantity": "K", "note": None, "ess": 4.0, "ess_of": "K"}
+BAD = asdict(Convergence(converged=False, quantity="K", rhat=9.0, ess=4.0, ess_of="K"))
 SLOW = BAD | {"rhat": 1.2, "ess": 70.0}
 FEW = BAD | {"converged": True, "rhat": 1.05, "ess": 30.0}
 UNKNOWN = BAD | {"converged": None, "note": "fewer than 4 draws a chain"}
+STAYED = BAD | {"converged": None, "rhat": 1.0, "is_one_sided": True, "never_accepted": ["split", "merge"]}
 FIXED = BAD | {"not_sampled": ["kappa0"]}
 OPEN = {"reached": False, "ess": 130.0, "rhat": 1.04, "rhat_of": "K", "ess_of": "K", "iterations": 6}
 LONG = {"iterations": [30_000] * 2}
@@ -145,6 +148,7 @@ LONG = {"iterations": [30_000] * 2}
         (["data=groups4", "data.length=20", "sampler=smag"], {"convergence": UNKNOWN}, "iterations=48"),
         ([*TEXTS, "data.stop_words=none"], LONG | {"convergence": BAD}, "data.stop_words=auto"),
         (["data=emm", "N=12", "chains=1"], {"convergence": UNKNOWN}, "chains=4"),
+        ([*TWO, "model=gaussian", "K0=3"], {"convergence": STAYED}, "init=mixture K0=null"),
         (
             [*TWO, "model=gaussian", "seed=7", "data.columns=[v,u]", "out='a b'"],
             {"convergence": FEW | {"ess": 900.0}, "point_estimate": {"labels": list(range(120))}},
@@ -195,7 +199,10 @@ def test_modes_are_told_apart(smcmc: Any) -> None:
     assert "different partitions (chain" in said[at] and "clusters, log joint" in said[at]
     assert said[at + 1].startswith("of the first and the second: ")
     assert said[-1] == "next: smcmc run data=emm N=500"
-    assert "converged as far as R-hat shows" in smcmc(*shlex.split(said[-1])[2:], "progress=none").stderr
+    # all chains go from five clusters to ten, and keep them: nothing shows that more are less probable, as they are not
+    again = smcmc(*shlex.split(said[-1])[2:], "progress=none").stderr
+    assert "\ncannot tell whether the chains have converged: all chains have 10 clusters throughout " in again
+    assert "second halves, and none ever had more\nno split or merge was accepted in the second half of any " in again
 
 
 def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:

@@ -71,8 +71,8 @@ def test_neither_workers_nor_an_interruption_change_the_end(tmp_path: Path) -> N
 def test_what_is_not_reached_is_said(tmp_path: Path) -> None:
     args = [key for key in ARGS if not key.startswith("progress")]
     text = ran(*args, "progress=lines", "until.rhat=1.0000001", "iterations=1200", f"out={tmp_path}")
-    assert "not long enough after 1,000 iterations: R-hat at most" in text
-    assert "not long enough after 1,200 iterations: R-hat at most" in text and "asked for 1" in text
+    assert "not long enough after 1,000 iterations: largest R-hat 1.0" in text
+    assert "not long enough after 1,200 iterations: largest R-hat 1.0" in text and ", target 1" in text
     run = Run(Path(text.strip().splitlines()[-1]))
     assert not run.summary["until"]["reached"] and run.summary["iterations"] == [1200] * 4
 
@@ -109,7 +109,7 @@ def test_ids_of_other_runs_are_what_they_were(tmp_path: Path) -> None:
 def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) -> None:
     args = [key for key in ARGS if not key.startswith("progress")]
     text = ran(*args, "progress=lines", f"out={tmp_path}")
-    assert text.startswith("until R-hat is at most 1.01 and ESS at least 400, at most 100,000 iterations (of another ")
+    assert text.startswith("running until R-hat <= 1.01 and ESS >= 400, at most 100,000 iterations (iterations=N ")
     run = Run(Path(text.strip().splitlines()[-1]))
     found = run.summary["until"]
     assert found["reached"] and found["rhat"] <= 1.01 and found["ess"] >= 400

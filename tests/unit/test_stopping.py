@@ -30,6 +30,7 @@ def plan() -> SimpleNamespace:
     return SimpleNamespace(
         spec=SimpleNamespace(chains=2, until=until),
         recorder=SimpleNamespace(streamed_tables=streamed),
+        dataset=SimpleNamespace(N=4),
         iterations=DRAWS,
     )
 

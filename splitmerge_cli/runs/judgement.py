@@ -1,0 +1,70 @@
+"""The evidence on the chains of a run, and the judgement on it, which every line, table and page reads."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.runs.search import SEARCHES
+
+if TYPE_CHECKING:
+    from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.diagnostics.summary import Row
+    from splitmerge_cli.results.read import Run
+
+
+def evidence(
+    trace: Mapping[Any, Any],
+    moves: Iterable[Mapping[str, Any]],
+    partitions: Mapping[int, NDArray[np.int32]],
+    init: str,
+    further: Iterable["Row"] = (),
+) -> list["Row"]:
+    """The diagnosis of a run.
+
+    Parameters
+    ----------
+    trace, moves, partitions
+        As of `splitmerge_cli.diagnostics.summary.diagnose`.
+    init : str
+        Where chains began: those that each build a start of their own share none that they could leave.
+    further : iterable of Row
+        Rows that a kind of data adds.
+    """
+    from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose
+
+    rows = list(further)
+    if len(set(np.asarray(trace["chain"]).tolist())) > 1:
+        rows += count_found(trace, init in SEARCHES)
+        rows += [] if init in SEARCHES else count_arrivals(trace)
+    return diagnose(trace, moves, rows, partitions)
+
+
+def evidence_of(run: "Run") -> list["Row"]:
+    """The diagnosis of a run, finished or not, from what its chains have recorded so far."""
+    from splitmerge_cli.runs.clusterings import late_rows
+
+    trace, late = run.trace(), {}
+    made = trace.groupby("chain")["iteration"].max()
+    if (recorded := run.partitions()) is not None:
+        for chain, rows in recorded.groupby("chain"):
+            chosen = late_rows(rows["iteration"].to_numpy(), int(made[chain]), len(rows["labels"].iloc[0]))
+            if len(chosen):
+                late[int(chain)] = np.stack(rows["labels"].iloc[chosen].tolist()).astype(np.int32)
+    return evidence(trace, run.moves().to_dict("records"), late, run.config["init"])
+
+
+def judgement_of(run: "Run") -> "Convergence":
+    """The judgement on the chains of a run: as stored, or from its files where it was made before all was judged that
+    is judged now, or is not finished."""
+    from splitmerge_cli.diagnostics.convergence import Convergence, convergence
+
+    stored = (run.summary.get("convergence") if run.is_done else None) or {}
+    names = [field.name for field in fields(Convergence)]
+    if not stored.keys() >= set(names):
+        return convergence(evidence_of(run))
+    values: dict[str, Any] = {name: stored[name] for name in names}
+    values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    return Convergence(**values)
