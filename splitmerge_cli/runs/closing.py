@@ -76,10 +76,24 @@ def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
         few = " (few: intervals are noisy)" * (judged.ess is not None and judged.ess < advice.FEW_DRAWS)
         draws = "" if judged.ess is None else f", smallest ESS {judged.ess:,.0f} ({judged.ess_of}){few}"
         yield f"no sign of non-convergence: largest R-hat {rhat} ({judged.quantity}){draws}"
+    if ends := run.summary.get("both_ends"):
+        yield describe_ends(ends, judged.converged is True)
     if moves := judged.never_accepted:
         *others, last = moves
         named = f"{', '.join(others)} or {last}" if others else last
         yield f"no {named} was accepted in the second half of any chain"
+
+
+def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
+    """Say what became of the two chains from both ends (`splitmerge_cli.runs.both_ends`)."""
+    starts = " and ".join(f"{end['start']:,}" for end in ends)
+    if agree:
+        return f"two more chains, from {starts} clusters, agree with them"
+    K, heights = (
+        " and ".join(f"{end[name]:{form}}" for end in ends)
+        for name, form in (("n_clusters", ",.3g"), ("log_joint", ",.1f"))
+    )
+    return f"two more chains, from {starts} clusters, ended at {K}; their mean log joint is {heights}"
 
 
 def warnings(run: Run) -> Iterator[str]:

@@ -196,7 +196,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         saying = threading.Timer(SILENT, progress.say, ["the chains have ended; now the tables and the estimate"])
         saying.start()
         try:
-            finish.assemble(plan, store, chains, outcomes)
+            finish.assemble(plan, store, chains, outcomes, progress.say)
             keep_states(plan, store, chains)
         finally:
             saying.cancel()

@@ -1,7 +1,7 @@
 """Runs that end: the tables and the summary of complete chains."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,14 +26,15 @@ def assemble(
     store: RunStore,
     chains: Sequence[ChainStore],
     outcomes: Sequence[Mapping[str, Any]],
+    say: Callable[[str], None],
 ) -> None:
-    """Write the parquet files, the diagnosis and the summary of complete chains."""
+    """Write the parquet files, the diagnosis and the summary of complete chains; `say` receives what takes time."""
     # imported late: until here a run does without
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import score
-    from splitmerge_cli.runs import stopping, summaries, uncertainty
+    from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
     from splitmerge_cli.runs.clusterings import averaged, clusterings_of, late_partitions, pooled_estimate
-    from splitmerge_cli.runs.judgement import evidence
+    from splitmerge_cli.runs.judgement import evidence, judge_anew
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
@@ -45,8 +46,15 @@ def assemble(
     pooled, why_not = pooled_estimate(plan, partitions)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     trace = _diagnosed_trace(store.path)
-    diagnostics = evidence(trace, moves, {c: rows.labels for c, rows in late.items()}, plan.spec.init, rows)
+    of_chains = {c: rows.labels for c, rows in late.items()}
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, rows)
     judged = convergence(diagnostics)
+    ends = None
+    if both_ends.are_needed(plan, judged):
+        say("all chains keep one number of clusters: two more, from both ends, show whether they come to it, too")
+        ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
+        diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init))
+        judged = convergence(diagnostics)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         said = (
@@ -58,6 +66,8 @@ def assemble(
         diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
+    if ends is not None:
+        summary["both_ends"] = ends.summary
     if plan.spec.until.is_given:
         summary["until"] = asdict(stopping.look_of(judged, plan.spec.until, max(iterations)))
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):

@@ -42,6 +42,21 @@ def evidence(
     return diagnose(trace, moves, rows, partitions)
 
 
+JUDGED = ("rhat", "rhat_classic", "ess", "ess_tail", "found", "arrivals")
+"""Kinds of rows, over all chains, by which chains are judged."""
+
+
+def judge_anew(diagnosis: Iterable["Row"], others: Iterable["Row"]) -> list["Row"]:
+    """A diagnosis with the rows of another in place of those by which its chains were judged."""
+
+    def is_judged(row: "Row") -> bool:
+        return row[1] is None and row[0].partition("/")[0] in JUDGED
+
+    instead = {row[0]: row for row in others if is_judged(row)}
+    rows = [instead.pop(row[0], None) if is_judged(row) else row for row in diagnosis]
+    return [*(row for row in rows if row is not None), *instead.values()]
+
+
 def evidence_of(run: "Run") -> list["Row"]:
     """The diagnosis of a run, finished or not, from what its chains have recorded so far."""
     from splitmerge_cli.runs.clusterings import late_rows

@@ -160,3 +160,38 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
     early = stopping.EARLY if most <= stopping.EARLY_MOST else ()
     assert found[-1] == most and found[: len(early)] == list(early)
     assert found[len(early)] == max(200, min(1000, most // 50))
+
+
+APART = ["model=gaussian", "data=gaussian", "data.D=12", "data.components=3", "data.separation=8", "N=60"]
+TEN = ["model=emm", "data=emm", "N=500"]
+
+
+@pytest.mark.parametrize(("data", "agree"), [(APART, True), (TEN, False)])
+def test_chains_that_keep_one_number_are_compared_with_two_from_both_ends(
+    data: list[str], agree: bool, tmp_path: Path
+) -> None:
+    """Groups far apart are found from everywhere. Five entities become ten, and so many stay; a hundred stay, too."""
+    args = [*data, "sampler=sams", "timing=false"]
+    text = ran(*args, "progress=lines", "workers=1", f"out={tmp_path}")
+    assert "all chains keep one number of clusters: two more, from both ends, show whether" in text
+    run = Run(Path(text.splitlines()[-1]))
+    summary = run.summary
+    fewest, most = summary["both_ends"]
+    assert (fewest["start"], most["start"]) == (1, 60 if agree else 100)
+    assert summary["convergence"]["converged"] is agree and summary["until"]["reached"] is agree
+    rows = run.diagnostics().set_index("quantity")["value"]
+    if agree:
+        assert fewest["n_clusters"] == most["n_clusters"] == summary["point_estimate"]["n_clusters"] == 3
+        assert "two more chains, from 1 and 60 clusters, agree with them" in text
+        assert "no sign of non-convergence: " in text
+        # the run's own chains had come from more alone
+        assert rows["arrivals/from_fewer"] >= 1 and rows["arrivals/from_more"] >= 1
+    else:
+        assert most["n_clusters"] > 50
+        assert "two more chains, from 1 and 100 clusters, ended at" in text and "not converged: R-hat of " in text
+        assert "arrivals/clusters" not in rows and run.clusters()["certainty"].isna().all()
+    # they are evidence alone: no table holds their draws, and the worker count changes nothing
+    assert set(run.trace()["chain"]) == set(run.diagnostics()["chain"].dropna()) == set(range(4))
+    other = Run(Path(ran(*args, "progress=none", "workers=2", f"out={tmp_path / 'two'}").splitlines()[-1]))
+    for name in ("summary.json", *(f"{table}.parquet" for table in TABLES)):
+        assert (other.path / name).read_bytes() == (run.path / name).read_bytes()

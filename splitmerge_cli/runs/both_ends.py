@@ -1,0 +1,104 @@
+"""Two more chains from both ends, where all chains of a run keep one number of clusters.
+
+A run that nobody gave a length ends when its chains agree. Where all of them keep one number of clusters, to which none
+came from fewer, or none from more, their agreement shows nothing about those numbers: it may be that no move between is
+ever accepted. Two chains then begin at one cluster and at as many as there can be, and make as many iterations. They
+are evidence on convergence alone; the estimate is that of the chains of the run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.runs import interrupts
+
+if TYPE_CHECKING:
+    from splitmerge_cli.core.chain import Chain
+    from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.runs.plan import Plan
+
+BATCH = 1.0
+"""Seconds between two looks for Ctrl-C."""
+
+
+@dataclass(frozen=True)
+class BothEnds:
+    """Draws of two more chains."""
+
+    trace: dict[str, NDArray[Any]]
+    """Columns as of the trace of the run, with the rows of both chains behind those of its own."""
+    partitions: dict[int, NDArray[np.int32]]
+    """Recorded partitions ``[M, N]`` of the second half of every chain, by its number."""
+    summary: list[dict[str, float]]
+    """Of each of the two: `start`, clusters at the start; `n_clusters` and `log_joint`, means of the second half."""
+
+
+def are_needed(plan: "Plan", judged: "Convergence") -> bool:
+    """Whether chains that were judged are to be compared with two more."""
+    spec = plan.spec
+    # chains of adaptive samplers learn from all that there are; a token is no topic
+    can_be = not spec.is_adaptive and not spec.model.kind.has_topics
+    return can_be and spec.is_open and judged.is_one_sided and judged.converged is None
+
+
+def run_from_both_ends(
+    plan: "Plan",
+    iterations: int,
+    trace: Mapping[str, NDArray[Any]],
+    partitions: Mapping[int, NDArray[np.int32]],
+) -> BothEnds:
+    """Make the two chains.
+
+    Parameters
+    ----------
+    plan : Plan
+    iterations : int
+        Of each.
+    trace : mapping of str to numpy.ndarray
+        Columns of the trace of the run's own chains.
+    partitions : mapping of int to numpy.ndarray
+        Recorded partitions ``[M, N]`` of their second halves.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        After Ctrl-C.
+    """
+    from splitmerge_cli.runs.clusterings import late_rows
+
+    columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
+    for number, most in enumerate((False, True), plan.spec.chains):
+        rows = _advance(plan, _chain_at_end(plan, number, most), iterations)
+        rows["chain"] = np.full(len(rows["iteration"]), number)
+        for name, parts in columns.items():
+            parts.append(rows[name])
+        at = rows["partition_iteration"]
+        if len(chosen := late_rows(at, iterations, plan.dataset.N)):
+            late[number] = rows["partition_labels"][chosen]
+        half = rows["iteration"] > iterations / 2
+        means = {name: float(rows[name][half].mean()) for name in ("n_clusters", "log_joint")}
+        summary.append({"start": int(rows["n_clusters"][0])} | means)
+    return BothEnds({name: np.concatenate(parts) for name, parts in columns.items()}, late, summary)
+
+
+def _chain_at_end(plan: "Plan", number: int, most: bool) -> "Chain":
+    """The chain of this number, at one cluster or at as many as there can be."""
+    kmax, N = plan.builder.chain(number, starts=False).model.kmax, plan.dataset.N
+    spec = replace(plan.spec, init="one_cluster", K0=None)
+    if most:
+        spec = (
+            replace(plan.spec, init="singletons", K0=None) if kmax >= N else replace(plan.spec, init="random", K0=kmax)
+        )
+    return replace(plan.builder, spec=spec, labels=None).chain(number)
+
+
+def _advance(plan: "Plan", chain: "Chain", iterations: int) -> dict[str, NDArray[Any]]:
+    parts: list[dict[str, NDArray[Any]]] = []
+    while not parts or chain.iteration < iterations:
+        if interrupts.is_interrupted():
+            raise KeyboardInterrupt
+        parts.append(plan.recorder.spacing.thin(chain.advance(iterations - chain.iteration, wall=BATCH)))
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
