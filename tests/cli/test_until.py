@@ -163,7 +163,7 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
 
 
 APART = ["model=gaussian", "data=gaussian", "data.D=12", "data.components=3", "data.separation=8", "N=60"]
-TEN = ["model=emm", "data=emm", "N=500"]
+TEN = ["model=emm", "data=emm", "N=500", "schedule.moves=5"]
 
 
 @pytest.mark.parametrize(("data", "agree"), [(APART, True), (TEN, False)])
