@@ -28,7 +28,7 @@ DISTANCE = "distance"
 """Variation of information, in nats, between a recorded partition and the last of the first chain, after Duttweiler et
 al.: chains in different partitions may have as many clusters, as large ones, and as high a density."""
 FEW_DISTANCES = 40
-"""Distances of a chain below which R-hat of them exceeds 1.1 by chance in more than 1 of 400 runs of two chains."""
+"""Distances that a chain must have: from fewer R-hat exceeds 1.1 by chance in more than 1 of 400 pairs of chains."""
 TRIED = 1_000
 """Proposals of a move, in all chains together, from which on it matters that none was accepted."""
 TRUE_LABELS = "true_labels"

@@ -29,11 +29,11 @@ class BothEnds:
     """Draws of two more chains."""
 
     trace: dict[str, NDArray[Any]]
-    """Columns as of the trace of the run, with the rows of both chains behind those of its own."""
+    """Columns of the run's trace, the rows of both chains last."""
     partitions: dict[int, NDArray[np.int32]]
     """Recorded partitions ``[M, N]`` of the second half of every chain, by its number."""
     summary: list[dict[str, float]]
-    """Of each of the two: `start`, clusters at the start; `n_clusters` and `log_joint`, means of the second half."""
+    """For each of the two `start`, its clusters at the start; `n_clusters` and `log_joint`, means of its second half."""
 
 
 def are_needed(plan: "Plan", judged: "Convergence") -> bool:

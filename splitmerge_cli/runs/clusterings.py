@@ -116,11 +116,11 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     dict
         By chain int32 ``[M, N]``; chains that have none are left out.
     """
-    return averaged(late_partitions(path, N, iterations))
+    return select_averaged(late_partitions(path, N, iterations))
 
 
-def averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
-    """Those of late partitions that an estimate averages: of one spacing, so that each weighs the same."""
+def select_averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
+    """Select the late partitions that an estimate averages: those with one spacing, so that each weighs the same."""
     return {c: rows.labels[of_one_spacing(np.arange(len(rows.labels)), rows.iterations)] for c, rows in late.items()}
 
 

@@ -33,7 +33,7 @@ def assemble(
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import score
     from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import averaged, clusterings_of, late_partitions, pooled_estimate
+    from splitmerge_cli.runs.clusterings import clusterings_of, late_partitions, pooled_estimate, select_averaged
     from splitmerge_cli.runs.judgement import evidence, judge_anew
 
     store.write_streamed(schema.TRACE, chains, width=12)
@@ -42,7 +42,7 @@ def assemble(
     store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
     iterations = [outcome["iterations"] for outcome in outcomes]
     late = late_partitions(store.path, plan.dataset.N, iterations)
-    partitions = averaged(late)
+    partitions = select_averaged(late)
     pooled, why_not = pooled_estimate(plan, partitions)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     trace = _diagnosed_trace(store.path)

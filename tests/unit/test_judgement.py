@@ -107,6 +107,7 @@ def test_values_that_are_undefined_reach_nothing() -> None:
     alone = convergence(measure("x", np.random.default_rng(4).normal(size=(1, DRAWS)))[1])
     assert alone.rhat is None and alone.ess is not None
     assert not alone.reaches(1.1, None) and alone.reaches(None, 10) and not alone.reaches(1.1, 10)
+    assert not Convergence(None).reaches(None, 10)
     few = convergence(measure("x", np.random.default_rng(4).normal(size=(2, 3)))[1])
     assert not few.reaches(None, None)
     constant = convergence(measure("x", np.ones((2, DRAWS)))[1])
