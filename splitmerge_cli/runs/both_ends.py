@@ -33,7 +33,7 @@ class BothEnds:
     partitions: dict[int, NDArray[np.int32]]
     """Recorded partitions ``[M, N]`` of the second half of every chain, by its number."""
     summary: list[dict[str, float]]
-    """For each of the two `start`, its clusters at the start; `n_clusters` and `log_joint`, means of its second half."""
+    """For each its clusters at the `start`, and the means of `n_clusters` and `log_joint` over its second half."""
 
 
 def are_needed(plan: "Plan", judged: "Convergence") -> bool:
