@@ -79,22 +79,21 @@ class Posterior:
 
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
-        from splitmerge_cli.studies.comparison import interval_of_run
-
         config, run = self.run.config, self.run
         what = "topics" if self._of_documents else "clusters"
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
         K = run.summary["point_estimate"]["n_clusters"]
-        low, high = interval_of_run(run)
+        low, high = self.n_clusters_interval
+        outside = "" if low <= K <= high else "; the estimate lies outside"
         judged = self._convergence
         verdict = f"{'' if judged.converged else 'not '}converged ({judged.description})"
         if judged.converged is None:
             verdict = str(self.caution)
         made, iterations = config["chains"], min(run.summary["iterations"])
         return [
-            (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,})"),
+            (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,}{outside})"),
             ("verdict", verdict),
             ("sampler", how),
             ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
@@ -317,6 +316,14 @@ class Posterior:
             labels = self.run.tokens(["topic"])["topic"]
         return np.asarray(labels, dtype=np.int32)
 
+    @property
+    def n_clusters_interval(self) -> tuple[int, int]:
+        """tuple of int: the 95 % interval of the number of clusters, from all draws of the second halves, as all
+        commands show it."""
+        from splitmerge_cli.runs.clusterings import interval_of_run
+
+        return interval_of_run(self.run)
+
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
         """The partition of least expected loss with as many clusters as the 95 % interval of K, as a search finds it.
 
@@ -343,7 +350,7 @@ class Posterior:
         from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(self.partitions, loss)
+            self._estimates[loss] = estimate_partition(self.partitions, loss, self.n_clusters_interval)
         return self._estimates[loss]
 
     @cached_property
@@ -385,11 +392,10 @@ class Posterior:
             Columns clusters, expected_vi (expected variation of information, in nats), and posterior: ``coarser`` than
             the 95 % interval of the number of clusters, ``within`` or ``finer``.
         """
-        from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters
         from splitmerge_cli.studies.levels import predictive_densities
 
         self._warn()
-        low, high = interval_of_clusters(self.partitions)
+        low, high = self.n_clusters_interval
         numbers = np.arange(self._levels.n_clusters, 0, -1)
         beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
         found = Table({"clusters": numbers, "expected_vi": self._levels.expected_loss, "posterior": beside})

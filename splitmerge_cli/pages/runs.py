@@ -140,15 +140,11 @@ def _result(run: Run) -> Iterator[Markup]:
     row = comparison.row_of(run)
     K, what = row["n_clusters"], "topics" if run.has_topics else "clusters"
     yield paragraph(
-        f"The estimate has {K:,} {what}. With probability 0.95 their number is between {row['low']:,} and "
-        f"{row['high']:,}{'' if judged.get('converged') else ', as far as these chains tell'}."
-        + (
-            ""
-            if row["low"] <= K <= row["high"]
-            else " The estimate itself lies outside: it is the partition that is "
-            "nearest to all draws on average, and need not be like a single one."
-        )
+        f"The estimate has {K:,} {what if K != 1 else what[:-1]}. With probability 0.95 their number is between "
+        f"{row['low']:,} and {row['high']:,}{'' if judged.get('converged') else ', as far as these chains tell'}."
     )
+    if outside := summaries.describe_outside((row["low"], row["high"]), summary, what):
+        yield paragraph(_sentence(outside))
     if scores := summaries.score_line(summary):
         yield paragraph(_sentence(scores))
     config = run.config

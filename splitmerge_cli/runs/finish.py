@@ -36,15 +36,16 @@ def assemble(
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import count_found, diagnose, score
     from splitmerge_cli.runs import summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import clusterings_of, pooled_estimate
+    from splitmerge_cli.runs.clusterings import clusterings_of, interval_of_trace, pooled_estimate
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
     store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
-    pooled, why_not = pooled_estimate(plan, store.path, outcomes)
-    fields, rows = plan.recorder.assemble(store, chains, outcomes)
     trace = _diagnosed_trace(store.path)
+    interval = interval_of_trace(trace)
+    pooled, why_not = pooled_estimate(plan, store.path, outcomes, interval)
+    fields, rows = plan.recorder.assemble(store, chains, outcomes)
     found_by = count_found(trace, plan.spec.init in SEARCHES) if plan.spec.chains > 1 else []
     diagnostics = diagnose(trace, moves, [*rows, *found_by])
     judged = convergence(diagnostics)
@@ -59,6 +60,7 @@ def assemble(
         diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
+    summary[schema.INTERVAL] = list(interval)
     if found is not None:
         summary["until"] = asdict(found)
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(plan, store.path, outcomes)):
