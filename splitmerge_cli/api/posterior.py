@@ -463,9 +463,11 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster (as in `labels`), certainty (mean
-            co-clustering with the other members; of one alone the probability of being alone), second (the other
-            cluster it is most likely in; -1 where there is none) and second_probability.
+            One row for each item, by name where it has one: cluster (as in `labels`), certainty (probability of being
+            in one cluster with a random other member; of one alone the probability of being alone), second (the other
+            cluster that it is most likely in instead; -1 where it is in none) and second_probability (of being with a
+            random member of `second` and not with one of its own cluster). certainty and second_probability add up to 1
+            at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
         """
         self._warn()
         return self._membership()

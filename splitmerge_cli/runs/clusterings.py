@@ -92,8 +92,8 @@ def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
 def interval_of_run(run: "Run") -> tuple[int, int]:
     """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show.
 
-    A finished run has it in its summary; runs of earlier versions and unfinished runs have it in their trace. See
-    `interval_of_trace`.
+    A finished run has it in its summary. It is computed from the trace of an unfinished run, and of a run made before
+    summaries had it. See `interval_of_trace`.
     """
     stored = run.summary.get(schema.INTERVAL) if run.is_done else None
     if stored is not None:

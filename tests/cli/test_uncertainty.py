@@ -1,5 +1,6 @@
 """Uncertainty of a run's clusters: files, messages, pictures."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     minimise_expected_loss,
     thin_partitions,
 )
-from splitmerge_cli.diagnostics.similarity import co_clustering, membership
+from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
@@ -55,6 +56,8 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     np.testing.assert_allclose(clusters["certainty"], expected.certainty, atol=1e-6)
     np.testing.assert_array_equal(clusters["second"].fillna(-1), expected.second)
     np.testing.assert_allclose(clusters["second_probability"], expected.second_probability, atol=1e-6)
+    # numbers of six digits
+    assert (clusters["certainty"] + clusters["second_probability"] <= 1 + 2e-6).all()
     pairs, whole = run.similarity(), np.eye(24)
     assert (pairs["row"] < pairs["other"]).all() and (pairs["probability"] > 0).all()
     for row, other, probability in pairs[["row", "other", "probability"]].itertuples(index=False):
@@ -212,3 +215,20 @@ def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
     assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
     pooled = second_half_partitions(run.path, 20, [last])
     assert 60 <= len(pooled[0]) <= 251
+
+
+def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> None:
+    """Draws join clusters of nearby points: mean co-clustering with both adds up to more than 1."""
+    made = smcmc("run", *MIXED, "data.separation=1.5", "model.concentration=2.0", "iterations=400")
+    path = run_path(made)
+    run, posterior = Run(path), Posterior.load(path)
+    labels = run.clusters()["cluster"].to_numpy()
+    together = [means for _, means in mean_co_clustering(posterior.partitions, labels)]
+    assert (np.sort(np.concatenate(together), axis=1)[:, -2:].sum(axis=1) > 1).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for frame in (run.clusters(), posterior.membership()):
+            assert (frame["certainty"] + frame["second_probability"] <= 1 + 2e-6).all()
+    assert smcmc("report", str(path)).exit_code == 0
+    page = (path / "report.html").read_text()
+    assert "there instead" in page and "its probability" not in page and "belong with probability" not in page
