@@ -181,8 +181,7 @@ def _measure_separation(
 
 
 def _count_members(rows: NDArray[np.int32], own: NDArray[np.int64], K: int) -> tuple[csr_array, csr_array]:
-    """Return which sampled clusters hold each item, ``[N, C]``, and how many members of each of the K clusters they hold,
-    ``[C, K]``."""
+    """Return the sampled clusters of each item, ``[N, C]``, and their members by the K clusters, ``[C, K]``."""
     assignment = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), K))
     members = _one_hot(rows)
     return members, (members.T @ assignment).tocsr()
