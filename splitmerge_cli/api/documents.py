@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from splitmerge_cli.data.corpora.corpus import Tokens
     from splitmerge_cli.studies.predictive import Prediction, State
 
-MOST_STATES = 50
-"""States that predictions of documents average over at most, each with particles and scans of its own."""
+FIRST_STATES, MOST_STATES = 50, 800
+"""Draws that predictions of documents average over at least, and at most unless a program asks for more; each has
+particles and scans of its own."""
 
 
 def encode_documents(dataset: Dataset, new: Any) -> "Tokens":

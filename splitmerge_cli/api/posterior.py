@@ -35,10 +35,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.levels import Levels
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.diagnostics.representatives import Representative
-    from splitmerge_cli.studies.predictive import Prediction, State
-
-MOST_STATES = 200
-"""States that predictions average over at most, evenly spread over the second halves of all chains."""
+    from splitmerge_cli.studies.predictive import Prediction
 
 
 class Posterior:
@@ -78,22 +75,22 @@ class Posterior:
 
     def _facts(self) -> list[tuple[str, str]]:
         """Clusters, verdict, sampler and chains in words."""
-        from splitmerge_cli.studies.comparison import interval_of_run
-
         config, run = self.run.config, self.run
         what = "topics" if self._of_documents else "clusters"
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
         K = run.summary["point_estimate"]["n_clusters"]
-        low, high = interval_of_run(run)
         judged = self._convergence
-        verdict = f"{'' if judged.converged else 'not '}converged ({judged.description})"
-        if judged.converged is None:
-            verdict = str(self.caution)
+        if judged.converged is False:
+            number, verdict = "the best state", f"not converged ({judged.description})"
+        else:
+            low, high = self.n_clusters_interval
+            number = f"95 %: {low:,} to {high:,}{'' if low <= K <= high else '; the estimate lies outside'}"
+            verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
         made, iterations = config["chains"], min(run.summary["iterations"])
         return [
-            (what, f"{K:,} {what if K != 1 else what[:-1]} (95 %: {low:,} to {high:,})"),
+            (what, f"{K:,} {what if K != 1 else what[:-1]} ({number})"),
             ("verdict", verdict),
             ("sampler", how),
             ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
@@ -313,6 +310,14 @@ class Posterior:
             labels = self.run.tokens(["topic"])["topic"]
         return np.asarray(labels, dtype=np.int32)
 
+    @property
+    def n_clusters_interval(self) -> tuple[int, int]:
+        """tuple of int: the 95 % interval of the number of clusters, from all draws of the second halves, as all
+        commands show it."""
+        from splitmerge_cli.runs.clusterings import interval_of_run
+
+        return interval_of_run(self.run)
+
     def point_estimate(self, loss: Literal["vi", "binder"] = "vi") -> NDArray[np.int32]:
         """The partition of least expected loss with as many clusters as the 95 % interval of K, as a search finds it.
 
@@ -339,7 +344,7 @@ class Posterior:
         from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 
         if loss not in self._estimates:
-            self._estimates[loss] = estimate_partition(self.partitions, loss)
+            self._estimates[loss] = estimate_partition(self.partitions, loss, self.n_clusters_interval)
         return self._estimates[loss]
 
     @cached_property
@@ -381,11 +386,10 @@ class Posterior:
             Columns clusters, expected_vi (expected variation of information, in nats), and posterior: ``coarser`` than
             the 95 % interval of the number of clusters, ``within`` or ``finer``.
         """
-        from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters
         from splitmerge_cli.studies.levels import predictive_densities
 
         self._warn()
-        low, high = interval_of_clusters(self.partitions)
+        low, high = self.n_clusters_interval
         numbers = np.arange(self._levels.n_clusters, 0, -1)
         beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
         found = Table({"clusters": numbers, "expected_vi": self._levels.expected_loss, "posterior": beside})
@@ -453,9 +457,11 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            One row for each item, by name where it has one: cluster (as in `labels`), certainty (mean
-            co-clustering with the other members; of one alone the probability of being alone), second (the other
-            cluster it is most likely in; -1 where there is none) and second_probability.
+            One row for each item, by name where it has one: cluster (as in `labels`), certainty (probability of being
+            in one cluster with a random other member; of one alone the probability of being alone), second (the other
+            cluster that it is most likely in instead; -1 where it is in none) and second_probability (of being with a
+            random member of `second` and not with one of its own cluster). certainty and second_probability add up to 1
+            at most. See `splitmerge_cli.diagnostics.similarity.Membership`.
         """
         self._warn()
         return self._membership()
@@ -546,7 +552,7 @@ class Posterior:
         return Table(columns(self.dataset, self._labels))
 
     # -- new items
-    def predict_proba(self, new: Any) -> NDArray[np.float64]:
+    def predict_proba(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:
         """Probability that new items join each cluster of `labels`.
 
         Parameters
@@ -554,53 +560,58 @@ class Posterior:
         new : object
             n items, as the data were given; a network: ties of new nodes to those of the data, ``[n, N]``. Documents:
             texts, lists of words or counts; words that the data do not have are left out, with a warning.
+        states : int, optional
+            Draws that are averaged, at most. By default 200 (documents: 50), then twice as many again and again, up to
+            4,000 (800), until the standard error is at most 0.01 for 99 % of the items.
+        standard_error : bool
+            Whether the Monte Carlo standard errors are returned, too.
 
         Returns
         -------
         ndarray of float64, ``[n, K + 1]``
             Means over the draws; the last column: a cluster of its own. Rows sum to 1. Documents: expected proportions
-            of the topics, the last column being all topics that no token of the data has.
+            of the topics, the last column being all topics that no token of the data has. With `standard_error` a pair:
+            these, and their standard errors of the same shape, by the spread of batches of successive draws.
         """
-        return self._predict(new, "probability").probability
+        found = self._predict(new, "probability", states)
+        return (found.probability, found.probability_error) if standard_error else found.probability
 
-    def predict(self, new: Any) -> NDArray[np.int32]:
+    def predict(self, new: Any, *, states: int | None = None) -> NDArray[np.int32]:
         """The most probable cluster of `labels` for new items; -1: a cluster of its own. Documents: the largest topic.
 
         Parameters as for `predict_proba`; returns int32 ``[n]``.
         """
-        probability = self.predict_proba(new)
+        probability = self.predict_proba(new, states=states)
         best = probability.argmax(axis=1).astype(np.int32)
         best[best == probability.shape[1] - 1] = -1
         return best
 
-    def log_predictive(self, new: Any) -> NDArray[np.float64]:
+    def log_predictive(self, new: Any, *, states: int | None = None, standard_error: bool = False) -> Any:
         """Log predictive density of new items, each by itself, averaged over the draws.
 
-        Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data.
-        Documents: the probability of all words together, in their order, 0 of an empty document; a particle filter
-        estimates it, so that the logarithm is a little low.
+        Parameters as for `predict_proba`; returns float64 ``[n]``, natural logarithm, in the units of the data, with
+        `standard_error` a pair with their Monte Carlo standard errors (nats), float64 ``[n]``. Documents: the
+        probability of all words together, in their order, 0 of an empty document; a particle filter estimates it, so
+        that the logarithm is a little low.
         """
-        return self._predict(new, "density").log_density
+        found = self._predict(new, "density", states)
+        return (found.log_density, found.log_density_error) if standard_error else found.log_density
 
-    def _predict(self, new: Any, wanted: str) -> "Prediction":
+    def _predict(self, new: Any, wanted: Literal["density", "probability"], states: int | None) -> "Prediction":
+        from splitmerge_cli.studies import predictive
+
         self._warn()
+        if self._recorded_partitions.empty:
+            self.partitions  # noqa: B018 - says why there are none
         if self._of_documents:
             from splitmerge_cli.api import documents
 
-            states = self._states(documents.MOST_STATES)
-            return documents.predict(self.run, self._model, self.dataset, new, states, self._labels, wanted)
-        from splitmerge_cli.studies.predictive import predict
-
+            limits = documents.FIRST_STATES, documents.MOST_STATES
+            draws = predictive.draws_of(self.run, states, self._recorded_partitions, *limits)
+            return documents.predict(self.run, self._model, self.dataset, new, draws, self._labels, wanted)
+        draws = predictive.draws_of(self.run, states, self._recorded_partitions)
         found = get_kind(self.dataset.kind).new_items(self.dataset, new)
-        return predict(self._model, self.dataset, found, self._states(MOST_STATES), self._labels)
-
-    def _states(self, most: int) -> "list[State]":
-        """Draws with their hyper-parameters, evenly spread."""
-        from splitmerge_cli.studies.predictive import states_of
-
-        if self._recorded_partitions.empty:
-            self.partitions  # noqa: B018 - says why there are none
-        return states_of(self.run, most, self._recorded_partitions)
+        return predictive.predict(self._model, self.dataset, found, draws, self._labels, wanted)
 
     def update(
         self,

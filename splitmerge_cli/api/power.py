@@ -71,6 +71,8 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     ConfigError
         Fewer than ten rows.
     """
+    from splitmerge_cli.studies.predictive import FIRST_STATES
+
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")
     rows = np.random.default_rng(seed).permutation(dataset.N)
@@ -82,7 +84,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
         if not posterior.complete:
             raise KeyboardInterrupt
         clusters.append(_mean_clusters(posterior.partitions))
-        fit.append(float(posterior.log_predictive(_rows(dataset, held)).mean()))
+        fit.append(float(posterior.log_predictive(_rows(dataset, held), states=FIRST_STATES).mean()))
     found = take(np.array(clusters), np.array(fit))
     table = pd.DataFrame(
         {

@@ -142,13 +142,15 @@ def covariances(
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
     """Log predictive density of rows that short runs did not see, fold after fold."""
+    from splitmerge_cli.studies.predictive import FIRST_STATES
+
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
     density = []
     for held in np.array_split(rows, min(FOLDS, len(rows))):
         posterior = sample(options, dataset.take(np.setdiff1d(rows, held)))
         if not posterior.complete:
             raise KeyboardInterrupt
-        density.append(posterior.log_predictive(dataset.take(np.sort(held))))
+        density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
     return np.concatenate(density)
 
 

@@ -182,6 +182,8 @@ def diagnose(
                 shown.print(table(frame, title) if everything else short_table(frame, title))
                 for line in () if everything else short_lines(frame):
                     shown.print(line, highlight=False, markup=False)
+                for line in summaries.interval_lines(one) if one.is_done else ():
+                    shown.print(line, highlight=False, markup=False)
                 if one.is_done and (scores := summaries.score_line(one.summary)):
                     shown.print(scores, highlight=False, markup=False)
                 if specification_of(one).is_adaptive:

@@ -161,7 +161,7 @@ def minimise_expected_loss(
     return Estimate(by_appearance(best[expected.block]), loss, least, len(rows))
 
 
-def estimate_partition(partitions: ArrayLike, loss: str = "vi") -> Estimate:
+def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[int, int] | None = None) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
     interval of K has.
 
@@ -170,12 +170,17 @@ def estimate_partition(partitions: ArrayLike, loss: str = "vi") -> Estimate:
     partitions : array_like of int, shape (M, N)
         Sampled partitions.
     loss : {"vi", "binder"}
+    interval : tuple of int, optional
+        The interval of K over all draws of the run. By default the partitions give it; they also do where none of
+        those that are averaged has as many clusters.
 
     Raises
     ------
     TooManyClusters, ValueError
         As of `minimise_expected_loss`.
     """
-    # an interval of those that are averaged: some of them are in it
     rows = thin_partitions(partitions)
-    return minimise_expected_loss(rows, loss, COST, interval_of_clusters(rows))
+    K = rows.max(axis=1) + 1
+    if interval is None or not ((interval[0] <= K) & (interval[1] >= K)).any():
+        interval = interval_of_counts(K)
+    return minimise_expected_loss(rows, loss, COST, interval)

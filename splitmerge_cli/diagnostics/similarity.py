@@ -25,6 +25,8 @@ MAX_DENSE = 10_000
 
 _CELLS = 2**24
 """Cells of what is held at a time, beside the result."""
+_FEW_CELLS = 16
+"""Cells per item in a table of two partitions up to which counting into the table is faster than sorting."""
 _PAIR_COST = 1500
 """Counting one pair of items takes as long as so many products in a multiplication of matrices; measured."""
 
@@ -35,15 +37,22 @@ class TooManyItems(ValueError):
 
 @dataclass(frozen=True)
 class Membership:
-    """How sure it is where each item of a partition belongs."""
+    """How sure it is where each item of a partition belongs.
+
+    `certainty` and `second_probability` are probabilities of events that exclude each other, so their sum is at most 1.
+    What is left is the probability that the item is with neither.
+    """
 
     certainty: NDArray[np.float64]
-    """``[N]``: mean co-clustering with the other members of its own cluster; of an item that is alone in its cluster
-    the probability of being alone."""
+    """``[N]``: probability that an item is in one cluster with a random other member of its own cluster: its mean
+    co-clustering with them. For an item that is alone in its cluster the probability of being alone."""
     second: NDArray[np.int64]
-    """``[N]``: the other cluster with the highest mean co-clustering, the first of equals; -1 without another one."""
+    """``[N]``: the other cluster that the item most probably is in instead, the first of equals; -1 where it is in none
+    instead."""
     second_probability: NDArray[np.float64]
-    """``[N]``: that mean co-clustering; NaN without another cluster."""
+    """``[N]``: probability that the item is with a random member of `second` and not with a random other member of its
+    own cluster (is not alone, where it is alone in its cluster). Draws in which both clusters are one count by the
+    chance that the member of its own is elsewhere. NaN without another cluster."""
 
 
 def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
@@ -103,16 +112,11 @@ def mean_co_clustering(
     """
     rows, own, sizes = _fitting(partitions, labels)
     N, K = len(own), len(sizes)
-    assignment = csr_array((np.ones(N), (np.arange(N), own)), shape=(N, K))
-    members = _one_hot(rows)
-    # members of every cluster of the partition in every sampled cluster
-    shared = (members.T @ assignment).tocsr()
+    members, shared = _count_members(rows, own, K)
     alone = np.zeros(N)
     for row in rows:
         alone += np.bincount(row)[row] == 1
-    width = max(1, _CELLS // max(K, 1))
-    for begin in range(0, N, width):
-        some = np.arange(begin, min(begin + width, N))
+    for some in _bands_of_items(N, K):
         means = (members[some] @ shared).toarray() / len(rows)
         at, mine = np.arange(len(some)), own[some]
         # an item is no other member of its own cluster
@@ -128,22 +132,66 @@ def membership(partitions: ArrayLike, labels: ArrayLike) -> Membership:
 
     Examples
     --------
+    The first two items are never apart; the third is with them in one draw of two.
+
     >>> found = membership([[0, 0, 1], [0, 0, 0]], [0, 0, 1])
     >>> found.certainty.tolist(), found.second.tolist(), found.second_probability.tolist()
-    ([1.0, 1.0, 0.5], [1, 1, 0], [0.5, 0.5, 0.5])
+    ([1.0, 1.0, 0.5], [-1, -1, 0], [0.0, 0.0, 0.5])
     """
-    own = np.asarray(labels)
-    N = len(own)
+    rows, own, sizes = _fitting(partitions, labels)
+    N, K = len(own), len(sizes)
     certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
-    for items, means in mean_co_clustering(partitions, own):
-        at, mine = np.arange(len(items)), own[items]
-        certainty[items] = means[at, mine]
-        if means.shape[1] > 1:
-            means[at, mine] = -1
-            # sums in another order differ by rounding: equals are equals
-            second[items] = means.round(12).argmax(axis=1)
-            probability[items] = means[at, second[items]]
+    for items, means in mean_co_clustering(rows, own):
+        certainty[items] = means[np.arange(len(items)), own[items]]
+    if K == 1:
+        return Membership(certainty, second, probability)
+    members, shared = _count_members(rows, own, K)
+    # a draw counts by the share of the own cluster that the item is apart from
+    members = csr_array(
+        (_measure_separation(rows, own, sizes).ravel(), members.indices, members.indptr), shape=members.shape
+    )
+    for some in _bands_of_items(N, K):
+        means = (members[some] @ shared).toarray() / len(rows) / sizes
+        at = np.arange(len(some))
+        means[at, own[some]] = -1
+        # sums in another order differ by rounding: equals are equals
+        best = means.round(12).argmax(axis=1)
+        probability[some] = means[at, best].clip(0, 1)
+        second[some] = np.where(probability[some].round(12) > 0, best, -1)
     return Membership(certainty, second, probability)
+
+
+def _measure_separation(
+    rows: NDArray[np.int32], own: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Share of the other members of its own cluster that an item is apart from, in every partition; for an item that is
+    alone in its cluster 1 where it is not alone in the partition: float64 ``[N, M]``."""
+    N, single = len(own), sizes[own] == 1
+    found = np.empty((N, len(rows)))
+    for m, row in enumerate(rows):
+        both = row.astype(np.int64) * len(sizes) + own
+        if (int(row.max()) + 1) * len(sizes) <= _FEW_CELLS * N:
+            together = np.bincount(both)[both]
+        else:
+            _, place, counts = np.unique(both, return_inverse=True, return_counts=True)
+            together = counts[place]
+        found[:, m] = 1 - (together - 1) / np.maximum(sizes[own] - 1, 1)
+        found[single, m] = np.bincount(row)[row[single]] > 1
+    return found
+
+
+def _count_members(rows: NDArray[np.int32], own: NDArray[np.int64], K: int) -> tuple[csr_array, csr_array]:
+    """Return the sampled clusters of each item, ``[N, C]``, and their members by the K clusters, ``[C, K]``."""
+    assignment = csr_array((np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), K))
+    members = _one_hot(rows)
+    return members, (members.T @ assignment).tocsr()
+
+
+def _bands_of_items(N: int, K: int) -> Iterator[NDArray[np.int64]]:
+    """The items, some at a time, so that a dense table of them and K clusters has `_CELLS` cells."""
+    width = max(1, _CELLS // max(K, 1))
+    for begin in range(0, N, width):
+        yield np.arange(begin, min(begin + width, N))
 
 
 def block_means(partitions: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:

@@ -144,15 +144,11 @@ def _result(run: Run) -> Iterator[Markup]:
         yield paragraph(f"The best state has {K:,} {what}. The chains differ, so their number has no interval.")
     else:
         yield paragraph(
-            f"The estimate has {K:,} {what}. With probability 0.95 their number is between {row['low']:,} and "
-            f"{row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
-            + (
-                ""
-                if row["low"] <= K <= row["high"]
-                else " The estimate itself lies outside: it is the partition that is "
-                "nearest to all draws on average, and need not be like a single one."
-            )
+            f"The estimate has {K:,} {what if K != 1 else what[:-1]}. With probability 0.95 their number is between "
+            f"{row['low']:,} and {row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
         )
+        if outside := summaries.describe_outside((row["low"], row["high"]), summary, what):
+            yield paragraph(_sentence(outside))
     if scores := summaries.score_line(summary):
         yield paragraph(_sentence(scores))
     config = run.config
@@ -217,7 +213,7 @@ def _clusters(run: Run) -> Iterator[Markup]:
     if any(row.get("certainty") for row in shown):
         cells["certainty"] = [_share(row.get("certainty")) for row in shown]
         cells["most typical"] = [row.get("prototype") or "–" for row in shown]
-        caption = "Certainty: mean probability that an item of the cluster belongs to the others of it. "
+        caption = "Certainty: mean probability that two items of the cluster are together. "
     else:
         caption = ""
     if network:
@@ -299,8 +295,9 @@ def _certainty(run: Run) -> Iterator[Markup]:
         return
     sure = int((frame["certainty"] >= SURE).sum())
     yield paragraph(
-        f"Of {len(frame):,} items {sure:,} ({sure / len(frame):.0%}) belong with probability {SURE} or more where they "
-        f"are put; the mean certainty is {frame['certainty'].mean():.2f}."
+        f"Of {len(frame):,} items {sure:,} ({sure / len(frame):.0%}) have a certainty of {SURE} or more: the "
+        "probability of being in one cluster with a random other item of their cluster. The mean certainty is "
+        f"{frame['certainty'].mean():.2f}."
     )
     least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
     named = "name" in frame
@@ -315,9 +312,10 @@ def _certainty(run: Run) -> Iterator[Markup]:
         for row in least.itertuples(index=False)
     ]
     yield table(
-        ["item" if named else "row", "cluster", "certainty", "next cluster", "its probability"],
+        ["item" if named else "row", "cluster", "certainty", "other cluster", "there instead"],
         rows,
-        "The items of least certainty.",
+        "The items of least certainty. There instead: the probability of being with a random item of the other cluster "
+        "and not with one of its own. It and the certainty add up to 1 at most.",
         numbers=[1, 2, 3, 4],
     )
 

@@ -7,12 +7,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters
 from splitmerge_cli.plots import uncertainty
 from splitmerge_cli.plots.runs import option, subject
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, count_of, footnote
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.studies.levels import levels_of
 
 MOST_LEAVES = 40
@@ -50,7 +49,7 @@ def dendrogram(run: Run) -> Figure:
     start = dict.fromkeys(order, height[begun])
     figure, ax = plt.subplots(figsize=(FULL * 0.8, 1.6 + ROW * len(order)))
     colour = colour_of(option(run, "sampler"))
-    low, high = interval_of_clusters(sampled_partitions(run))
+    low, high = interval_of_run(run)
     if low < K:
         edges = [height[max(0, K - high)], height[min(K - 1, K - low + 1)]]
         said = f"{low} to {high} clusters, 95 % of the posterior"

@@ -132,6 +132,8 @@ kappa0, those that are resampled."""
 CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
 MEMBERSHIP = CLUSTERS[3:]
+INTERVAL = "n_clusters_95"
+"""Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
 CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")
 """Columns of ``cluster_summary.csv``: the last two of networks."""
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")

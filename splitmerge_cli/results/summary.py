@@ -83,6 +83,7 @@ class Summary(_Said):
     highest_log_joint: Clustered
     highest_log_lik: Clustered
     least_expected_vi: Clustered | None
+    n_clusters_95: Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     credible_ball: Ball | None = None
     convergence: Judged | None = None
     hash_tables: HashTables | None = None

@@ -18,12 +18,13 @@ MOST_CLUSTERS = 10
 
 
 def say(run: Run) -> None:
-    """Print what a recorder says of a finished run, its clusters where it describes them, how like the truth they are
-    where that is known, what to be warned of, and last whether its chains have converged."""
+    """Print what a recorder says of a finished run, its clusters where it describes them, the interval of their number,
+    how like the truth they are where that is known, what to be warned of, and last whether its chains have
+    converged."""
     recorders.say(run)
-    if run.has_cluster_summary:
-        for line in summaries.lines(run, MOST_CLUSTERS):
-            print(line, file=sys.stderr, flush=True)
+    # the lines of clusters end with those of the interval
+    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else summaries.interval_lines(run):
+        print(line, file=sys.stderr, flush=True)
     if scores := summaries.score_line(run.summary):
         print(scores, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):

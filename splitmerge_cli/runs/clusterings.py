@@ -30,7 +30,7 @@ class Pooled:
     least: "Estimate"
     """The partition of least expected variation of information, whatever number of clusters it has."""
     interval: tuple[int, int]
-    """The 95 % interval of the number of clusters."""
+    """The 95 % interval of the number of clusters, over all draws; see `interval_of_run`."""
     sampled: NDArray[np.int32]
     """``[M, N]``: the recorded partitions of the second halves of all chains, of which it was made."""
     chains: Mapping[int, NDArray[np.int32]]
@@ -73,12 +73,50 @@ def clusterings_of(
     return found | {"point": Clustering(of_chains, instead.over_all, f"{listed}{instead.note}; {why_not}")}
 
 
-def pooled_estimate(plan: "Plan", sampled: Mapping[int, NDArray[np.int32]]) -> tuple[Pooled | None, str | None]:
-    """Return the estimate over all chains; or None, and why not; `sampled`: of `second_half_partitions`."""
+def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
+    """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
+    second halves of all chains.
+
+    Parameters
+    ----------
+    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
+        Columns chain, iteration and n_clusters at least.
+    """
+    from splitmerge_cli.diagnostics.point_estimate import interval_of_counts
+    from splitmerge_cli.diagnostics.summary import second_half
+
+    columns = ("chain", "iteration", "n_clusters")
+    return interval_of_counts(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
+
+
+def interval_of_run(run: "Run") -> tuple[int, int]:
+    """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show.
+
+    A finished run has it in its summary. It is computed from the trace of an unfinished run, and of a run made before
+    summaries had it. See `interval_of_trace`.
+    """
+    stored = run.summary.get(schema.INTERVAL) if run.is_done else None
+    if stored is not None:
+        return int(stored[0]), int(stored[1])
+    return interval_of_trace(run.trace(["chain", "iteration", "n_clusters"]))
+
+
+def pooled_estimate(
+    plan: "Plan", sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
+) -> tuple[Pooled | None, str | None]:
+    """Return the estimate over all chains; or None, and why not.
+
+    Parameters
+    ----------
+    plan : Plan
+    sampled : mapping of int to numpy.ndarray
+        By chain, the partitions that `select_averaged` gives.
+    interval : tuple of int
+        The interval of the number of clusters.
+    """
     from splitmerge_cli.diagnostics.point_estimate import (
         TooManyClusters,
         estimate_partition,
-        interval_of_clusters,
         minimise_expected_loss,
     )
 
@@ -88,7 +126,8 @@ def pooled_estimate(plan: "Plan", sampled: Mapping[int, NDArray[np.int32]]) -> t
         return None, "no late partitions were recorded; trace.partitions=10 records more"
     try:
         together = np.concatenate(list(sampled.values()))
-        estimate, least = estimate_partition(together), minimise_expected_loss(together)
+        estimate = estimate_partition(together, interval=interval)
+        least = minimise_expected_loss(together)
         each = {}
         if plan.dataset.truth is not None:
             each = {
@@ -96,7 +135,7 @@ def pooled_estimate(plan: "Plan", sampled: Mapping[int, NDArray[np.int32]]) -> t
             }
     except TooManyClusters as error:
         return None, str(error)
-    return Pooled(estimate, least, interval_of_clusters(together), together, each), None
+    return Pooled(estimate, least, interval, together, each), None
 
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:

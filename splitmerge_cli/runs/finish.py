@@ -33,7 +33,13 @@ def assemble(
     from splitmerge_cli.diagnostics.convergence import convergence
     from splitmerge_cli.diagnostics.summary import score
     from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import clusterings_of, late_partitions, pooled_estimate, select_averaged
+    from splitmerge_cli.runs.clusterings import (
+        clusterings_of,
+        interval_of_trace,
+        late_partitions,
+        pooled_estimate,
+        select_averaged,
+    )
     from splitmerge_cli.runs.judgement import evidence, judge_anew
 
     store.write_streamed(schema.TRACE, chains, width=12)
@@ -43,9 +49,10 @@ def assemble(
     iterations = [outcome["iterations"] for outcome in outcomes]
     late = late_partitions(store.path, plan.dataset.N, iterations)
     partitions = select_averaged(late)
-    pooled, why_not = pooled_estimate(plan, partitions)
-    fields, rows = plan.recorder.assemble(store, chains, outcomes)
     trace = _diagnosed_trace(store.path)
+    interval = interval_of_trace(trace)
+    pooled, why_not = pooled_estimate(plan, partitions, interval)
+    fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, rows)
     judged = convergence(diagnostics)
@@ -66,6 +73,7 @@ def assemble(
         diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
+    summary[schema.INTERVAL] = list(interval)
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.spec.until.is_given:

@@ -133,7 +133,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
-    yield from interval_lines(run.summary)
+    yield from interval_lines(run)
     if not columns:
         return
     if of_columns is None:
@@ -159,19 +159,38 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
 
 
-def interval_lines(summary: Mapping[str, Any]) -> Iterator[str]:
-    """A line where the partition of least expected variation of information has fewer or more clusters than the
-    posterior: both numbers, why, and what the run gives in its place.
+def interval_lines(run: Run) -> Iterator[str]:
+    """Lines about the number of clusters of a finished run, see `describe_interval`; none where its chains have not
+    converged: a range over chains that differ describes none of them."""
+    from splitmerge_cli.runs.clusterings import interval_of_run
+
+    if judgement_of(run).converged is False:
+        return iter(())
+    return describe_interval(interval_of_run(run), run.summary, "topics" if run.has_topics else "clusters")
+
+
+def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], what: str = "clusters") -> Iterator[str]:
+    """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
+    partition of least expected variation of information outside of it, with the reason and what the run gives instead.
 
     Parameters
     ----------
+    interval : tuple of int
+        See `splitmerge_cli.runs.clusterings.interval_of_run`.
     summary : mapping
         ``summary.json``.
+    what : str
+        clusters, or topics.
     """
+    chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
+    low, high = interval
+    yield (f"95 % interval of the number of {what}: {low:,} to {high:,} (all draws in the second halves of {chains})")
+    if outside := describe_outside(interval, summary, what):
+        yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
-    if "interval" not in chosen or least is None:
+    if "expected_vi" not in chosen or least is None:
         return
-    (low, high), K = chosen["interval"], least["n_clusters"]
+    K = least["n_clusters"]
     if low <= K <= high:
         return
     why = (
@@ -180,9 +199,25 @@ def interval_lines(summary: Mapping[str, Any]) -> Iterator[str]:
         else "items that the draws put now here, now there would stand apart"
     )
     yield (
-        f"least expected variation of information has {K:,} cluster{'s' * (K != 1)}, K's 95 % interval is {low:,} to "
-        f"{high:,}: {why}; the estimate is the best within the interval"
+        f"the partition of least expected variation of information has {_count(K, what)}: {why}; the estimate is the "
+        "best within the interval"
     )
+
+
+def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], what: str = "clusters") -> str | None:
+    """Say that the estimate lies outside the interval of the number of clusters, and why; None where it does not.
+    Parameters as for `describe_interval`."""
+    chosen = summary["point_estimate"]
+    if interval[0] <= chosen["n_clusters"] <= interval[1]:
+        return None
+    why = "it is the state of highest log joint density, which need not be like most draws"
+    if "expected_vi" in chosen:
+        why = f"of the {chosen['partitions']:,} partitions that it averages too few have as many {what} as most draws"
+    return f"the estimate has {_count(chosen['n_clusters'], what)}, outside this interval: {why}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what if number != 1 else what[:-1]}"
 
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:

@@ -17,10 +17,9 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
-from splitmerge_cli.diagnostics.point_estimate import interval_of_counts
-from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.results.read import GROUPS, Run
 from splitmerge_cli.results.tables import SealedFolder
+from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import specification_of
@@ -31,18 +30,6 @@ OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.value
 """Options of a data set that do not tell its items: a limit, and names of files, whose digests stand for them."""
 
 
-def interval_of_run(run: Run) -> tuple[int, int]:
-    """Interval of posterior probability 0.95 at least for the number of clusters of a finished run.
-
-    Returns
-    -------
-    low, high : int
-        The 2.5 and 97.5 % quantiles, over the recorded iterations in the second halves of all chains.
-    """
-    counts = second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"]
-    return interval_of_counts(counts)
-
-
 def row_of(run: Run) -> dict[str, Any]:
     """The findings of a finished run, and their cost.
 
@@ -51,11 +38,11 @@ def row_of(run: Run) -> dict[str, Any]:
     dict
         sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (topics: of tokens) and
         n_clusters_of, the partition that has them: the ``estimate``, or the ``best state`` of chains that have not
-        converged; low and high (see `interval_of_run`; None where chains have not converged: what pools them is the
-        interval of none); converged (None: unknown), rhat (inf: chains keep
-        apart; nan: there is none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed
-        over chains, and ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters
-        (nan: these are unknown).
+        converged; low and high (see `runs.clusterings.interval_of_run`; None where chains have not converged: what
+        pools them is the interval of none); converged (None: unknown), rhat (inf: chains keep apart; nan: there is
+        none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed over chains, and
+        ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters (nan: these are
+        unknown).
     """
     summary = run.summary
     judged = judgement_of(run)

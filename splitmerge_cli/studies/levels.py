@@ -13,13 +13,13 @@ from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
 from splitmerge_cli.diagnostics.core import find_core
 from splitmerge_cli.diagnostics.levels import Levels, merge_levels
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, interval_of_clusters
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
-from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
@@ -118,7 +118,7 @@ def level_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     counted = f"{clusters:,} cluster{'s' * (clusters != 1)} of {len(labels):,} items"
-    heading = f"{counted}, {describe_level(levels, clusters, interval_of_clusters(sampled_partitions(run)))}"
+    heading = f"{counted}, {describe_level(levels, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
 
@@ -141,7 +141,7 @@ def tree_lines(run: Run) -> Iterator[str]:
     K = levels.n_clusters
     numbers = list(range(K, 0, -1))[-MOST_LEVELS:]
     density = predictive_densities(run, [levels.cut(clusters) for clusters in numbers])
-    low, high = interval_of_clusters(sampled_partitions(run))
+    low, high = interval_of_run(run)
     yield from _caution(run)
     yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
     yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"

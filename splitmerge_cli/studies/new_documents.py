@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.runs.datasets import build_model
-from splitmerge_cli.studies.predictive import Prediction, State
+from splitmerge_cli.studies.predictive import BATCHES, Averages, Draws, Prediction, State, are_small, spread_of
 
 PARTICLES = 20
 """Particles of the filter, for each document and state."""
@@ -94,10 +93,16 @@ def predict_documents(
     """
     from splitmerge_cli.models.new_documents import fold_in
 
-    C = int(labels.max()) + 1
-    density: list[NDArray[np.float64]] = []
-    total = np.zeros((new.J, C + 1))
-    for number, (state, full) in enumerate(zip(states, topic_states(component, dataset, states, seed), strict=True)):
+    C, draws = int(labels.max()) + 1, Draws.of(states)
+    density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
+    totals = np.zeros((BATCHES, new.J, C + 1))
+
+    def proportions() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means over the draws so far, and their standard errors."""
+        mean = totals.sum(axis=0) / counts.sum()
+        return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
+
+    for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
         log_lik, mixture = fold_in(
             full.word_topics,
             full.weights,
@@ -110,10 +115,14 @@ def predict_documents(
             particles,
             scans,
         )
-        density.append(log_lik)
+        batch = int(draws.batch[number])
+        density.add(batch, log_lik)
+        counts[batch] += 1
         shared = np.zeros((len(full.weights), C + 1))
         np.add.at(shared, (state.labels, labels), 1.0)
         shared[-1, -1] = 1.0
-        total += mixture @ (shared / shared.sum(axis=1, keepdims=True))
-    mean = total / len(density)
-    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), mean)
+        totals[batch] += mixture @ (shared / shared.sum(axis=1, keepdims=True))
+        if number + 1 in draws.looks and are_small(density.error() if particles else proportions()[1]):
+            break
+    mean, error = proportions()
+    return Prediction(density.log_mean(), mean, density.error(), error, int(counts.sum()))

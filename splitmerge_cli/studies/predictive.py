@@ -1,12 +1,12 @@
 """Predictions of a run for items that it did not see: densities, and the clusters that they would join."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component, ConfigError, RunSpecification
@@ -17,6 +17,19 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.datasets import construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+
+FIRST_STATES = 200
+"""Draws that predictions average over at least, where there are so many."""
+MOST_STATES = 4_000
+"""Draws that they average over at most unless a program asks for more."""
+ENOUGH = 0.01
+"""Standard error of a log density (nats) or of a probability below which no more draws are taken."""
+FEW_OUTLIERS = 0.99
+"""Share of the new items whose errors are looked at: the largest ones of others do not ask for more draws."""
+BATCHES = 20
+"""Batches of successive draws whose spread gives the standard error."""
+_MOST_SUMS = 2**26
+"""Sums that are held at most for the standard errors of probabilities, where 4 batches do not need more."""
 
 
 @dataclass(frozen=True)
@@ -54,10 +67,99 @@ class Prediction:
         float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that
         it founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member
         of it is in the given partition.
+    log_density_error, probability_error : numpy.ndarray
+        float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
+        successive draws, which counts the dependence of draws. NaN for a single draw.
+    states : int
+        Draws that were averaged.
     """
 
     log_density: NDArray[np.float64]
     probability: NDArray[np.float64]
+    log_density_error: NDArray[np.float64]
+    probability_error: NDArray[np.float64]
+    states: int
+
+
+class Draws(Sequence[State]):
+    """States of a run in the order in which predictions take them.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the state of a row.
+    rows : array_like of int
+        In this order.
+    batch : array_like of int
+        The batch of each, from 0 to `BATCHES` - 1 at most.
+    looks : sequence of int
+        Numbers of draws after which predictions may end, where their errors are small.
+    """
+
+    def __init__(
+        self, make: Callable[[int], State], rows: ArrayLike, batch: ArrayLike, looks: Sequence[int] = ()
+    ) -> None:
+        self._make, self._rows = make, np.asarray(rows, dtype=np.int64)
+        self.batch, self.looks = np.asarray(batch, dtype=np.int64), tuple(looks)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._make(int(self._rows[index]))
+
+    @classmethod
+    def of(cls, states: Sequence[State]) -> "Draws":
+        """Those of a list, in batches of neighbours; a list of draws as it is."""
+        if isinstance(states, Draws):
+            return states
+        n = len(states)
+        return cls(states.__getitem__, np.arange(n), np.arange(n) * min(n, BATCHES) // max(n, 1))
+
+
+class Averages:
+    """Averages of densities over draws, and their standard errors from sums by batch.
+
+    Parameters
+    ----------
+    batches, n : int
+        Batches, new items.
+    """
+
+    def __init__(self, batches: int, n: int) -> None:
+        self._log_sums, self._counts = np.full((batches, n), -np.inf), np.zeros(batches)
+
+    def add(self, batch: int, log_density: NDArray[np.float64]) -> None:
+        """Add the log densities ``[n]`` of a draw."""
+        np.logaddexp(self._log_sums[batch], log_density, out=self._log_sums[batch])
+        self._counts[batch] += 1
+
+    def log_mean(self) -> NDArray[np.float64]:
+        """Log of the mean density, ``[n]``."""
+        return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
+
+    def error(self) -> NDArray[np.float64]:
+        """Standard error of the log of the mean, ``[n]``: that of the mean relative to it."""
+        total = logsumexp(self._log_sums, axis=0)
+        with np.errstate(invalid="ignore"):
+            shares = np.exp(self._log_sums - total)
+        return spread_of(shares - (self._counts / self._counts.sum())[:, None], self._counts)
+
+
+def spread_of(off: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Standard error of a sum of batches given how far each is from its share, over the first axis."""
+    there = int((counts > 0).sum())
+    factor = there / (there - 1) if there > 1 else np.nan
+    return np.asarray(np.sqrt(factor * (off**2).sum(axis=0)))
+
+
+def are_small(errors: NDArray[np.float64]) -> bool:
+    """Whether standard errors ``[n]`` or ``[n, columns]`` are small for `FEW_OUTLIERS` of the items."""
+    largest = errors.reshape(len(errors), -1).max(axis=1) if errors.size else np.zeros(0)
+    known = largest[~np.isnan(largest)]
+    return len(known) == len(largest) and (
+        not len(known) or float(np.quantile(known, FEW_OUTLIERS, method="higher")) <= ENOUGH
+    )
 
 
 def recorded_partitions(run: Run) -> pd.DataFrame:
@@ -98,6 +200,70 @@ def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list
     return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most)]
 
 
+def draws_of(
+    run: Run,
+    states: int | None,
+    recorded: pd.DataFrame | None = None,
+    first: int = FIRST_STATES,
+    most: int = MOST_STATES,
+) -> Draws:
+    """Draws of a run with their hyper-parameters, evenly spread.
+
+    Parameters
+    ----------
+    run : Run
+    states : int, optional
+        How many at most. By default `first`, then twice as many as long as errors are not small, up to `most`: each
+        time those in the middle between two that were taken.
+    recorded : pandas.DataFrame, optional
+        `recorded_partitions`, where they were read.
+    first, most : int
+
+    Raises
+    ------
+    ConfigError
+        No recorded partition has its hyper-parameters in the trace, or `states` is no whole number from 1 on.
+    """
+    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+
+    if states is not None and (isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1):
+        raise ConfigError(f"states={states}: expected a whole number from 1 on, or None")
+    rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
+    chosen = evenly_spaced(len(rows), most if states is None else int(states))
+    order, looks = _halve(len(chosen), len(chosen) if states is not None else first)
+    # successive draws of a chain
+    chain = rows["chain"].to_numpy()[chosen]
+    begin = np.flatnonzero(np.r_[True, chain[1:] != chain[:-1]])
+    length = np.diff(np.r_[begin, len(chain)])
+    blocks = max(1, BATCHES // len(begin))
+    number = np.repeat(np.arange(len(begin)), length)
+    place = np.arange(len(chain)) - begin[number]
+    batch = (number * blocks + place * blocks // length[number]) % BATCHES
+    return Draws(lambda row: _state(rows.iloc[row], names), chosen[order], batch[order], looks)
+
+
+def _halve(n: int, first: int) -> tuple[NDArray[np.int64], list[int]]:
+    """The numbers from 0 to n - 1 so that what comes first is evenly spread, `first` of them at least; and after how
+    many the space between those taken has halved.
+
+    Examples
+    --------
+    >>> order, looks = _halve(8, 2)
+    >>> order.tolist(), looks
+    ([2, 6, 0, 4, 1, 3, 5, 7], [2, 4])
+    """
+    space = 1
+    while n // (2 * space) >= first:
+        space *= 2
+    rounds = [np.arange(space // 2, n, space)]
+    if space > 1:
+        rounds.append(np.arange(0, n, space))
+    while space > 2:
+        space //= 2
+        rounds.append(np.arange(space // 2, n, space))
+    return np.concatenate(rounds), np.cumsum([len(taken) for taken in rounds])[:-1].tolist()
+
+
 def last_states(run: Run) -> list[State]:
     """The last recorded state of each chain; errors as of `states_of`."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run))
@@ -125,7 +291,12 @@ def _state(row: Any, names: Sequence[str]) -> State:
 
 
 def predict(
-    model: Component, dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
+    model: Component,
+    dataset: Dataset,
+    new: Dataset,
+    states: Sequence[State],
+    labels: NDArray[np.int32],
+    wanted: Literal["density", "probability"] | None = None,
 ) -> Prediction:
     """Predict new items, each by itself, from states of chains.
 
@@ -136,9 +307,11 @@ def predict(
     new : Dataset
         n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
     states : sequence of State
-        At least one.
+        At least one. `Draws` may end before the last, where the errors are small.
     labels : numpy.ndarray
         int32 ``[N]``, the partition whose clusters are predicted, from 0.
+    wanted : {"density", "probability"}, optional
+        What is needed, the other being NaN; by default both.
 
     Raises
     ------
@@ -147,15 +320,33 @@ def predict(
     DataError
         The new items are not like the data.
     """
-    clusters = int(labels.max()) + 1
-    density: list[NDArray[np.float64]] = []
+    clusters, draws = int(labels.max()) + 1, Draws.of(states)
+    shares = wanted != "density"
+    held = min(BATCHES, max(4, _MOST_SUMS // (new.N * (clusters + 1) + 1))) if shares else BATCHES
+    density = Averages(BATCHES, new.N)
     # of each item, as multiples of exp(top): a state counts by the density that it gives the item
     top = np.full(new.N, -np.inf)
-    total, all_weights = np.zeros((new.N, clusters + 1)), np.zeros(new.N)
-    for state, log_density, log_weight in by_state(model, dataset, new, states):
+    total, weights = np.zeros((held if shares else 0, new.N, clusters + 1)), np.zeros((held, new.N))
+
+    def probabilities() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means over the draws so far, and their standard errors."""
+        all_weights = weights.sum(axis=0)
+        mean = total.sum(axis=0) / all_weights[:, None]
+        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held)
+        return mean, spread_of((total - mean * weights[:, :, None]) / all_weights[:, None], counts)
+
+    done = 0
+    for state, log_density, log_weight in by_state(model, dataset, new, draws):
         log_joint = log_density + log_weight
         log_p = logsumexp(log_joint, axis=1)
-        density.append(log_p)
+        batch = int(draws.batch[done])
+        density.add(batch, log_p)
+        done += 1
+        if not shares:
+            if done in draws.looks and are_small(density.error()):
+                break
+            continue
+        batch = batch * held // BATCHES
         joined = np.exp(log_joint - log_p[:, None])
         # members of each cluster of the state by cluster of the given partition
         shared = np.zeros((joined.shape[1], clusters + 1))
@@ -164,11 +355,19 @@ def predict(
         size = shared.sum(axis=1)
         empty = size == 0
         shared[empty, -1] = size[empty] = 1.0
-        before, top = top, np.maximum(top, log_p)
-        kept, weight = np.exp(before - top), np.exp(log_p - top)
-        total = total * kept[:, None] + weight[:, None] * (joined @ (shared / size[:, None]))
-        all_weights = all_weights * kept + weight
-    return Prediction(logsumexp(density, axis=0) - np.log(len(density)), total / all_weights[:, None])
+        if len(higher := np.flatnonzero(log_p > top)):
+            kept = np.exp(top[higher] - log_p[higher])
+            total[:, higher] *= kept[:, None]
+            weights[:, higher] *= kept
+            top[higher] = log_p[higher]
+        weight = np.exp(log_p - top)
+        total[batch] += weight[:, None] * (joined @ (shared / size[:, None]))
+        weights[batch] += weight
+        if done in draws.looks and are_small(probabilities()[1]):
+            break
+    unknown = np.full((new.N, clusters + 1), np.nan)
+    mean, error = probabilities() if shares else (unknown, unknown)
+    return Prediction(density.log_mean(), mean, density.error(), error, done)
 
 
 class Following:

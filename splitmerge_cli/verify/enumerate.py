@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln, gammaln, logsumexp
 
 from splitmerge_cli.core.count_priors import CountPrior
-from splitmerge_cli.core.hyperpriors import from_line, log_density_on_line
+from splitmerge_cli.core.hyperpriors import Beta, from_line, log_density_on_line
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.priors import priors, specification
 
@@ -309,7 +309,8 @@ def _log_integral(
     priors, those of `held` put at these values.
 
     The trapezoidal rule on the line on which each is moved, where the integrand is analytic and falls exponentially at
-    both ends; of a whole number the sum up to `LARGEST`.
+    both ends; of a whole number the sum up to `LARGEST`. The error is below 1e-13 where one hyper-parameter from a
+    continuum is integrated out, and about 2e-6 where two are.
     """
     chosen = specification(prior)
     cls = priors()[chosen.name]
@@ -318,21 +319,33 @@ def _log_integral(
     resampled = chosen.build(sum(sizes), given["concentration"]).hyperparameters
     axes = {name: given[name] for name in resampled if name not in dict(held)}
     given |= dict(held)
-    # a gamma density has its nearest poles pi / 2 off the line: the error is exp(-pi^2 / step), of two axes 2e-6
     one = sum(not isinstance(axis, CountPrior) for axis in axes.values()) == 1
-    places, step = np.linspace(-36.0, 36.0, 181 if one else 97, retstep=True)
     nodes: list[list[tuple[float, float]]] = []
     for axis in axes.values():
         if isinstance(axis, CountPrior):
             weighed = [(float(m), float(axis.log_probability(m))) for m in range(1, LARGEST + 1)]
         else:
-            weighed = [(from_line(axis, t), log_density_on_line(axis, t) + np.log(step)) for t in places.tolist()]
+            step, reach = (_step_of(axis, sum(sizes)), 230.0) if one else (0.75, 36.0)
+            places = (step * np.arange(np.ceil(-reach / step), reach / step)).tolist()
+            weighed = [(from_line(axis, t), log_density_on_line(axis, t) + np.log(step)) for t in places]
         nodes.append([(value, log_p) for value, log_p in weighed if log_p > -80.0])
     total = []
     for at in itertools.product(*nodes):
         numbers: dict[str, Any] = given | dict(zip(axes, (value for value, _ in at), strict=True))
         total.append(sum(log_p for _, log_p in at) + float(cls.log_probability(np.array(sizes), **numbers)))
     return float(logsumexp(total))
+
+
+def _step_of(axis: Gamma | Beta, N: int) -> float:
+    """Step of the trapezoidal rule over the density of a hyper-parameter times the probability of N items.
+
+    Along a line at a distance y < pi / 2 above the real one a gamma density falls only like exp(-rate c cos y), while
+    the probability of the items may grow like a power of c: near pi / 2 the integrand is large, and the error is
+    exp(-2 pi y / step) times about (1 / cos y)^shape at the best y. A step of 0.4 leaves 6e-9 of the integral, 0.2
+    leaves 1e-18. No peak is narrower than 1 / sqrt(shape + N / 4). The logit of a beta density has no singularity
+    below a distance of pi.
+    """
+    return min(0.2, 0.7 / np.sqrt(axis.shape + N / 4)) if isinstance(axis, Gamma) else 0.4
 
 
 @cache

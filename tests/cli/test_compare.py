@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from splitmerge_cli.results.manifest import Manifest
 from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.studies import comparison
 
 QUICK = ["chains=2", "iterations=40", "progress=none", "timing=false"]
@@ -57,7 +58,7 @@ def test_interval_of_the_number_of_clusters(smcmc) -> None:
     (run,) = find_runs("results")
     trace = run.trace()
     late = np.sort(trace.loc[trace["iteration"] > 20, "n_clusters"].to_numpy())
-    low, high = comparison.interval_of_run(run)
+    low, high = interval_of_run(run)
     # the least interval of order statistics that leaves out at most 2.5 % on each side
     k = math.ceil(0.025 * len(late)) - 1
     assert (low, high) == (late[k], late[len(late) - 1 - k])

@@ -1,11 +1,13 @@
 """Uncertainty of a run's clusters: files, messages, pictures."""
 
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cli.calls import run_path
+from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.credible_ball import credible_ball
@@ -13,10 +15,12 @@ from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import (
     estimate_partition,
     interval_of_clusters,
+    interval_of_counts,
     minimise_expected_loss,
     thin_partitions,
 )
-from splitmerge_cli.diagnostics.similarity import co_clustering, membership
+from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
+from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare, uncertainty
@@ -37,12 +41,13 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     pooled = np.concatenate(list(second_half_partitions(run.path, 24, summary["iterations"]).values()))
     estimate, least = summary["point_estimate"], summary["least_expected_vi"]
     labels = np.array(estimate["labels"])
-    assert estimate["labels"] == estimate_partition(pooled).labels.tolist()
+    interval = interval_of_counts(second_half(run.trace())["n_clusters"])
+    assert summary["n_clusters_95"] == estimate["interval"] == list(interval)
+    assert estimate["labels"] == estimate_partition(pooled, interval=interval).labels.tolist()
     assert estimate["expected_vi"] == pytest.approx(distances(labels, thin_partitions(pooled)).mean())
     assert least["labels"] == minimise_expected_loss(pooled).labels.tolist()
     assert least["expected_vi"] <= estimate["expected_vi"]
-    low, high = estimate["interval"]
-    assert (low, high) == interval_of_clusters(pooled) and low <= estimate["n_clusters"] <= high
+    assert interval[0] <= estimate["n_clusters"] <= interval[1]
     # 1,200 iterations, every fourth: the late halves of two chains
     assert len(pooled) == summary["credible_ball"]["partitions"] == 300
     clusters, expected = run.clusters(), membership(pooled, labels)
@@ -51,6 +56,8 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     np.testing.assert_allclose(clusters["certainty"], expected.certainty, atol=1e-6)
     np.testing.assert_array_equal(clusters["second"].fillna(-1), expected.second)
     np.testing.assert_allclose(clusters["second_probability"], expected.second_probability, atol=1e-6)
+    # numbers of six digits
+    assert (clusters["certainty"] + clusters["second_probability"] <= 1 + 2e-6).all()
     pairs, whole = run.similarity(), np.eye(24)
     assert (pairs["row"] < pairs["other"]).all() and (pairs["probability"] > 0).all()
     for row, other, probability in pairs[["row", "other", "probability"]].itertuples(index=False):
@@ -62,6 +69,44 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     assert said["horizontal"]["labels"] == ball.horizontal.partitions[0].tolist()
     assert said["vertical_upper"]["n_clusters"] == ball.upper.n_clusters
     assert said["vertical_lower"]["n_clusters"] == ball.lower.n_clusters
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        ["model=gaussian", "data=gaussian", "N=40", "model.concentration=4.0", "chains=2"],
+        ["model=emm", "data=emm", "N=30", "K0=6", "chains=1"],
+        ["model=irm", "data=network", "N=30", "chains=2"],
+        ["model=hdp", "data=synthetic_documents", "N=5", "data.length=30", "chains=2"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model) -> None:
+    made = smcmc("run", *model, "iterations=398", "trace.partitions=40", "progress=none")
+    path = run_path(made)
+    run, posterior = Run(path), Posterior.load(path)
+    trace = run.trace()
+    late = np.sort(trace.loc[trace["iteration"] > 199, "n_clusters"].to_numpy())
+    k = int(np.ceil(0.025 * len(late))) - 1
+    low, high = int(late[k]), int(late[len(late) - 1 - k])
+    # of so few recorded partitions the interval is another
+    assert interval_of_clusters(posterior.partitions) != (low, high)
+    shown = f"{low:,} to {high:,}"
+    outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
+    what = "topics" if run.has_topics else "clusters"
+    for text in (made.stderr, smcmc("diagnose", str(path)).stdout):
+        assert text.count(f"95 % interval of the number of {what}: {shown} (all draws") == 1
+        assert (", outside this interval: " in " ".join(text.split())) == outside
+    if not run.has_topics:
+        assert f"95 % interval of the number of clusters: {shown} (all draws" in smcmc("summary", str(path)).stdout
+        assert f"the posterior has {shown} clusters" in smcmc("summary", str(path), "--levels").stdout
+    assert f" {low}–{high} " in smcmc("compare", str(path)).stdout
+    assert smcmc("report", str(path)).exit_code == 0
+    page = " ".join((path / "report.html").read_text().split())
+    assert f"With probability 0.95 their number is between {low} and {high}" in page
+    assert (", outside this interval: " in page) == outside
+    assert posterior.n_clusters_interval == (low, high) and f"(95 %: {shown}" in repr(posterior)
+    assert ("the estimate lies outside" in repr(posterior)) == outside
 
 
 def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
@@ -172,3 +217,20 @@ def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
     assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
     pooled = second_half_partitions(run.path, 20, [last])
     assert 60 <= len(pooled[0]) <= 251
+
+
+def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> None:
+    """Draws join clusters of nearby points: mean co-clustering with both adds up to more than 1."""
+    made = smcmc("run", *MIXED, "data.separation=1.5", "model.concentration=2.0", "iterations=400")
+    path = run_path(made)
+    run, posterior = Run(path), Posterior.load(path)
+    labels = run.clusters()["cluster"].to_numpy()
+    together = [means for _, means in mean_co_clustering(posterior.partitions, labels)]
+    assert (np.sort(np.concatenate(together), axis=1)[:, -2:].sum(axis=1) > 1).any()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for frame in (run.clusters(), posterior.membership()):
+            assert (frame["certainty"] + frame["second_probability"] <= 1 + 2e-6).all()
+    assert smcmc("report", str(path)).exit_code == 0
+    page = (path / "report.html").read_text()
+    assert "there instead" in page and "its probability" not in page and "belong with probability" not in page

@@ -80,6 +80,7 @@ def posterior() -> sm.Posterior:
 @pytest.mark.filterwarnings("ignore")
 def test_log_predictive_is_the_ratio_of_the_evidences(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     """p(new | data) = p(data, new) / p(data), over topics, tables and weights."""
+    monkeypatch.setattr(documents, "FIRST_STATES", 2_000)
     monkeypatch.setattr(documents, "MOST_STATES", 2_000)
     found = posterior.log_predictive(NEW)
     exact = np.log([evidence(new) / evidence([]) for new in NEW])
@@ -113,6 +114,7 @@ def by_bayes(labels: np.ndarray, new: list[str]) -> np.ndarray:
 def test_proportions_are_those_of_a_further_token(posterior: sm.Posterior, monkeypatch: pytest.MonkeyPatch) -> None:
     """Predictions average over states: the mean over the posterior of the data's topics. The weights are not
     known there, and a document tells of them, so that the mean over them is not exactly this: hence 0.03."""
+    monkeypatch.setattr(documents, "FIRST_STATES", 1_000)
     monkeypatch.setattr(documents, "MOST_STATES", 1_000)
     found = posterior.predict_proba(NEW)
     np.testing.assert_allclose(found.sum(axis=1), 1)

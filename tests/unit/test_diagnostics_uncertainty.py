@@ -152,9 +152,10 @@ def test_co_clustering_is_its_definition(monkeypatch):
         similarity.co_clustering(rows)
 
 
-@pytest.mark.parametrize("cells", [2**24, 40])
-def test_membership_is_its_definition(monkeypatch, cells):
+@pytest.mark.parametrize(("cells", "few"), [(2**24, 16), (40, 0)])
+def test_membership_is_its_definition(monkeypatch, cells, few):
     monkeypatch.setattr(similarity, "_CELLS", cells)
+    monkeypatch.setattr(similarity, "_FEW_CELLS", few)
     rows, own = noisy(30, 4, 50, seed=5, noise=0.5)
     own = by_appearance(np.append(own[:-1], 99))  # the last one alone
     whole, N, K = (rows[:, :, None] == rows[:, None, :]).mean(axis=0), 30, own.max() + 1
@@ -166,10 +167,20 @@ def test_membership_is_its_definition(monkeypatch, cells):
             alone = np.mean([(row == row[i]).sum() == 1 for row in rows])
             means[i, k] = whole[i, others].mean() if others else alone
         assert found.certainty[i] == pytest.approx(means[i, own[i]], abs=1e-12)
-        rest = [k for k in range(K) if k != own[i]]
-        assert found.second[i] in rest
-        assert found.second_probability[i] == pytest.approx(means[i, rest].max(), abs=1e-12)
-        assert means[i, found.second[i]] == pytest.approx(means[i, rest].max(), abs=1e-12)
+        # a random other member of its own cluster, a random member of another: the item is with the second alone
+        instead = {}
+        for k in set(range(K)) - {own[i]}:
+            events = []
+            for row in rows:
+                mine = [j for j in range(N) if own[j] == own[i] and j != i]
+                theirs = [j for j in range(N) if own[j] == k]
+                apart = np.mean([row[j] != row[i] for j in mine]) if mine else (row == row[i]).sum() > 1
+                events.append(apart * np.mean([row[j] == row[i] for j in theirs]))
+            instead[k] = np.mean(events)
+        assert found.second_probability[i] == pytest.approx(max(instead.values()), abs=1e-12)
+        assert instead[found.second[i]] == pytest.approx(max(instead.values()), abs=1e-12)
+    assert (found.certainty + found.second_probability <= 1 + 1e-12).all()
+    assert (means.max(axis=1) + np.sort(means)[:, -2] > 1).any()
     blocks = similarity.block_means(rows, own)
     for a in range(K):
         for b in range(K):

@@ -8,7 +8,6 @@ import pytest
 from scipy import integrate, stats
 from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.priors import priors
 from splitmerge_cli.verify.continuous import candidates_log_weight, gaussian_log_weight, lines_log_weight
 from splitmerge_cli.verify.enumerate import (
     bernoulli_log_weight,
@@ -268,15 +267,44 @@ def test_state_of_numbers_clusters_and_parameters_by_first_appearance():
     assert state_of([0, 0], 3) == ((0, 0), 3)
 
 
-def test_a_concentration_is_integrated_to_nine_digits():
-    """Against the trapezoidal rule on nodes of its own, in log c."""
-    mfm, components = priors()["mfm"], "geometric(0.4)"
-    places = np.linspace(-20.03, 4.97, 126)
-    log_density = 2.0 * places - 1.5 * np.exp(places)
-    found = []
-    for sizes in ([1, 1, 1], [3]):
-        terms = [mfm.log_probability(np.array(sizes), c, components=components) for c in np.exp(places)]
-        exact = logsumexp(log_density + terms)
-        z = np.repeat(np.arange(len(sizes)), sizes)
-        found.append(log_prior((2.0, 1.5), f"mfm(components={components})", z) - exact)
-    assert found[0] == pytest.approx(found[1], abs=1e-9)
+def log_integral_over_gamma(shape, rate, log_f):
+    """log of the integral of exp(log_f(c)) against a gamma density by Gauss and Legendre's rule in c, on intervals that
+    halve towards 0."""
+    x, w = np.polynomial.legendre.leggauss(24)
+    ends = np.concatenate([[0.0], 2.0 ** np.arange(-60 / shape, 8.01)])
+    half, middle = np.diff(ends)[:, None] / 2, (ends[1:] + ends[:-1])[:, None] / 2
+    c, log_w = (half * x + middle).ravel(), np.log(half * w).ravel()
+    log_density = shape * np.log(rate) - gammaln(shape) + (shape - 1) * np.log(c) - rate * c
+    return logsumexp(log_w + log_density + log_f(c))
+
+
+def log_rise(c, n):
+    return np.log(np.asarray(c)[..., None] + np.arange(n)).sum(axis=-1)
+
+
+@pytest.mark.parametrize(("shape", "rate"), [(2.0, 1.5), (0.5, 0.5), (30.0, 4.0)])
+@pytest.mark.parametrize(
+    "prior", ["crp", "pitman_yor(discount=0.2)", "mfm(components=geometric(0.4))", "dynamic_mfm(components=poisson(2))"]
+)
+def test_a_concentration_is_integrated_to_twelve_digits(prior, shape, rate):
+    off = []
+    for sizes in ([5], [4, 1], [3, 1, 1], [1, 1, 1, 1, 1]):
+        K = len(sizes)
+        M = np.arange(K, 120.0)[:, None]
+        ways = gammaln(M + 1) - gammaln(M - K + 1)
+
+        def log_f(c, sizes=sizes, K=K, M=M, ways=ways):
+            if prior == "crp":
+                return K * np.log(c) - log_rise(c, 5) + gammaln(sizes).sum()
+            if prior.startswith("pitman_yor"):
+                joined = sum(np.log(1 - 0.2 + np.arange(n - 1)).sum() for n in sizes)
+                return np.log(c[:, None] + 0.2 * np.arange(K)).sum(axis=1) - log_rise(c, 5) + joined
+            if prior.startswith("mfm"):
+                log_q = np.log(0.4) + (M - 1) * np.log(0.6)
+                return logsumexp(log_q + ways - log_rise(c * M, 5) + sum(log_rise(c, n) for n in sizes), axis=0)
+            log_q = (M - 1) * np.log(2) - 2 - gammaln(M)
+            return logsumexp(log_q + ways + sum(log_rise(c / M, n) for n in sizes), axis=0) - log_rise(c, 5)
+
+        z = np.repeat(np.arange(K), sizes)
+        off.append(log_prior((shape, rate), prior, z) - log_integral_over_gamma(shape, rate, log_f))
+    assert np.ptp(off) < 1e-12

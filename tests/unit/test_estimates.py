@@ -20,7 +20,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     thin_partitions,
 )
 from splitmerge_cli.diagnostics.representatives import representatives
-from splitmerge_cli.runs.summaries import interval_lines
+from splitmerge_cli.runs.summaries import describe_interval
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -100,10 +100,35 @@ def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
 
 @pytest.mark.parametrize(("K", "said"), [(1, "to join them costs less"), (9, "stand apart"), (4, "")])
 def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
-    summary = {"point_estimate": {"interval": [3, 5]}, "least_expected_vi": {"n_clusters": K}}
-    lines = list(interval_lines(summary))
+    estimate = {"n_clusters": 4, "expected_vi": 0.5, "partitions": 9}
+    summary = {"chains": 4, "point_estimate": estimate, "least_expected_vi": {"n_clusters": K}}
+    first, *lines = describe_interval((3, 5), summary)
+    assert first == "95 % interval of the number of clusters: 3 to 5 (all draws in the second halves of 4 chains)"
     assert len(lines) == bool(said)
-    assert not said or (f"has {K} cluster" in lines[0] and "3 to 5" in lines[0] and said in lines[0])
+    assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
+
+
+@pytest.mark.parametrize("K", [2, 3, 5, 6])
+@pytest.mark.parametrize("averages", [True, False])
+def test_an_estimate_outside_the_interval_is_said_with_why(K, averages) -> None:
+    chosen = {"n_clusters": K} | ({"expected_vi": 0.5, "partitions": 9} if averages else {})
+    summary = {"chains": 1, "point_estimate": chosen, "least_expected_vi": None}
+    first, *lines = describe_interval((3, 5), summary, "topics")
+    assert first.endswith("(all draws in the second halves of 1 chain)")
+    assert len(lines) == (K not in (3, 5))
+    why = "too few have as many topics" if averages else "the state of highest log joint density"
+    assert not lines or (f"the estimate has {K} topics, outside" in lines[0] and why in lines[0])
+
+
+def test_the_estimate_keeps_to_the_interval_of_all_draws_where_some_partition_does() -> None:
+    rng = np.random.default_rng(3)
+    true = rng.integers(6, size=200)
+    draws = np.where(rng.random((100, 200)) < 0.6, rng.integers(8, size=(100, 200)), true)
+    K = draws.max(axis=1) + 1
+    for k in np.unique(K).tolist():
+        assert estimate_partition(draws, interval=(k, k)).n_clusters == k
+    elsewhere = estimate_partition(draws, interval=(20, 30))
+    assert elsewhere.labels.tolist() == estimate_partition(draws).labels.tolist()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
