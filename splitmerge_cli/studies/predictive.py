@@ -1,7 +1,7 @@
 """Predictions of a run for items that it did not see: densities, and the clusters that they would join."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,12 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.datasets import construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
+
+BLOCK = 8_192
+"""New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
+the model of the data."""
+BLOCK_COUPLED = 16
+"""New items that are predicted at once where each has a model of its own."""
 
 
 @dataclass(frozen=True)
@@ -129,6 +135,8 @@ def predict(
 ) -> Prediction:
     """Predict new items, each by itself, from states of chains.
 
+    The items are taken in blocks, so that memory does not grow with their number, but for the result.
+
     Parameters
     ----------
     model, dataset
@@ -147,6 +155,22 @@ def predict(
     DataError
         The new items are not like the data.
     """
+    _check_missing(model, dataset, new)
+    parts = [_predict_block(model, dataset, block, states, labels) for block in _blocks(dataset, new)]
+    return Prediction(*(np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(Prediction)))
+
+
+def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
+    """Yield the new items a block at a time."""
+    size = max(BLOCK, dataset.N // 8) if get_kind(dataset.kind).has_rows else BLOCK_COUPLED
+    for start in range(0, new.N, size):
+        yield new if size >= new.N else new.take(slice(start, start + size))
+
+
+def _predict_block(
+    model: Component, dataset: Dataset, new: Dataset, states: Sequence[State], labels: NDArray[np.int32]
+) -> Prediction:
+    """Predict the items of a block; every field of the result has a row for each."""
     clusters = int(labels.max()) + 1
     density: list[NDArray[np.float64]] = []
     # of each item, as multiples of exp(top): a state counts by the density that it gives the item
@@ -221,6 +245,12 @@ def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     return model
 
 
+def _check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
+    """Raise what the model says of missing cells, which counts the rows of the new items alone."""
+    if new.missing:
+        _model(component, dataset, new)
+
+
 def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
@@ -241,9 +271,7 @@ def _exchangeable(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
-    if new.missing:
-        # so that what a model says of missing cells counts the rows of the new items
-        _model(component, dataset, new)
+    _check_missing(component, dataset, new)
     model = _model(component, dataset, get_kind(dataset.kind).stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
