@@ -20,6 +20,7 @@ from splitmerge_cli.config import hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
 from splitmerge_cli.config.targets import named_targets
+from splitmerge_cli.received import reject_machine_error
 
 
 def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -130,6 +131,7 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
         try:
             options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+            reject_machine_error(error, f"{group}={name}")
             raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
     if isinstance(target := options.get("_target_"), str):
         named_targets.add(target)

@@ -194,7 +194,7 @@ _OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
 
 
 def find_difference(found: pa.Schema, expected: pa.Schema) -> str:
-    """The first column that is not as expected, in words for messages; empty where there is none."""
+    """Describe the first column that is not as expected, for messages; empty where all are."""
     for field in expected:
         if field.name not in found.names:
             return f"no column '{field.name}'"

@@ -91,8 +91,7 @@ class ChainStore:
         return saved["state"] if saved else None
 
     def find_other_columns(self) -> str:
-        """What the streams of an interrupted chain have in place of the columns that it records, in words for messages;
-        empty where it can go on.
+        """Describe how the streams of an interrupted chain differ from what it records; empty where it can go on.
 
         Raises
         ------
@@ -101,7 +100,7 @@ class ChainStore:
         """
         if not self.checkpoint_path.exists():
             return ""
-        marks = self._stored()["marks"]
+        marks = self._load_checkpoint()["marks"]
         for table, path in self._paths.items():
             if table not in marks:
                 return f"no table of {table}"
@@ -135,12 +134,12 @@ class ChainStore:
         path = self.checkpoint_path
         if not path.exists():
             return None
-        stored = self._stored()
+        stored = self._load_checkpoint()
         with report_damage(path):
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
-    def _stored(self) -> Any:
+    def _load_checkpoint(self) -> Any:
         path = self.checkpoint_path
         return state.load(path, "chains", self.chain) if path == self._together else state.load(path)
 

@@ -201,7 +201,7 @@ VERSIONS: dict[str, tuple[str, Any, str]] = {
     ),
     "a column less": ("OPTIONAL", ("nmi", "ari"), ""),
 }
-"""What an earlier version of the program recorded otherwise, and the difference in words; empty: none that matters."""
+"""Columns of an earlier version of the program, and how messages describe the difference; empty: none that matters."""
 VERSIONED = ["sampler=sdds", "data=emm", "N=30", *COMMON]
 
 
