@@ -6,14 +6,17 @@ A distribution that has in its ``pyproject.toml``
     swap = "my_moves:Swap"
 
 adds ``sampler=swap`` to every command, as soon as it is installed. A class says itself what its options are
-(``OPTIONS``), so that it needs no file of configuration. Modules are imported when their group is used.
+(``OPTIONS``), so that it needs no file of configuration. Modules are imported when their group is used. What cannot be
+used is no choice, and whoever names it learns why; commands that do not name it go on without it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import cache
-from typing import Any
+from importlib import import_module
+from typing import Any, TypeVar
 
+from splitmerge_cli.core import interrupt
 from splitmerge_cli.core.options import Option
 from splitmerge_cli.received import DataError
 
@@ -25,29 +28,52 @@ GROUPS = {
     "paper": "smcmc.papers",
 }
 """Groups of entry points, by what a distribution adds."""
+BASES = {
+    "sampler": ("splitmerge_cli.core.sampler", "Sampler"),
+    "model": ("splitmerge_cli.core.model", "Model"),
+    "prior": ("splitmerge_cli.core.prior", "Prior"),
+    "kind": ("splitmerge_cli.kinds.base", "Kind"),
+}
+"""Module and name of the class that the classes of a group build on."""
+
+_T = TypeVar("_T")
 
 
 class PluginError(DataError):
     """An installed distribution adds something that cannot be used; the message names the distribution."""
 
 
-@cache
-def entry_points(group: str) -> Mapping[str, Any]:
-    """Entry points of a group (a key of `GROUPS`), by name.
+class ForeignError(Exception):
+    """Code that is not part of the program failed; the message is one line."""
+
+
+def run_foreign(call: Callable[[], _T]) -> _T:
+    """Call code that is not part of the program, such as the import of a module.
 
     Raises
     ------
-    PluginError
-        Two distributions add one name.
+    ForeignError
+        Whatever it raised, and where it asked Python to exit. An interruption and a lack of memory are not its fault,
+        and stay what they are.
     """
+    try:
+        return call()
+    except (KeyboardInterrupt, MemoryError):
+        raise
+    except BaseException as error:
+        # a library may turn an interruption into an error of its own
+        if interrupt.has_signal():
+            raise
+        said = " ".join(str(error).split()) or type(error).__name__
+        raise ForeignError(f"it exits ({said})" if isinstance(error, SystemExit) else said) from error
+
+
+@cache
+def entry_points(group: str) -> Mapping[str, Any]:
+    """Entry points of a group (a key of `GROUPS`), by name; where two distributions add one name, either of them."""
     from importlib import metadata  # a hundredth of a second, of which a run that reads no name of a choice needs none
 
-    found: dict[str, Any] = {}
-    for point in metadata.entry_points(group=GROUPS[group]):
-        if (other := found.get(point.name)) is not None and other.value != point.value:
-            names = " and ".join(sorted(distribution(each) for each in (other, point)))
-            raise PluginError(f"{group}={point.name}: {names} both have one; expected one of them: pip uninstall NAME")
-        found[point.name] = point
+    found = {point.name: point for point in metadata.entry_points(group=GROUPS[group])}
     return {name: found[name] for name in sorted(found)}
 
 
@@ -56,52 +82,75 @@ def distribution(point: Any) -> str:
     return str(point.dist.name)
 
 
-def check_names(group: str, own: Any) -> None:
-    """Raise a `PluginError` where a distribution adds a name that the package has (`own`, a container of names)."""
-    for name, point in entry_points(group).items():
-        if name in own:
-            raise PluginError(
-                f"{group}={name}: smcmc has one of this name, and {distribution(point)} adds another; expected another "
-                f"name: pip uninstall {distribution(point)}"
-            )
+def check_name(group: str, name: str, own: Container[str]) -> None:
+    """Raise a `PluginError` where a distribution adds a name that the package has (`own`, its names of the group)."""
+    if name in own and (point := entry_points(group).get(name)) is not None:
+        raise PluginError(
+            f"{group}={name}: smcmc has one of this name, and {distribution(point)} adds another; expected another "
+            f"name: pip uninstall {distribution(point)}"
+        )
 
 
-@cache
 def load(group: str, name: str) -> Any:
     """Import what an entry point names.
 
     Raises
     ------
     PluginError
-        It cannot be imported.
+        It cannot be imported, or is not what its group holds; or two distributions add the name.
     """
+    found = _attempt(group, name)
+    if isinstance(found, PluginError):
+        raise found
+    return found
+
+
+@cache
+def _attempt(group: str, name: str) -> Any:
+    """The object that an entry point names; or the error, so that a module that fails is imported once."""
+    from importlib import metadata
+
     point = entry_points(group)[name]
+    same = [one for one in metadata.entry_points(group=GROUPS[group]) if one.name == name]
+    if len({one.value for one in same}) > 1:
+        names = " and ".join(sorted(map(distribution, same)))
+        return PluginError(f"{group}={name}: {names} both have one; expected one of them: pip uninstall NAME")
+    what = f"{group}={name}: {point.value} of {distribution(point)}"
     try:
-        return point.load()
-    except Exception as error:  # a module of somebody else's may raise anything
-        said = " ".join(str(error).split()) or type(error).__name__
-        raise PluginError(
-            f"{group}={name}: {point.value} of {distribution(point)} cannot be imported: {said}"
-        ) from error
+        found = run_foreign(point.load)
+    except ForeignError as error:
+        return PluginError(f"{what} cannot be imported: {error}")
+    try:
+        expected = run_foreign(lambda: _find_expected(group, name, found))
+    except ForeignError as error:
+        return PluginError(f"{what} cannot be used: {error}")
+    return PluginError(f"{what}: expected {expected}") if expected else found
 
 
-def load_classes(group: str, base: type) -> dict[str, type]:
-    """Import the classes of a group, by name, but those that cannot be imported: `load` says why to whoever names one.
+def _find_expected(group: str, name: str, found: Any) -> str:
+    """Description of what an entry point should name in place of `found`; empty where that will do."""
+    if group == "paper":
+        return "" if getattr(found, "__path__", None) else "a package with a module paper.py"
+    module, base = BASES[group]
+    if not isinstance(found, type) or not issubclass(found, getattr(import_module(module), base)):
+        return f"a subclass of {base}"
+    options: Any = getattr(found, "OPTIONS", ())
+    if not isinstance(options, tuple) or not all(isinstance(option, Option) for option in options):
+        return "its OPTIONS to be a tuple of options (splitmerge_cli.core.options)"
+    if group == "kind":
+        found()
+    if group == "model":
+        import_module("splitmerge_cli.kinds").get_kind(getattr(found, "kind", None))
+    key = {"prior": "NAME", "kind": "name"}.get(group)
+    return f"its {key} to be '{name}', as its entry point" if key and getattr(found, key) != name else ""
 
-    Raises
-    ------
-    PluginError
-        One is no subclass of `base`.
-    """
+
+def load_classes(group: str) -> dict[str, type]:
+    """Import the classes of a group, by name, but those that cannot be used: `load` says why to whoever names one."""
     found: dict[str, type] = {}
-    for name, point in entry_points(group).items():
+    for name in entry_points(group):
         with suppress(PluginError):
             found[name] = load(group, name)
-        cls = found.get(name, base)
-        if not isinstance(cls, type) or not issubclass(cls, base):
-            raise PluginError(
-                f"{group}={name}: {point.value} of {distribution(point)}: expected a subclass of {base.__name__}"
-            )
     return found
 
 
@@ -111,7 +160,7 @@ def configuration(group: str, name: str) -> dict[str, Any]:
     Raises
     ------
     PluginError
-        It cannot be imported.
+        As for `load`.
     """
     cls = load(group, name)
     options: tuple[Option, ...] = getattr(cls, "OPTIONS", ())
@@ -123,12 +172,13 @@ def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
-def describe(group: str, name: str) -> str:
-    """The first line of what a class says of itself, and where it comes from; or why it cannot be imported."""
+def describe(group: str, name: str, own: Container[str] = ()) -> str:
+    """The first line of what a class says of itself, and where it comes from; or why it cannot be used."""
     import inspect
 
     point = entry_points(group)[name]
     try:
+        check_name(group, name, own)
         said = (inspect.getdoc(load(group, name)) or "").splitlines()
     except PluginError as error:
         return str(error)

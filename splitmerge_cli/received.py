@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader, FileIO
@@ -44,6 +45,55 @@ class DataError(ValueError):
 
     def __init__(self, message: str) -> None:
         super().__init__(" ".join(message.splitlines()))
+
+
+_OF_MACHINE = frozenset(
+    getattr(errno, name)
+    for name in (
+        "ENOMEM",
+        "EMFILE",
+        "ENFILE",
+        "ENOSPC",
+        "EDQUOT",
+        "EACCES",
+        "EPERM",
+        "EROFS",
+        "EIO",
+        "ESTALE",
+        "ENOLCK",
+    )
+    if hasattr(errno, name)
+)
+"""Errors of the system that say nothing of what a file holds."""
+
+
+def reject_machine_error(error: BaseException, called: object) -> None:
+    """Raise an error anew that is the machine's, and no fault of what was read: a lack of memory, of threads, of open
+    files, of room on the disk, or of a permission; others are left to the caller.
+
+    A library may have turned it into another error: whatever `error` follows from counts as well.
+
+    Parameters
+    ----------
+    error : BaseException
+    called : object
+        What messages call the file, which is left as it is.
+
+    Raises
+    ------
+    MemoryError, OSError
+    """
+    cause: BaseException | None = error
+    while cause is not None:
+        lacks_threads = isinstance(cause, RuntimeError) and "start new thread" in str(cause)
+        # what zlib says that has no other error for it
+        lacks_memory = isinstance(cause, zlib.error) and str(cause).startswith("Error -4 ")
+        if isinstance(cause, MemoryError) or lacks_threads or lacks_memory:
+            said = " ".join(str(cause).split())
+            raise MemoryError(f"{called} is left as it is" + (f" ({said})" if said else "")) from error
+        if isinstance(cause, OSError) and cause.errno in _OF_MACHINE:
+            raise OSError(cause.errno, cause.strerror, str(cause.filename or called)) from error
+        cause = cause.__cause__ or cause.__context__
 
 
 class Refused(DataError):
@@ -149,7 +199,11 @@ def member(path: Path) -> Iterator[BufferedReader]:
 def read(path: Path, most: int = SMALL) -> bytes:
     """Return the content of a file in a folder of results, at most so many bytes; raises as `member`."""
     with member(path) as file:
-        content = file.read(most + 1)
+        # room for what the file says that it holds, not for all that it may hold
+        size = min(os.fstat(file.fileno()).st_size, most)
+        content = file.read(size + 1)
+        if len(content) > size:
+            content += file.read(most + 1 - len(content))
     if len(content) > most:
         raise Refused(path, f"more than {most} bytes; expected at most these")
     return content

@@ -68,6 +68,8 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, ModuleNotFoundError):
         said = extras.explain(error)
         return None if said is None else (said, 2)
+    if isinstance(error, ImportError) and "failed to map segment" in str(error):  # the linker's word for it
+        return f"not enough memory: {' '.join(str(error).split())}", 1
     if isinstance(error, ValueError | RuntimeError):
         from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError
 

@@ -20,6 +20,7 @@ from splitmerge_cli.cli.base import (
     explain_errors,
 )
 from splitmerge_cli.cli.results import checked_scale
+from splitmerge_cli.received import reject_machine_error
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -180,5 +181,6 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
     try:
         claims = parsed_claims(BytesIO(found.claims[name]))
     except Exception as error:  # digests that fit what is no table
+        reject_machine_error(error, file)
         raise ConfigError(f"{file}: {name}-claims.csv: expected the claims of a figure") from error
     return _check_again({name: (claims, known[name]["scale"])}, results, workers, config_dir)

@@ -53,11 +53,12 @@ def list_(
 def _entries(what: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
     """Name and meaning of all that there is of a kind; of figures also the paper."""
     if what == "figures":
-        from splitmerge_cli.papers.discovery import paper_names
+        from splitmerge_cli.papers.discovery import paper_names, unusable
         from splitmerge_cli.papers.experiments import list_figures
 
         names = paper_names(config_dir)
-        return [(name, names[name], title) for name, title in list_figures(config_dir)]
+        found = [(name, names[name], title) for name, title in list_figures(config_dir)]
+        return [*found, *((name, "", why) for name, why in unusable().items())]
     if what == "priors":
         return _priors()
     from splitmerge_cli.config import describe
@@ -70,14 +71,14 @@ def _priors() -> list[tuple[str, ...]]:
     import inspect
     import sys
 
-    from splitmerge_cli.priors import priors
+    from splitmerge_cli.priors import priors, unusable
 
     entries: list[tuple[str, ...]] = []
     for name, cls in sorted(priors().items()):
         options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
         said = inspect.getdoc(sys.modules[cls.__module__]) or ""
         entries.append((f"{name}({options})" if options else name, said.splitlines()[0].rstrip(".:")))
-    return entries
+    return [*entries, *unusable().items()]
 
 
 @model_app.command("list")
@@ -101,12 +102,12 @@ Named = Annotated[str, typer.Argument(metavar="NAME", help="As smcmc list shows 
 @explain_errors
 def model_info(name: Named) -> None:
     """Show what a model is, its options with their defaults, and which samplers support it."""
-    from splitmerge_cli.config import choices, component
+    from splitmerge_cli.config import component, usable_choices
     from splitmerge_cli.runs.support import example, support
 
     _show_options("model", name)
     model = example(name)
-    found = {sampler: support(sampler, model) for sampler in choices("sampler")}
+    found = {sampler: support(sampler, model) for sampler in usable_choices("sampler")}
     _show_facts([("reads", component("model", name).kind.name)], "samplers that support it", found)
 
 
@@ -114,12 +115,12 @@ def model_info(name: Named) -> None:
 @explain_errors
 def sampler_info(name: Named) -> None:
     """Show what a sampler is, its moves, its options with their defaults, and which models it supports."""
-    from splitmerge_cli.config import choices, component
+    from splitmerge_cli.config import component, usable_choices
     from splitmerge_cli.runs.support import example, support
 
     _show_options("sampler", name)
     cls = component("sampler", name).target
-    found = {model: support(name, example(model)) for model in choices("model")}
+    found = {model: support(name, example(model)) for model in usable_choices("model")}
     facts = [("moves", ", ".join(cls.MOVES)), ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ())))]
     _show_facts(facts, "models that it supports", found)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from splitmerge_cli.cli.base import app, explain_errors
+from splitmerge_cli.received import reject_machine_error
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -129,6 +130,7 @@ def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
     except (ConfigError, DataError):
         raise
     except Exception as error:  # whatever the reader makes of the content
+        reject_machine_error(error, path)
         raise ConfigError(f"{path}: cannot be read: {' '.join(str(error).split())}") from error
     K = frame.pop("K").to_numpy() if "K" in frame else None
     values = frame.to_numpy()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         plain,
         shared_options,
         unshared_options,
+        usable_choices,
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
@@ -58,6 +59,7 @@ _MODULES = {
         "plain",
         "shared_options",
         "unshared_options",
+        "usable_choices",
     ),
     "hydra_adapter": ("hydra_session", "unreadable"),
     "schema": ("GROUPS", "Schema"),

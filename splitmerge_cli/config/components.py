@@ -16,7 +16,7 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choice, choices, shared_options
+from splitmerge_cli.config.groups import choice, choices, shared_options, usable_choices
 from splitmerge_cli.config.schema import SHARED
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option
@@ -222,8 +222,8 @@ def component(group: str, name: str, **options: Any) -> Component:
 
 @cache
 def classes(group: str) -> dict[str, Any]:
-    """Return the classes of all packaged models or samplers, by name."""
-    return {name: target_of(group, name, choice(group, name)["_target_"]) for name in choices(group)}
+    """Return the classes of all models or samplers that can be used, by name."""
+    return {name: target_of(group, name, choice(group, name)["_target_"]) for name in usable_choices(group)}
 
 
 def gibbs_update(conjugate: bool, scan: str = "full") -> Component:

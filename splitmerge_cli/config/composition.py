@@ -30,6 +30,7 @@ from splitmerge_cli.config.schema import (
 )
 from splitmerge_cli.config.specification import RunSpecification, Schedule
 from splitmerge_cli.config.targets import import_beside, places
+from splitmerge_cli.received import reject_machine_error
 
 _MOST_MOVES = 10_000
 """Most moves of a sampler before each scan."""
@@ -290,6 +291,7 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
         except ConfigError:
             raise
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+            reject_machine_error(error, "the configuration")
             raise ConfigError(explain(error, overrides, search_path)) from error
 
 

@@ -5,7 +5,8 @@ else that a finished run needs. Files of the user's own may do all that Hydra le
 """
 
 import re
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -19,6 +20,7 @@ from splitmerge_cli.config import hydra_adapter
 from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
 from splitmerge_cli.config.targets import named_targets
+from splitmerge_cli.received import reject_machine_error
 
 
 def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -66,29 +68,42 @@ def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
 
 
 def check_importable(group: str, name: str) -> None:
-    """Raise a `ConfigError` where a choice is one of another distribution that cannot be imported."""
-    if name in _plugin_names(group, ()):
+    """Raise a `ConfigError` where a choice is one of another distribution that cannot be used."""
+    if name in _plugin_names(group):
         try:
+            plugins.check_name(group, name, _own_choices(group))
             plugins.load(group, name)
         except plugins.PluginError as error:
             raise ConfigError(str(error)) from error
 
 
+def usable_choices(group: str) -> list[str]:
+    """Names that a group offers, but those of other distributions that cannot be used."""
+    usable = []
+    for name in choices(group):
+        with suppress(ConfigError):
+            check_importable(group, name)
+            usable.append(name)
+    return usable
+
+
+@cache
+def _own_choices(group: str) -> frozenset[str]:
+    """Choices of the package."""
+    files = (_conf() / group).iterdir()
+    return frozenset(file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml"))
+
+
 @cache
 def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
-        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_plugin_names(group, ())}))
-    files = (_conf() / group).iterdir()
-    own = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
-    return tuple(sorted({*own, *_plugin_names(group, own)}))
+        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_plugin_names(group)}))
+    return tuple(sorted({*_own_choices(group), *_plugin_names(group)}))
 
 
-def _plugin_names(group: str, own: Container[str]) -> Collection[str]:
-    """Names that other distributions add to a group, of which the package has `own`."""
-    if group not in plugins.GROUPS:
-        return ()
-    plugins.check_names(group, own)
-    return plugins.entry_points(group)
+def _plugin_names(group: str) -> Collection[str]:
+    """Names that other distributions add to a group."""
+    return plugins.entry_points(group) if group in plugins.GROUPS else ()
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
@@ -107,7 +122,8 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     if not is_choice(group, name, search_path):
         raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
-    if name in _plugin_names(group, ()):
+    if name in _plugin_names(group):
+        check_importable(group, name)
         options = plugins.configuration(group, name)
     elif is_choice(group, name):
         options = plain(_packaged_options(group, name), resolve=False)
@@ -115,6 +131,7 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
         try:
             options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+            reject_machine_error(error, f"{group}={name}")
             raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
     if isinstance(target := options.get("_target_"), str):
         named_targets.add(target)
@@ -138,8 +155,8 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
     folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
     for name in choices(group, search_path):
-        if name in _plugin_names(group, ()):
-            described.append((name, plugins.describe(group, name)))
+        if name in _plugin_names(group):
+            described.append((name, plugins.describe(group, name, _own_choices(group))))
             continue
         # those of the package come first, as on Hydra's search path
         file = next(found for folder in folders if (found := folder / group / f"{name}.yaml").is_file())
@@ -154,7 +171,7 @@ def figure_styles() -> dict[str, dict[str, Any]]:
     """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
     found = {}
     for name in choices("sampler"):
-        if name in _plugin_names("sampler", ()):
+        if name in _plugin_names("sampler"):
             continue
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):

@@ -3,11 +3,12 @@
 import importlib
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config.errors import ConfigError, one_line, show
+from splitmerge_cli.config.errors import ConfigError, show
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
 """Attributes that the ``_target_`` of a group must have, beside that it can be called."""
@@ -37,7 +38,10 @@ def _papers() -> list[str]:
     package = importlib.import_module("splitmerge_cli.papers")
     folders = sorted(Path(place) for place in package.__path__)
     found = sorted(folder.parent.name for place in folders for folder in place.glob("*/experiment"))
-    added = [plugins.load("paper", name) for name in plugins.entry_points("paper")]
+    added: list[Any] = []
+    for name in plugins.entry_points("paper"):
+        with suppress(plugins.PluginError):
+            added.append(plugins.load("paper", name))
     return [
         *(f"pkg://{package.__name__}.{name}" for name in found),
         *(f"pkg://{paper.__name__}" for paper in added if (Path(paper.__path__[0]) / "experiment").is_dir()),
@@ -81,9 +85,9 @@ def load(path: Any) -> Any:
     _check_dotted(path)
     module, _, name = path.rpartition(".")
     try:
-        return getattr(importlib.import_module(module), name)
-    except Exception as error:  # a module of the user's own may raise anything
-        raise ConfigError(f"_target_={path}: cannot be imported: {one_line(error)}") from error
+        return plugins.run_foreign(lambda: getattr(importlib.import_module(module), name))
+    except plugins.ForeignError as error:
+        raise ConfigError(f"_target_={path}: cannot be imported: {error}") from error
 
 
 def _check_dotted(path: Any) -> None:

@@ -24,8 +24,11 @@ def get_kind(name: str) -> Kind:
     Raises
     ------
     DataError
-        There is none.
+        There is none; or it is one of another distribution that cannot be used.
     """
+    if name in plugins.entry_points("kind"):
+        plugins.check_name("kind", name, _find_own(tuple(__path__)))
+        plugins.load("kind", name)
     if (kind := kinds().get(name)) is None:
         raise DataError(f"kind={name}: expected one of {', '.join(kinds())}")
     return kind
@@ -33,6 +36,12 @@ def get_kind(name: str) -> Kind:
 
 @cache
 def _find_kinds(folders: tuple[str, ...]) -> dict[str, Kind]:
+    found = {name: cls() for name, cls in plugins.load_classes("kind").items()} | _find_own(folders)
+    return {name: found[name] for name in sorted(found)}
+
+
+@cache
+def _find_own(folders: tuple[str, ...]) -> dict[str, Kind]:
     found: dict[str, Kind] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")
@@ -48,6 +57,4 @@ def _find_kinds(folders: tuple[str, ...]) -> dict[str, Kind]:
                     other = type(found[value.name]).__module__
                     raise ValueError(f"kinds {other} and {value.__module__} are both called {value.name}")
                 found[value.name] = value()
-    plugins.check_names("kind", found)
-    found |= {name: cls() for name, cls in plugins.load_classes("kind", Kind).items()}
-    return {name: found[name] for name in sorted(found)}
+    return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError
+from splitmerge_cli.received import DataError, reject_machine_error
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.base import ColumnType, Dataset
@@ -108,6 +108,7 @@ class Mixed(Kind):
             plain = plain.astype(dict.fromkeys(categories, object)).rename(columns=str)
             table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
         except (pa.ArrowException, TypeError, ValueError) as error:
+            reject_machine_error(error, name)
             raise DataError(f"data: {error}; expected a value of one type in each column") from error
         table.names, table.categories = [str(column) for column in data.columns], categories
         check_names(table)
@@ -160,7 +161,8 @@ class Mixed(Kind):
 
         try:
             column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
-        except (pa.ArrowException, TypeError, ValueError):
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            reject_machine_error(error, "new items")
             column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
         reading = read_as_type(cells_of(from_arrow("new items", column), 0), type)
         if reading.problem:

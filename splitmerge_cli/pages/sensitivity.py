@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, RunSpecification, choices, component, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, component, specify, usable_choices
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
@@ -128,7 +128,7 @@ def _choose_other_model(run: Run, spec: RunSpecification) -> dict[str, Any]:
         dataset = dataset_of(run)
     except (ConfigError, DataError):
         return {}
-    for name in choices("model"):
+    for name in usable_choices("model"):
         if name != spec.model.name and component("model", name).target.accepts(dataset)[0]:
             return {"model": name, "sampler": AUTO}
     return {}

@@ -22,7 +22,7 @@ from splitmerge_cli.papers.kept import figure_entry
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
 from splitmerge_cli.papers.verdicts import read_claims
-from splitmerge_cli.received import member, open_zip, parse_json
+from splitmerge_cli.received import member, open_zip, parse_json, reject_machine_error
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest, sha256_of
 from splitmerge_cli.results.names import MANIFEST
@@ -251,7 +251,8 @@ def _read(zipped: zipfile.ZipFile, name: str, keep: bool) -> tuple[str, bytes] |
                 digest.update(chunk)
                 if keep:
                     parts.append(chunk)
-    except Exception:  # a damaged stream may raise whatever its reader does
+    except Exception as error:  # a damaged stream may raise whatever its reader does
+        reject_machine_error(error, name)
         return None
     return digest.hexdigest(), b"".join(parts)
 

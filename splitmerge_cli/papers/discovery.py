@@ -11,6 +11,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -79,13 +80,30 @@ def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
     for name, each in zip(names, found, strict=True):
         if each.key != name:
             raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
-    plugins.check_names("paper", names)
     for name in plugins.entry_points("paper"):
-        found.append(_read_declaration(plugins.load("paper", name)))
-        if found[-1].key != name:
-            raise ConfigError(
-                f"{_declaration(found[-1].folder)}: key={found[-1].key}: expected {name}, its entry point"
-            )
+        with suppress(ConfigError, plugins.PluginError):
+            found.append(_read_plugin(name, names))
+    return found
+
+
+def _read_plugin(name: str, own: Sequence[str]) -> FigureSet:
+    """The paper that a distribution adds by this name; `own`: those of the package."""
+    plugins.check_name("paper", name, own)
+    found = _read_declaration(plugins.load("paper", name))
+    if found.key != name:
+        raise ConfigError(f"{_declaration(found.folder)}: key={found.key}: expected {name}, its entry point")
+    return found
+
+
+def unusable() -> dict[str, str]:
+    """Papers of other distributions that cannot be used, and why."""
+    own = [module.name for module in pkgutil.iter_modules(splitmerge_cli.papers.__path__) if module.ispkg]
+    found = {}
+    for name in plugins.entry_points("paper"):
+        try:
+            _read_plugin(name, own)
+        except (ConfigError, plugins.PluginError) as error:
+            found[name] = str(error)
     return found
 
 
@@ -108,9 +126,11 @@ def _read_declaration(package: ModuleType) -> FigureSet:
         raise ConfigError(f"{folder}: declares no figures; expected {' or '.join(f'{n}.py' for n in DECLARATIONS)}")
     kind, name = DECLARATIONS[file.stem], file.stem.upper()
     try:
-        declared = getattr(importlib.import_module(f"{package.__name__}.{file.stem}"), name)
-    except Exception as error:  # a module of the user's own may raise anything
-        raise ConfigError(f"{file}: cannot be imported: {' '.join(str(error).split())}") from error
+        declared = plugins.run_foreign(
+            lambda: getattr(importlib.import_module(f"{package.__name__}.{file.stem}"), name)
+        )
+    except plugins.ForeignError as error:
+        raise ConfigError(f"{file}: cannot be imported: {error}") from error
     if not isinstance(declared, kind):
         raise ConfigError(
             f"{file}: {name}={declared!r}: expected a {kind.__name__} of splitmerge_cli.papers.declaration"
@@ -153,8 +173,10 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     assert of is not None
     module, _, name = named.rpartition(".")
     try:
-        function: Callable[[Any], Any] = getattr(importlib.import_module(f"{of.package}.{module}"), name)
-    except (ImportError, AttributeError) as error:
+        function: Callable[[Any], Any] = plugins.run_foreign(
+            lambda: getattr(importlib.import_module(f"{of.package}.{module}"), name)
+        )
+    except plugins.ForeignError as error:
         raise ConfigError(f"{_declaration(of.folder)}: {figure.id}: {named}: {error}") from error
     return function
 
@@ -173,6 +195,8 @@ def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[s
     for name in names:
         found = [i for i in known if name in ("all", i, keys[i])]
         if not found:
+            if (why := unusable().get(name.partition("-")[0])) is not None:
+                raise ConfigError(why)
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
             sets = ", ".join(dict.fromkeys(keys[i] for i in known))

@@ -26,6 +26,30 @@ def priors() -> dict[str, type[Prior]]:
 
 @cache
 def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
+    found = plugins.load_classes("prior") | _find_own(folders)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _check_usable(name: str) -> None:
+    """Raise a `PluginError` where a prior is one of another distribution that cannot be used."""
+    if name in plugins.entry_points("prior"):
+        plugins.check_name("prior", name, _find_own(tuple(__path__)))
+        plugins.load("prior", name)
+
+
+def unusable() -> dict[str, str]:
+    """Priors of other distributions that cannot be used, and why."""
+    found = {}
+    for name in plugins.entry_points("prior"):
+        try:
+            _check_usable(name)
+        except plugins.PluginError as error:
+            found[name] = str(error)
+    return found
+
+
+@cache
+def _find_own(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
     found: dict[str, type[Prior]] = {}
     for entry in pkgutil.iter_modules(folders):
         module = importlib.import_module(f"{__name__}.{entry.name}")
@@ -36,9 +60,7 @@ def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
                 # one without a name is a model's own, or abstract
                 if value.NAME:
                     found[value.NAME] = value
-    plugins.check_names("prior", found)
-    found |= plugins.load_classes("prior", Prior)
-    return {name: found[name] for name in sorted(found)}
+    return found
 
 
 def specification(prior: str) -> "Specification":
@@ -78,9 +100,9 @@ class PriorOption(Option):
         if isinstance(value, Specification):
             return value
         match = _SPECIFICATION.fullmatch(value)
-        if match and match[1] in plugins.entry_points("prior"):
+        if match:
             try:
-                plugins.load("prior", match[1])
+                _check_usable(match[1])
             except plugins.PluginError as error:
                 raise OutOfRange(str(error)) from error
         if match is None or match[1] not in priors():

@@ -13,7 +13,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
-from splitmerge_cli.received import Refused
+from splitmerge_cli.received import Refused, reject_machine_error
 
 
 class Locked(RuntimeError):
@@ -40,15 +40,15 @@ class DamagedRun(RuntimeError):
 
 @contextmanager
 def report_damage(path: Path, remedy: str | None = None) -> Iterator[None]:
-    """Read the file `path` of a run: whatever its content does to the reader becomes a `DamagedRun`."""
+    """Read the file `path` of a run: whatever its content does to the reader becomes a `DamagedRun`, what the machine
+    lacks does not."""
     try:
         yield
-    except (PermissionError, DamagedRun):
+    except DamagedRun:
         raise
-    except Refused as error:
-        raise DamagedRun(path, remedy, error.why) from error
     except Exception as error:
-        raise DamagedRun(path, remedy) from error
+        reject_machine_error(error, path)
+        raise DamagedRun(path, remedy, error.why if isinstance(error, Refused) else None) from error
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable
 
 import pyarrow as pa
 
+from splitmerge_cli.received import Refused
 from splitmerge_cli.results.names import (
     DIAGNOSTICS,
     HELDOUT,
@@ -194,8 +195,21 @@ _OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
 """Tables that have rows for every chain, once the run is finished."""
 
 
+def find_difference(found: pa.Schema, expected: pa.Schema) -> str:
+    """Describe the first column that is not as expected, for messages; empty where all are."""
+    for field in expected:
+        if field.name not in found.names:
+            return f"no column '{field.name}'"
+        if (other := found.field(field.name).type) != field.type:
+            return f"column '{field.name}' holds {other}; expected {field.type}"
+    for name in found.names:
+        if name not in expected.names:
+            return f"a column '{name}'; expected none of this name"
+    return ""
+
+
 def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
-    """Raise a `ValueError` unless a file has the columns of `table`.
+    """Raise `Refused` unless a file has the columns of `table`, in any order.
 
     Parameters
     ----------
@@ -210,8 +224,8 @@ def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
     if table == TRACE:
         optional += hyperparameters(found.names)
     expected = full(table, optional) if whole else core(table, optional)
-    if not expected.equals(found, check_metadata=False):
-        raise ValueError(f"columns {found.names}; expected {expected.names}")
+    if difference := find_difference(found, expected):
+        raise Refused(table, f"{difference}, as another version of smcmc may have recorded it")
 
 
 def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:

@@ -90,6 +90,26 @@ class ChainStore:
             self._streams[table] = streams.Stream(path, self._schemas[table], mark)
         return saved["state"] if saved else None
 
+    def find_other_columns(self) -> str:
+        """Describe how the streams of an interrupted chain differ from what it records; empty where it can go on.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it.
+        """
+        if not self.checkpoint_path.exists():
+            return ""
+        marks = self._load_checkpoint()["marks"]
+        for table, path in self._paths.items():
+            if table not in marks:
+                return f"no table of {table}"
+            with report_damage(path):
+                mark = streams.Mark(*marks[table])
+            if difference := schema.find_difference(streams.schema_of(path, mark), self._schemas[table]):
+                return f"{table}: {difference}"
+        return ""
+
     def open_into(self, chain: Any) -> None:
         """Open the streams, and let a chain go on where its last checkpoint was, if there is one.
 
@@ -114,10 +134,14 @@ class ChainStore:
         path = self.checkpoint_path
         if not path.exists():
             return None
-        stored = state.load(path, "chains", self.chain) if path == self._together else state.load(path)
+        stored = self._load_checkpoint()
         with report_damage(path):
             marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
+
+    def _load_checkpoint(self) -> Any:
+        path = self.checkpoint_path
+        return state.load(path, "chains", self.chain) if path == self._together else state.load(path)
 
     @property
     def checkpoint_path(self) -> Path:

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 
 import pyarrow as pa
 
-from splitmerge_cli.received import member
+from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results.files import naming, open_new, report_damage
 
 
@@ -50,7 +50,7 @@ class Stream:
             kept = _read_before(path, mark)
             with report_damage(path):
                 if not pa.ipc.open_stream(kept).schema.equals(schema):
-                    raise ValueError("other columns")
+                    raise Refused(path, "other columns")
             self._file = path.open("r+b")
             self._file.truncate(mark.length)
             self._file.seek(mark.length)
@@ -80,6 +80,13 @@ class Stream:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def schema_of(path: Path, mark: Mark) -> pa.Schema:
+    """Columns of a stream that was written up to a mark; a `DamagedRun` where it does not hold what was marked."""
+    kept = _read_before(path, mark)
+    with report_damage(path):
+        return pa.ipc.open_stream(kept).schema
 
 
 def _read_before(path: Path, mark: Mark) -> pa.Buffer:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.results.files import DamagedRun, report_damage
 from splitmerge_cli.results.names import STATES
@@ -78,7 +79,10 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
         if why := _obstacle(plan, run):
             continue
         try:
-            _begin_with(plan, store, new, run, run.states()["chains"])
+            tables = _read_tables(plan, run)
+            if why := _find_lacking(plan, run, tables):
+                continue
+            _begin_with(plan, store, new, run, tables, run.states()["chains"])
         except (DamagedRun, FileNotFoundError) as error:
             why = str(error)
             _clear(new)
@@ -139,13 +143,20 @@ def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
     return bool((at % by.every == 0).all() and by.is_recorded(at).all())
 
 
-def _begin_with(
-    plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], run: "Run", kept: Sequence[Mapping[str, Any]]
-) -> None:
-    """Store rows and states of a finished run as those of chains that have none."""
-    import pyarrow.compute as pc
+def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
+    """Raise a `ConfigError` where chains that were interrupted recorded other columns than this version of the program
+    does; nothing is written."""
+    for chain in chains:
+        if difference := chain.find_other_columns():
+            raise ConfigError(
+                f"{plan.path}: the run was begun by another version of smcmc, and cannot be continued by this one: "
+                f"{difference}; expected resume=false, which begins it anew, or the version that began it"
+            )
 
-    from splitmerge_cli.diagnostics.partition_losses import by_appearance
+
+def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
+    """The tables of a finished run that grow while chains run, those partitions left out that the run of `plan` does
+    not record."""
     from splitmerge_cli.results import schema
 
     tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
@@ -155,6 +166,34 @@ def _begin_with(
         spacing = plan.recorder.spacing
         recorded = (at % spacing.every == 0) & spacing.is_recorded(at) if spacing.every else np.zeros(len(at), bool)
         whole[schema.PARTITIONS] = whole[schema.PARTITIONS].filter(recorded)
+    return whole
+
+
+def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
+    """Which column the run of `plan` records that a finished one has not; empty where that has all."""
+    from splitmerge_cli.results import schema
+
+    for table, rows in tables.items():
+        for name in schema.core(table, plan.optional_columns).names:
+            if name not in rows.column_names:
+                return f"{run.path} has no column '{name}' of the {table}, which this run records"
+    return ""
+
+
+def _begin_with(
+    plan: "Plan",
+    store: "RunStore",
+    chains: Sequence["ChainStore"],
+    run: "Run",
+    tables: Mapping[str, Any],
+    kept: Sequence[Mapping[str, Any]],
+) -> None:
+    """Store rows (`_read_tables`) and states of a finished run as those of chains that have none."""
+    import pyarrow.compute as pc
+
+    from splitmerge_cli.diagnostics.partition_losses import by_appearance
+    from splitmerge_cli.results import schema
+
     entries = []
     for chain in chains:
         with report_damage(run.path / STATES):
@@ -165,7 +204,7 @@ def _begin_with(
         columns = {table: schema.core(table, plan.optional_columns).names for table in tables}
         of_chain = {
             table: rows.filter(pc.equal(rows["chain"], chain.chain)).select(columns[table])
-            for table, rows in whole.items()
+            for table, rows in tables.items()
         }
         chain.begin_with(of_chain)
         if evaluated is not None:

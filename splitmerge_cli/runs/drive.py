@@ -27,7 +27,7 @@ from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import finish, interrupts
-from splitmerge_cli.runs.continuation import keep_states, take_up
+from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
@@ -104,6 +104,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
             return path
         if not spec.resume:
             store.clear()
+        check_columns(plan, [store.chain(c) for c in range(spec.chains)])
         _run(plan, store, progress or reporter(spec.progress))
     except KeyboardInterrupt as error:
         raise Interrupted(path) from error

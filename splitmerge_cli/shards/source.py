@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, DataError, place_not_finite
 from splitmerge_cli.data.opening import require_file
+from splitmerge_cli.received import reject_machine_error
 
 ENDINGS = (".npy", ".parquet", ".zarr")
 BLOCK = 1 << 24
@@ -171,6 +172,7 @@ def _array(place: Path) -> Any:
             raise ValueError("a group of arrays; expected one array")
         return found
     except Exception as error:  # damaged metadata raise all kinds
+        reject_machine_error(error, place)
         raise DataError(f"{place}: not a readable .zarr array: {error}") from error
 
 
@@ -187,6 +189,7 @@ def _parquet(place: Path, columns: Sequence[str] | None, drop: Sequence[str] | N
         try:
             opened = pyarrow.parquet.ParquetFile(file)
         except (pa.ArrowException, OSError) as error:
+            reject_machine_error(error, file)
             raise DataError(f"{file}: not a readable parquet file: {error}") from error
         present = opened.schema_arrow.names
         for name in (*(columns or ()), *(drop or ())):

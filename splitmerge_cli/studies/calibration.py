@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 from scipy.stats import binom
 
-from splitmerge_cli.config import Component, RunSpecification, choices, component, specify
+from splitmerge_cli.config import Component, RunSpecification, component, specify, usable_choices
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
@@ -107,7 +107,7 @@ class Setting:
 
 def _settings() -> dict[str, Setting]:
     found: dict[str, Setting] = {}
-    for model in choices("model"):
+    for model in usable_choices("model"):
         declared = component("model", model).target.CALIBRATION if model != "auto" else {}
         found |= {f"{model} {name}".strip(): Setting(model, **fields) for name, fields in declared.items()}
     return found

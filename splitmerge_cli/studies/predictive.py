@@ -30,6 +30,11 @@ BATCHES = 20
 """Batches of successive draws whose spread gives the standard error."""
 _MOST_SUMS = 2**26
 """Sums that are held at most for the standard errors of probabilities, where 4 batches do not need more."""
+BLOCK = 8_192
+"""New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
+the model of the data."""
+BLOCK_COUPLED = 16
+"""New items that are predicted at once where each has a model of its own."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ class Prediction:
         float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
         successive draws, which counts the dependence of draws. NaN for a single draw.
     states : int
-        Draws that were averaged.
+        Draws that were averaged, in the block of items that took most.
     """
 
     log_density: NDArray[np.float64]
@@ -300,6 +305,9 @@ def predict(
 ) -> Prediction:
     """Predict new items, each by itself, from states of chains.
 
+    The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
+    when the errors of its own items are small.
+
     Parameters
     ----------
     model, dataset
@@ -320,7 +328,33 @@ def predict(
     DataError
         The new items are not like the data.
     """
-    clusters, draws = int(labels.max()) + 1, Draws.of(states)
+    _check_missing(model, dataset, new)
+    draws = Draws.of(states)
+    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
+    arrays = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("log_density", "probability", "log_density_error", "probability_error")
+    )
+    return Prediction(*arrays, max(part.states for part in parts))
+
+
+def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
+    """Yield the new items a block at a time."""
+    size = max(BLOCK, dataset.N // 8) if get_kind(dataset.kind).has_rows else BLOCK_COUPLED
+    for start in range(0, new.N, size):
+        yield new if size >= new.N else new.take(slice(start, start + size))
+
+
+def _predict_block(
+    model: Component,
+    dataset: Dataset,
+    new: Dataset,
+    draws: Draws,
+    labels: NDArray[np.int32],
+    wanted: Literal["density", "probability"] | None,
+) -> Prediction:
+    """Predict the items of a block; every array of the result has a row for each."""
+    clusters = int(labels.max()) + 1
     shares = wanted != "density"
     held = min(BATCHES, max(4, _MOST_SUMS // (new.N * (clusters + 1) + 1))) if shares else BATCHES
     density = Averages(BATCHES, new.N)
@@ -420,6 +454,12 @@ def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     return model
 
 
+def _check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
+    """Raise what the model says of missing cells, which counts the rows of the new items alone."""
+    if new.missing:
+        _model(component, dataset, new)
+
+
 def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
@@ -440,9 +480,7 @@ def _exchangeable(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
-    if new.missing:
-        # so that what a model says of missing cells counts the rows of the new items
-        _model(component, dataset, new)
+    _check_missing(component, dataset, new)
     model = _model(component, dataset, get_kind(dataset.kind).stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])

@@ -5,10 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from splitmerge_cli import runs
-from splitmerge_cli.config import compose
+from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.results import schema
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
@@ -177,3 +179,76 @@ def test_which_partitions_were_recorded(wanted: Spacing, by: Spacing) -> None:
         ]
         assert are_recorded(wanted, by, upto) or not at[0] <= at[1]
         assert not are_recorded(wanted, by, upto) or at[0] <= at[1]
+
+
+def change_type(table: str, column: str, type_: pa.DataType) -> dict[str, Any]:
+    """The columns of all tables, one of another type."""
+    fields = [pa.field(field.name, type_) if field.name == column else field for field in schema._COLUMNS[table]]
+    return schema._COLUMNS | {table: fields}
+
+
+VERSIONS: dict[str, tuple[str, Any, str]] = {
+    "a column more": ("OPTIONAL", ("ari",), "no column 'nmi'"),
+    "another type in the trace": (
+        "_COLUMNS",
+        change_type(schema.TRACE, "K", pa.int64()),
+        "column 'K' holds int64; expected int32",
+    ),
+    "another type in the partitions": (
+        "_COLUMNS",
+        change_type(schema.PARTITIONS, "labels", pa.list_(pa.int64())),
+        "column 'labels' holds list<",
+    ),
+    "a column less": ("OPTIONAL", ("nmi", "ari"), ""),
+}
+"""Columns of an earlier version of the program, and how messages describe the difference; empty: none that matters."""
+VERSIONED = ["sampler=sdds", "data=emm", "N=30", *COMMON]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_a_run_of_another_version_goes_on_or_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    name, value, difference = VERSIONS[version]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, name, value)
+        make(*VERSIONED, "iterations=100", "out=parts")
+    if not difference:
+        monkeypatch.setattr(schema, "OPTIONAL", ("ari",))
+    whole = make(*VERSIONED, "iterations=200", "out=whole")
+    longer = make(*VERSIONED, "iterations=200", "out=parts", lines=(lines := Lines()))
+    (said,) = lines.said
+    if difference:
+        assert said.startswith("begins anew: ") and difference in said
+    else:
+        assert said.startswith("goes on after the 100 iterations")
+    assert Run(longer).complete and read_content(longer) == read_content(whole)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_an_interrupted_run_of_another_version_is_left_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str
+) -> None:
+    name, value, difference = VERSIONS[version]
+    args = [*VERSIONED, "iterations=2000", "out=parts"]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schema, name, value)
+        for batch in ("FIRST_BATCH", "BATCH"):
+            earlier.setattr(f"splitmerge_cli.runs.drive.{batch}", 1e-3)
+        with pytest.raises(RuntimeError, match="stopped by the test"):
+            make(*args, lines=Lines(4))
+    if not difference:
+        monkeypatch.setattr(schema, "OPTIONAL", ("ari",))
+        difference = "a column 'nmi'; expected none of this name"
+    (path,) = Path("parts").glob("*/*")
+
+    def content() -> dict[Path, bytes]:
+        # the room for the last words of a run is made anew
+        return {file: file.read_bytes() for file in path.rglob("*") if file.is_file() and file.name != "reserve"}
+
+    before = content()
+    with pytest.raises(ConfigError) as raised:
+        make(*args)
+    assert difference in str(raised.value) and "expected resume=false" in str(raised.value)
+    assert content() == before
+    assert Run(make(*args, "resume=false")).complete

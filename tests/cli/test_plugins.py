@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from splitmerge_cli import plugins
-from splitmerge_cli.core.prior import Prior
+from splitmerge_cli.config import ConfigError, groups
 
 PAGES = Path(__file__).parents[2] / "docs" / "extending"
 
@@ -120,28 +120,147 @@ def add(monkeypatch: pytest.MonkeyPatch):
 
     def put(*points: EntryPoint) -> None:
         monkeypatch.setattr("importlib.metadata.entry_points", lambda group: points)
+        forget()
+
+    def forget() -> None:
         plugins.entry_points.cache_clear()
-        plugins.load.cache_clear()
+        plugins._attempt.cache_clear()
+        groups._choices.cache_clear()
 
     yield put
     monkeypatch.undo()
-    plugins.entry_points.cache_clear()
-    plugins.load.cache_clear()
+    forget()
 
 
 def test_two_distributions_with_one_name(add) -> None:
     add(point("new", "a:A", "first"), point("new", "b:B", "second"))
     with pytest.raises(plugins.PluginError, match="prior=new: first and second both have one"):
-        plugins.entry_points("prior")
+        plugins.load("prior", "new")
+    assert plugins.load_classes("prior") == {}
 
 
 def test_a_name_that_the_package_has(add) -> None:
     add(point("crp", "a:A", "first"))
     with pytest.raises(plugins.PluginError, match="prior=crp: smcmc has one of this name, and first adds another"):
-        plugins.check_names("prior", {"crp"})
+        plugins.check_name("prior", "crp", {"crp"})
+    add(point("gibbs", "a:A", "first"))
+    with pytest.raises(ConfigError, match="sampler=gibbs: smcmc has one of this name, and first adds another"):
+        groups.check_importable("sampler", "gibbs")
+    assert "gibbs" not in groups.usable_choices("sampler") and "sams" in groups.usable_choices("sampler")
 
 
 def test_something_else_than_a_class_of_the_group(add) -> None:
     add(point("new", "collections:Counter", "first"))
     with pytest.raises(plugins.PluginError, match="collections:Counter of first: expected a subclass of Prior"):
-        plugins.load_classes("prior", Prior)
+        plugins.load("prior", "new")
+
+
+MODULES = {
+    "exits": "import sys\nsys.exit(3)\n",
+    "raises": "raise RuntimeError('no\\nlicence')\n",
+    "other": "class Thing:\n    pass\n\n\nvalue = 3\n",
+    "options": (
+        "from splitmerge_cli.core.sampler import PythonSampler\n"
+        "class Thing(PythonSampler):\n    OPTIONS = ({'name': 'scan'},)\n"
+    ),
+    "kindless": "from splitmerge_cli.core.model import Model\nclass Thing(Model):\n    kind = 'nowhere'\n",
+    "unmade": (
+        "from splitmerge_cli.kinds.base import Kind\n"
+        "class Thing(Kind):\n    name = 'broken_unmade_thing'\n"
+        "    def __init__(self):\n        raise OSError('gone')\n"
+    ),
+}
+WHY = {
+    "exits:Thing": r"broken_exits:Thing of broken-things cannot be imported: it exits \(3\)",
+    "raises:Thing": "broken_raises:Thing of broken-things cannot be imported: no licence",
+    "other": "broken_other of broken-things: expected a (subclass of|package with)",
+    "other:value": "broken_other:value of broken-things: expected a (subclass of|package with)",
+    "other:Thing": "broken_other:Thing of broken-things: expected a (subclass of|package with)",
+    "other:nothing": "broken_other:nothing of broken-things cannot be imported: module 'broken_other' has no attribute",
+}
+SAMPLERS = {"options:Thing": "broken_options:Thing of broken-things: expected its OPTIONS to be a tuple of options"}
+MODELS = {"kindless:Thing": "broken_kindless:Thing of broken-things cannot be used: kind=nowhere: expected one of"}
+KINDS = {"unmade:Thing": "broken_unmade:Thing of broken-things cannot be used: gone"}
+BROKEN = {
+    "sampler": WHY | SAMPLERS,
+    "model": WHY | MODELS,
+    "prior": WHY,
+    "kind": WHY | KINDS,
+    "paper": WHY,
+}
+"""Entry points of which none can be used, and why, by group."""
+
+ANYWHERE = """--help
+list
+data list
+sampler info gibbs
+model info emm
+run sampler=sdds data=emm N=20 iterations=30 chains=2 progress=none
+run data=jain_neal N=20 iterations=30 chains=2 progress=none
+sweep data=emm N=20 iterations=30 chains=1 seed=0,1 progress=none
+report"""
+ASKING = """import sys
+from typer.testing import CliRunner
+from splitmerge_cli.cli import app
+for line in sys.stdin.read().splitlines():
+    ended = CliRunner().invoke(app, line.split())
+    print(f"== {line}: {ended.exit_code}", ended.output, ended.exception or "", sep="\\n")
+from splitmerge_cli.kinds import get_kind
+for name in sys.argv[1:]:
+    try:
+        get_kind(name)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def name_of(value: str) -> str:
+    return "broken_" + value.replace(":", "_").lower()
+
+
+@pytest.mark.slow
+def test_what_cannot_be_used_stops_only_what_names_it(tmp_path: Path) -> None:
+    site = tmp_path / "site"
+    info = site / "broken_things-0.1.dist-info"
+    info.mkdir(parents=True)
+    for name, text in MODULES.items():
+        (site / f"broken_{name}.py").write_text(text)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: broken-things\nVersion: 0.1\n")
+    lines = []
+    for group, values in BROKEN.items():
+        lines += [f"[{plugins.GROUPS[group]}]", *(f"{name_of(value)} = broken_{value}" for value in values)]
+    (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
+    naming = [f"run data=emm {group}={name_of(value)}" for group in ("sampler", "model") for value in BROKEN[group]]
+    naming += [f"run data=jain_neal model.prior={name_of(value)}" for value in BROKEN["prior"]]
+    naming += [f"reproduce {name_of(value)}" for value in BROKEN["paper"]]
+    ended = subprocess.run(
+        [sys.executable, "-c", ASKING, *map(name_of, BROKEN["kind"])],
+        input="\n".join([*ANYWHERE.splitlines(), *naming]),
+        env=os.environ | {"PYTHONPATH": str(site), "COLUMNS": "300"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    codes = dict(re.findall(r"^== (.*): (\d+)$", ended.stdout, re.MULTILINE))
+    assert {line: codes[line] for line in ANYWHERE.splitlines()} == dict.fromkeys(ANYWHERE.splitlines(), "0")
+    assert {codes[line] for line in naming} == {"2"}
+    parts = dict(re.findall(r"^== ([^\n]*): \d+\n(.*?)(?=^== |\Z)", ended.stdout, re.DOTALL | re.MULTILINE))
+    for group, values in BROKEN.items():
+        for value, why in values.items():
+            reason = rf"{group}={name_of(value)}: {why}"
+            where = parts["list"] if group != "kind" else parts[naming[-1]]
+            assert re.search(reason, where), reason
+            for line in naming:
+                if line.endswith(f"{group}={name_of(value)}"):
+                    assert re.search(rf"^smcmc: .*{reason}", parts[line]), parts[line]
+
+
+def test_a_module_of_ones_own_that_exits(smcmc, tmp_path: Path) -> None:
+    (tmp_path / "sampler").mkdir()
+    (tmp_path / "sampler" / "own.yaml").write_text("name: own\n_target_: own_that_exits.Own\n")
+    (tmp_path / "own_that_exits.py").write_text("raise SystemExit('no licence')\n")
+    ended = smcmc("run", "data=emm", "sampler=own", "--config-dir", str(tmp_path))
+    assert ended.exit_code == 2
+    assert "_target_=own_that_exits.Own: cannot be imported: it exits (no licence)" in ended.stderr

@@ -26,7 +26,7 @@ from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.opening import Limit, check_rows, content, open_file, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.transfer import LINE_EVERY, show_progress
-from splitmerge_cli.received import parse_json
+from splitmerge_cli.received import parse_json, reject_machine_error
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
@@ -142,6 +142,7 @@ def _map_arrays(path: Path, documents: int | None) -> csr_array:
         upto = indptr[: n + 1].astype(indices.dtype if end <= LARGEST else np.int64)
         return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
     except (OSError, EOFError, ValueError, IndexError) as error:
+        reject_machine_error(error, path)
         raise _damage_error(path, folder_of(path), error) from error
 
 

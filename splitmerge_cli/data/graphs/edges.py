@@ -55,6 +55,7 @@ from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.received import reject_machine_error
 
 if TYPE_CHECKING:
     import networkx
@@ -390,6 +391,7 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
             # nodes without labels are known by their ids
             return networkx.read_gml(BytesIO(data), label="id")
     except Exception as error:  # the readers raise all kinds on a damaged file
+        reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
 
 

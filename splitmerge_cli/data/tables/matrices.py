@@ -14,6 +14,7 @@ from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables.missing import mark_missing
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.received import reject_machine_error
 
 MAPPED = 1 << 26
 """Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""
@@ -132,6 +133,7 @@ def read_sparse(path: Path) -> csr_array:
     except DataError:
         raise
     except Exception as error:  # a damaged archive raises all kinds
+        reject_machine_error(error, path)
         raise DataError(
             f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"
         ) from error

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import Limit, bytes_as_numbers, header_of, readable
 from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.received import reject_machine_error
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
@@ -47,6 +48,7 @@ def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
     except DataError:
         raise
     except Exception as error:  # a damaged header raises all kinds
+        reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable .npy file of plain numbers or strings: {error}") from error
     array = np.asarray(array)
     if array.ndim not in (1, 2):
@@ -61,5 +63,6 @@ def read_npy(path: Path) -> Table:
     try:
         columns = [pa.chunked_array([pa.array(np.ascontiguousarray(column))]) for column in matrix.T]
     except (pa.ArrowException, UnicodeDecodeError) as error:
+        reject_machine_error(error, path)
         raise DataError(f"{path}: array of {array.dtype}; expected numbers or strings") from error
     return Table(path, columns, None)

@@ -12,7 +12,7 @@ from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import CHUNK, Limit, content
 from splitmerge_cli.data.tables.arrow_file import check_promises, messages_of
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.received import parse_json
+from splitmerge_cli.received import parse_json, reject_machine_error
 
 MOST_PARQUET = 200_000
 """Most columns of a .parquet file, each of which takes some 50 microseconds to open and read."""
@@ -47,6 +47,7 @@ def read_parquet(path: Path, most: int = MOST_PARQUET) -> Table:
         batches = source.iter_batches(max(1, min(1 << 16, CHUNK // max(1, width))))
         return _plain_table(path, schema, source.schema_arrow, batches)
     except (pa.ArrowException, OSError) as error:
+        reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable parquet file: {error}") from error
 
 
@@ -80,6 +81,7 @@ def read_feather(path: Path) -> Table:
         _check_width(path, len(source.schema), MOST_PARQUET)
         return _plain_table(path, source.schema, source.schema, map(_valid, source))
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable feather file: {error}") from error
 
 

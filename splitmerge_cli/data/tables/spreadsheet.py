@@ -13,7 +13,7 @@ from splitmerge_cli.data.opening import CHUNK, Limit, content
 from splitmerge_cli.data.tables.entities import reject_entities
 from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.received import open_zip
+from splitmerge_cli.received import open_zip, reject_machine_error
 
 MOST_PARTS = 10_000
 """Files in a file, of which it is a zip."""
@@ -60,6 +60,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
     except DataError:
         raise
     except Exception as error:  # a damaged file raises all kinds
+        reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable .xlsx file: {error or type(error).__name__}") from error
     table = Sheet(path, text, ",", before)
     if formulas:
