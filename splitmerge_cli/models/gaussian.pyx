@@ -1141,9 +1141,9 @@ cdef class Gaussian(Normal):
 
     cdef void impute_column(self, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
         """Draw the missing cells of a column in a cluster from their joint distribution given all other cells, where
-        they are most of the column there: mean and covariance given the rows that have the cell, of which the
-        regression of the column on the others is used alone, then each cell given its row. A draw beyond the reach is a
-        rejected proposal of all."""
+        they are most of the column there: mean and covariance given the rows that have the cell and the grain of every
+        row, of which the regression of the column on the others is used alone, then each cell given its row. A draw
+        beyond the reach is a rejected proposal of all."""
         cdef Py_ssize_t d, s, t, g, D = self.D, lacking = 0
         cdef double *mean = self.draws
         cdef double *F = mean + D + 2 * self.n_squares
@@ -1163,7 +1163,8 @@ cdef class Gaussian(Normal):
             if self.lacks(g, c):
                 gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
             g = self.gap_next[g]
-        self.posterior(self.sums_of(k), self.squares_of(k), self.size[k] - lacking, mean, mean + D)
+        # the grain of the rows that lack the cell weighs the regression, too
+        self.posterior_with(self.sums_of(k), self.squares_of(k), self.size[k] - lacking, self.size[k], mean, mean + D)
         self.draw_factor(rng, self.size[k] - lacking, mean)
         for d in range(D):
             precision[d] = 0.0
