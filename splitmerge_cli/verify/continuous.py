@@ -287,8 +287,9 @@ LOG_STEPS = np.log(np.cosh(np.linspace(-6.0, 6.0, 481)) * 12.0 / 480)
 def _log_lik_with_missing(
     y: NDArray[np.float64], kappa0: float, a0: float, b0: NDArray[np.float64], grain: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Log marginal likelihood of points of one cluster about m0 under a full covariance, missing cells (NaN)
-    integrated out, for each row of `b0`, shape (nodes, D).
+    """Log marginal likelihood of one cluster under a full covariance, missing cells (NaN) integrated out.
+
+    `y` are its points about m0; there is a number for each row of `b0`, shape (nodes, D).
 
     Every row has its grain, in a missing cell as well. Cells of the column that lacks most are integrated in closed
     form: the regression of this column on the others is independent of the others' distribution, before and after the
@@ -308,7 +309,7 @@ def _log_lik_with_missing(
         log_step = log_step + LOG_STEPS.reshape(shape)
 
     def log_lik(columns: list[int], rows: NDArray[np.bool_], b: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Of complete points, with the grain of all n rows, shape (nodes, grid...)."""
+        """Log marginal likelihood of these columns and rows, with the grain of all n rows, shape (nodes, grid...)."""
         x, size = filled[..., rows, :][..., columns], int(rows.sum())
         d, nu = len(columns), 2 * a0 + len(columns) - 1
         mean = x.sum(axis=-2, keepdims=True) / max(size, 1)
