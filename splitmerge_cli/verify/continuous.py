@@ -126,7 +126,8 @@ def gaussian_log_weight(
         taken into the prior of the variance v, which is that of another b0. A power: as written in
         docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
-    grain = np.broadcast_to(np.asarray(resolution, dtype=float) ** 2 / 12, np.shape(x)[1])
+    step = np.broadcast_to(np.asarray(resolution, dtype=float), np.shape(x)[1])
+    grain = step**2 / 12
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
         about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
         return mixture_log_weight(
@@ -147,7 +148,17 @@ def gaussian_log_weight(
         total += nu0 / 2 * np.log(2 * scale0).sum() - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
         return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
 
+    def log_lik_column(cells: NDArray[np.float64], d: int) -> float:
+        """Log marginal likelihood of the observed cells of a column to the power, under diag."""
+        if not len(cells):
+            return 0.0
+        weight = gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", 0.0, kappa0, a0, scale0[d], step[d], power)
+        return weight(((0,) * len(cells), 1))
+
     def log_lik_power(y: NDArray[np.float64]) -> float:
+        if np.isnan(y).any():
+            assert covariance == "diag"
+            return sum(log_lik_column(y[~np.isnan(y[:, d]), d], d) for d in range(D))
         n = power * len(y)
         mean, kappa = y.mean(axis=0), kappa0 + n
         scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(
