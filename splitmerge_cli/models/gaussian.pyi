@@ -2,6 +2,7 @@
 
 from typing import Any, final
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
@@ -16,6 +17,8 @@ REACH: float
 class Gaussian(Normal):
     @property
     def n_imputed(self) -> int: ...
+    @property
+    def reaches(self) -> NDArray[np.float64]: ...
     def __init__(self, x: ArrayLike, **options: Any) -> None: ...
     # a SparseGaussian of sparse points, a Mixed of points with missing cells
     @classmethod

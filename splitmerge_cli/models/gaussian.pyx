@@ -40,6 +40,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 import scipy.sparse
+from scipy.special import gammaincinv, stdtrit
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.memory cimport doubles, doubles_of, ints_of, larger
@@ -58,13 +59,20 @@ from splitmerge_cli.models.scale_prior import LEAST_SCALE
 from splitmerge_cli.models.simulation import simulate_points
 
 # options that say how the data are prepared
-_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power")
+_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0")
 # for the calibration: a prior that does not depend on the data, columns that are not recorded to a resolution
 _FIXED = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0}
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 REACH = 8.0
-"""A missing cell is within so many times the half range of its column of the middle: sums have room for that."""
+"""A missing cell is within so many times the half range of its column of the middle, or where the prior puts it, if
+that is farther: sums have room for that."""
+BEYOND = 1e-4
+"""Prior probability of a cell beyond the reach, b0 and kappa0 at their numbers or at such quantiles of their priors as
+`UNLIKELY` says."""
+UNLIKELY = 0.01
+MOST_SCALES = 1e3
+"""The reach is no more than so many scales from the prior's mean, which a0 below 0.6 would make it."""
 
 cdef extern from "simd_math.h":
     pass
@@ -307,7 +315,20 @@ def _units(widest, Py_ssize_t N, str covariance):
     return units
 
 
-def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=None, summary=None):
+def _reach_of(half, location, scale, b0, kappa0, double a0):
+    """How far from the middle of its column a missing cell may be, ndarray of float of shape (D,); `scale`: b0 and the
+    grain of a cell."""
+    if isinstance(b0, Gamma):
+        scale = scale * gammaincinv(b0.shape, 1.0 - UNLIKELY) / b0.shape
+    if isinstance(kappa0, Gamma):
+        kappa0 = max(gammaincinv(kappa0.shape, UNLIKELY) / kappa0.rate, 1e-9)
+    # a cell of a cluster without others has a t distribution
+    quantile = min(stdtrit(2.0 * a0, 1.0 - 0.5 * BEYOND), MOST_SCALES)
+    farthest = np.abs(location) + quantile * np.sqrt(scale / a0 * (1.0 + 1.0 / kappa0))
+    return np.maximum(REACH * np.where(half > 0.0, half, 1.0), farthest)
+
+
+def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, double a0, known=None, summary=None):
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
     first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
@@ -351,23 +372,28 @@ def _prepare(given, str covariance, kappa0, m0, b0, steps, double zeta, known=No
     if summary is not None:
         N, centre, mean, variance = summary.N, summary.centre, summary.mean, summary.variance
         span, widest = summary.span, summary.widest
+    location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
+    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
+    usual, rare = widest, np.zeros(D)
     if absent is not None:
         # room for what is drawn in place of missing cells
         gapped = absent[:known].any(axis=0)
-        widest[gapped] = REACH * np.where(widest[gapped] > 0.0, widest[gapped], 1.0)
+        reach = _reach_of(widest, location, scale + found ** 2 / 24.0, b0, kappa0, a0)
+        usual = np.where(gapped, REACH * np.where(widest > 0.0, widest, 1.0), widest)
+        widest = np.where(gapped, reach, widest)
+        # a single cell there, which is all that is likely to be
+        rare = np.where(gapped, (widest + np.abs(location)) ** 2, 0.0)
     units = _units(widest, N, covariance)
     if known is not None:
         N = known
-    location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
     scale, kappa0 = scale / zeta, kappa0 if isinstance(kappa0, Gamma) else kappa0 / zeta
     unit = unit_of(covariance, b0, variance)
-    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
     # the least multiple of the variance that a resampled scale may become
     least = LEAST_SCALE
     if covariance == "full" and D > 1:
         # a factorisation loses what the scatter exceeds the prior's by
         most = N if isinstance(kappa0, Gamma) else min(kappa0, N)
-        largest = N * variance + most * (widest + np.abs(location)) ** 2
+        largest = N * variance + np.maximum(most * (usual + np.abs(location)) ** 2, min(most, 1.0) * rare)
         least = max(least, zeta * 5e-11 * (largest / unit).max())
         narrow = 2.0 * scale < 1e-10 * largest
         if narrow.any():
@@ -1141,9 +1167,9 @@ cdef class Gaussian(Normal):
 
     cdef void impute_column(self, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
         """Draw the missing cells of a column in a cluster from their joint distribution given all other cells, where
-        they are most of the column there: mean and covariance given the rows that have the cell, of which the
-        regression of the column on the others is used alone, then each cell given its row. A draw beyond the reach is a
-        rejected proposal of all."""
+        they are most of the column there: mean and covariance given the rows that have the cell and the grain of every
+        row, of which the regression of the column on the others is used alone, then each cell given its row. A draw
+        beyond the reach is a rejected proposal of all."""
         cdef Py_ssize_t d, s, t, g, D = self.D, lacking = 0
         cdef double *mean = self.draws
         cdef double *F = mean + D + 2 * self.n_squares
@@ -1163,7 +1189,8 @@ cdef class Gaussian(Normal):
             if self.lacks(g, c):
                 gauss_count(self.sums_of(k), self.squares_of(k), self.filled + g * D, D, FULL, -1)
             g = self.gap_next[g]
-        self.posterior(self.sums_of(k), self.squares_of(k), self.size[k] - lacking, mean, mean + D)
+        # the grain of the rows that lack the cell weighs the regression, too
+        self.posterior_with(self.sums_of(k), self.squares_of(k), self.size[k] - lacking, self.size[k], mean, mean + D)
         self.draw_factor(rng, self.size[k] - lacking, mean)
         for d in range(D):
             precision[d] = 0.0
@@ -1243,6 +1270,13 @@ cdef class Gaussian(Normal):
             if self.filled[t] != (<Gaussian> other).filled[t]:
                 return False
         return Scaled.same_parameters(self, other, twin)
+
+    @property
+    def reaches(self):
+        """ndarray of float64, shape (n_imputed,): how far from the middle of its column each missing cell may be."""
+        cdef Py_ssize_t t
+        return np.array([self.reach[self.gap_column[t]] * self.units[self.gap_column[t]]
+                         for t in range(self.n_imputed)])
 
     @property
     def refreshes(self):

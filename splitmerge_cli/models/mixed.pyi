@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, final
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.capabilities import DrawnParameters, Shards
@@ -38,6 +39,8 @@ class Mixed(Scaled):
     def zeta(self) -> float: ...
     @property
     def n_imputed(self) -> int: ...
+    @property
+    def reaches(self) -> NDArray[np.float64]: ...
     def __init__(self, x: ArrayLike, types: Sequence[Any], known: int | None = None, **options: Any) -> None: ...
     def statistics(self) -> dict[str, NDArray[Any]]: ...
 

@@ -934,6 +934,12 @@ cdef class Mixed(Scaled):
         return 0 if self.joint is None else self.joint.n_imputed
 
     @property
+    def reaches(self):
+        """ndarray of float64: how far from the middle of its column each missing cell that is a part of the state may
+        be."""
+        return np.empty(0) if self.joint is None else self.joint.reaches
+
+    @property
     def refreshes(self):
         """bool: whether the state holds more than the partition."""
         return self.n_imputed > 0 or bool(self.hyperparameters)

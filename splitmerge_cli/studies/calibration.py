@@ -26,7 +26,6 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.gaussian import REACH
 from splitmerge_cli.models.normal import with_unit
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
@@ -210,8 +209,12 @@ def draw_within_reach(setting: Setting, spec: RunSpecification, rng: Rng, new: i
     them: the posterior is that of cells within reach."""
     while True:
         made = draw_data(setting, spec, rng, new)
-        cells, reach = _place_cells(setting, made)
-        if not (np.abs(cells) > reach).any():
+        cells = _place_cells(setting, made)
+        if not cells.size:
+            return made, cells
+        known = replace(made.dataset, values=made.dataset.values[: setting.N])
+        reaches = spec.model.target.from_data(known, **spec.model.options).reaches  # type: ignore[attr-defined]
+        if not (np.abs(cells) > reaches).any():
             return made, cells
 
 
@@ -286,17 +289,15 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     return Outcome(ranks, *({k: float(v) for k, v in each.items()} for each in (covered, stated, randomised)))
 
 
-def _place_cells(setting: Setting, made: Drawn) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The missing cells that a state holds, from the middle of the known cells of their column, and how far from it
-    the model looks for them."""
+def _place_cells(setting: Setting, made: Drawn) -> NDArray[np.float64]:
+    """The missing cells that a state holds, from the middle of the known cells of their column."""
     if not made.hidden.size or setting.options.get("covariance") != "full":
-        return np.empty(0), np.empty(0)
+        return np.empty(0)
     # those that are known, of items that are to be predicted none
     values = made.dataset.values[: setting.N]
     column = np.nonzero(np.isnan(values))[1]
     low, high = np.nanmin(values, axis=0), np.nanmax(values, axis=0)
-    half = np.where(high > low, (high - low) / 2, 1.0)
-    return made.hidden - ((low + high) / 2)[column], REACH * half[column]
+    return np.asarray(made.hidden - ((low + high) / 2)[column])
 
 
 def _pairs(partitions: NDArray[np.int32], truth: NDArray[np.int32]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -161,7 +161,7 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` points in the plane. Not options of the model: `sparse`, given as a sparse matrix; ``missing``, as
-    `_with_missing` says."""
+    `_with_missing` says, with a full covariance as `_lose_reals` does."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
     options |= {"a0": 1.5, "b0": 0.8, "resolution": "none"} | dict(params)
     zeta = float(options.get("power", 1.0))
@@ -172,42 +172,74 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     if sparse:
         points[::2, 1] = 0.0
         another = partial(SparseGaussian, csr_array(points), **options)
+    is_joint = options["covariance"] == "full"
     if missing:
-        points = _with_missing(points)
+        points = _lose_reals(points, [0, 1]) if is_joint else _with_missing(points)
         another = partial(build.from_data, Dataset("small", "points", points), **options)  # type: ignore[attr-defined]
-    columns = [column[~np.isnan(column)] for column in points.T]
-    if options["m0"] is None:
-        options["m0"] = [float(column.mean()) if len(column) else 0.0 for column in columns]
-    # one item has no spread: the model then takes 1
-    spread = np.array([column.var() if len(column) and np.ptp(column) > 0.0 else 1.0 for column in columns])
-    if options["covariance"] == "iso":
-        spread = np.atleast_1d(spread.mean())
-    if options["b0"] is None:
-        options["b0"] = (0.1 * spread).tolist() if len(spread) > 1 else float(0.1 * spread[0])
-    known = {option.name: option for option in Normal.OPTIONS}
-    b0, kappa0 = (known[key].read(options[key], "model") for key in ("b0", "kappa0"))
-    # at the start, where a move of the partition alone leaves them; and their priors
-    held = b0.mean * spread if isinstance(b0, Gamma) else b0, kappa0.mean if isinstance(kappa0, Gamma) else kappa0
-    integrable = (
-        (b0.shape, b0.rate / spread) if isinstance(b0, Gamma) else b0,
-        (kappa0.shape, kappa0.rate) if isinstance(kappa0, Gamma) else kappa0,
-    )
-    resampled = isinstance(b0, Gamma) or isinstance(kappa0, Gamma)
+    held, integrable = _hold_scales(points, options)
+    filled = _fill_reals(points, [0, 1], another()) if missing and is_joint else points
 
     def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
         b0, kappa0 = held if hold else integrable
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
-        return gaussian_log_weight(points, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
+        x = filled if hold else points
+        return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
-    integrated = partial(weight, hold=False) if resampled else None
+    integrated = partial(weight, hold=False) if held is not integrable or filled is not points else None
     return _mixture_case(another, mixture_states(size), weight, options, title, integrated)
+
+
+def _hold_scales(points: NDArray[np.float64], options: dict[str, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """b0 and kappa0 at the start, where a move of the partition alone leaves them, and as the enumeration integrates
+    them; the same object where they are fixed. The defaults of m0 and b0 are put into `options`."""
+    columns = [column[~np.isnan(column)] for column in points.T]
+    if options["m0"] is None:
+        options["m0"] = [float(column.mean()) if len(column) else 0.0 for column in columns]
+    # one item has no spread: the model then takes 1
+    spread = np.array([column.var() if len(column) and np.ptp(column) > 0.0 else 1.0 for column in columns])
+    if options.get("covariance") == "iso":
+        spread = np.atleast_1d(spread.mean())
+    if options["b0"] is None:
+        options["b0"] = (0.1 * spread).tolist() if len(spread) > 1 else float(0.1 * spread[0])
+    known = {option.name: option for option in Normal.OPTIONS}
+    b0, kappa0 = (known[key].read(options[key], "model") for key in ("b0", "kappa0"))
+    held = b0.mean * spread if isinstance(b0, Gamma) else b0, kappa0.mean if isinstance(kappa0, Gamma) else kappa0
+    if not (isinstance(b0, Gamma) or isinstance(kappa0, Gamma)):
+        return held, held
+    return held, (
+        (b0.shape, b0.rate / spread) if isinstance(b0, Gamma) else b0,
+        (kappa0.shape, kappa0.rate) if isinstance(kappa0, Gamma) else kappa0,
+    )
+
+
+def _lose_reals(x: NDArray[np.float64], columns: Sequence[int]) -> NDArray[np.float64]:
+    """A table that lacks the second of these columns in the rows 1 and 2, so that clusters lack most or all of it, and
+    the first in the last row of at least four."""
+    found = np.array(x)
+    found[[1 % len(x), 2 % len(x)], columns[1]] = np.nan
+    if len(x) > 3:
+        found[-1, columns[0]] = np.nan
+    return found
+
+
+def _fill_reals(x: NDArray[np.float64], columns: Sequence[int], model: Model) -> NDArray[np.float64]:
+    """A table with the missing cells of these columns as a model of full covariances has them at the start."""
+    found = np.array(x)
+    cells = np.argwhere(np.isnan(found[:, columns]))
+    parameters = model.parameters
+    assert parameters is not None
+    for (i, at), value in zip(cells, parameters[-len(cells) :, 0], strict=True):
+        seen = x[~np.isnan(x[:, columns[at]]), columns[at]]
+        found[i, columns[at]] = value + (seen.min() / 2 + seen.max() / 2 if len(seen) else 0.0)
+    return found
 
 
 def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` rows of a binary, a categorical, a count and two real columns. In each but the first real column a cell is
-    missing; with ``complete``, not an option of the model, none is."""
+    missing, with a full covariance real ones as `_lose_reals` does; with ``complete``, not an option of the model, none
+    is."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
     options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "resolution": "none"}
     options |= dict(params)
@@ -216,8 +248,13 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
     x = np.column_stack([*codes, rng.poisson(3.0, size), reals])
+    is_joint = options.get("covariance") == "full"
     if not complete:
-        x[[0, -1, size // 2, size // 3], [0, 1, 2, 4]] = np.nan
+        x[[0, -1, size // 2], [0, 1, 2]] = np.nan
+        if is_joint:
+            x = _lose_reals(x, [3, 4])
+        else:
+            x[size // 3, 4] = np.nan
     types, levels = ("binary", "categorical", "count", "real", "real"), ("a", "b", "c")
     columns = [SimpleNamespace(type=kind, levels=levels if kind == "categorical" else ()) for kind in types]
     made = partial(build, x, columns, **options)
@@ -225,24 +262,19 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         cells = x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
-    for key in ("m0", "b0"):
-        if options[key] is None:
-            options[key] = [_default_of(key, x[~np.isnan(x[:, j]), j]) for j in (3, 4)]
+    held, integrable = _hold_scales(x[:, 3:], options)
+    filled = _fill_reals(x, [3, 4], made()) if is_joint and not complete else x
     fixed = {k: v for k, v in options.items() if k != "concentration"}
     fixed["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
 
-    def weight(concentration: Concentration) -> Callable[[State], float]:
-        return mixed_log_weight(x, types, (2, 3, 0, 0, 0), concentration, **fixed)
+    def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
+        b0, kappa0 = held if hold else integrable
+        own = fixed | {"b0": b0, "kappa0": kappa0}
+        return mixed_log_weight(filled if hold else x, types, (2, 3, 0, 0, 0), concentration, **own)
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
-    return _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}")
-
-
-def _default_of(key: str, cells: NDArray[np.float64]) -> float:
-    """Default m0 or b0 of the model for a real column with these observed cells."""
-    if key == "m0":
-        return float(cells.mean()) if len(cells) else 0.0
-    return 0.1 * (float(cells.var()) if len(cells) > 1 and np.ptp(cells) > 0.0 else 1.0)
+    integrated = partial(weight, hold=False) if held is not integrable or filled is not x else None
+    return _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}", integrated)
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -366,6 +398,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         {"covariance": "full", "resolution": [0.5, 2.0]},
         {"covariance": "full", "power": 0.4},
+        {"covariance": "full", "resolution": [2.0, 0.0], "missing": True, "b0": 0.05, "kappa0": 0.2},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],
@@ -375,6 +408,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"concentration": "gamma(2,1)"},
         {"resolution": [0.5, 2.0]},
         {"covariance": "full", "complete": True},
+        {"covariance": "full", "resolution": [2.0, 0.0], "b0": 0.05},
         {"power": 0.4},
     ],
     "GammaPoisson": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],

@@ -102,7 +102,7 @@ def gaussian_log_weight(
     Parameters
     ----------
     x : array of float, shape (N, D)
-        diag: NaN where a cell is missing, which has no factor.
+        NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
     concentration : float or (shape, rate)
     prior : str
         As ``model.prior`` gives it.
@@ -126,7 +126,8 @@ def gaussian_log_weight(
         taken into the prior of the variance v, which is that of another b0. A power: as written in
         docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
-    grain = np.broadcast_to(np.asarray(resolution, dtype=float) ** 2 / 12, np.shape(x)[1])
+    step = np.broadcast_to(np.asarray(resolution, dtype=float), np.shape(x)[1])
+    grain = step**2 / 12
     if isinstance(kappa0, tuple) or isinstance(b0, tuple):
         about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
         return mixture_log_weight(
@@ -137,6 +138,8 @@ def gaussian_log_weight(
     centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
 
     def log_lik_full(y: NDArray[np.float64]) -> float:
+        if np.isnan(y).any():
+            return float(_log_lik_with_missing(y, float(kappa0), a0, scale0[None], grain)[0])
         n, nu0 = len(y), 2 * a0 + D - 1
         psi0 = 2 * np.diag(scale0) + n * np.diag(grain)
         mean = y.mean(axis=0)
@@ -145,7 +148,17 @@ def gaussian_log_weight(
         total += nu0 / 2 * np.log(2 * scale0).sum() - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
         return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
 
+    def log_lik_column(cells: NDArray[np.float64], d: int) -> float:
+        """Log marginal likelihood of the observed cells of a column to the power, under diag."""
+        if not len(cells):
+            return 0.0
+        weight = gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", 0.0, kappa0, a0, scale0[d], step[d], power)
+        return weight(((0,) * len(cells), 1))
+
     def log_lik_power(y: NDArray[np.float64]) -> float:
+        if np.isnan(y).any():
+            assert covariance == "diag"
+            return sum(log_lik_column(y[~np.isnan(y[:, d]), d], d) for d in range(D))
         n = power * len(y)
         mean, kappa = y.mean(axis=0), kappa0 + n
         scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(
@@ -202,7 +215,8 @@ def mixed_log_weight(
     concentration : float or (shape, rate)
     **options
         prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or
-        one per real column), kappa0, a0, covariance, power: as the model's; with full no real cell is missing.
+        one per real column), kappa0, a0, covariance, power: as the model's; b0 and kappa0 may be pairs as in
+        `gaussian_log_weight`.
 
     Returns
     -------
@@ -213,9 +227,12 @@ def mixed_log_weight(
     values = np.asarray(x, dtype=float)
     options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, **options}
     power = options["power"]
+    resampled = isinstance(options["b0"], tuple) or isinstance(options["kappa0"], tuple)
+    is_joint = resampled or options["covariance"] == "full"
     per_type = {
         key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
         for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"), ("resolution", "real"))
+        if not (is_joint and type == "real")
     }
 
     def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
@@ -236,10 +253,11 @@ def mixed_log_weight(
         # of the uniform prior of partitions the weight is the likelihood
         return weight(((0,) * len(cells), 1))
 
-    together = [j for j, type in enumerate(types) if type == "real"] if options["covariance"] == "full" else []
-    of_reals = [options[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power")]
+    # scales that are resampled tie the real columns and clusters together
+    together = [j for j, type in enumerate(types) if type == "real"] if is_joint else []
+    of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution", "power")]
     x_together, prior = values[:, together], options["prior"]
-    jointly = gaussian_log_weight(x_together, 1.0, "uniform", "full", *of_reals) if together else None
+    jointly = gaussian_log_weight(x_together, 1.0, "uniform", *of_reals) if together else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
         total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
@@ -272,6 +290,66 @@ def counts_log_weight(x: ArrayLike, concentration: Concentration, **options: Any
     return mixed_log_weight(x, ["count"] * D, [0] * D, concentration, **unused, **options)
 
 
+GRID = np.sinh(np.linspace(-6.0, 6.0, 481))
+"""Where a missing cell is integrated, from the prior mean of its column: the tails of a t distribution end there."""
+LOG_STEPS = np.log(np.cosh(np.linspace(-6.0, 6.0, 481)) * 12.0 / 480)
+
+
+def _log_lik_with_missing(
+    y: NDArray[np.float64], kappa0: float, a0: float, b0: NDArray[np.float64], grain: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log marginal likelihood of one cluster under a full covariance, missing cells (NaN) integrated out.
+
+    `y` are its points about m0; there is a number for each row of `b0`, shape (nodes, D).
+
+    Every row has its grain, in a missing cell as well. Cells of the column that lacks most are integrated in closed
+    form: the regression of this column on the others is independent of the others' distribution, before and after the
+    rows that have the cell, so the likelihood is that of the other columns in all rows, times that of those rows over
+    that of their other columns, with the grain of all rows in each. Cells of other columns are summed over a grid.
+    """
+    n, D = y.shape
+    lacks = np.isnan(y)
+    c = int(lacks.sum(axis=0).argmax())
+    rest = [d for d in range(D) if d != c]
+    others = [(i, d) for i, d in np.argwhere(lacks).tolist() if d != c]
+    filled = np.broadcast_to(y, (*[len(GRID)] * len(others), n, D)).copy()
+    log_step = np.zeros(filled.shape[:-2])
+    for axis, (i, d) in enumerate(others):
+        shape = [-1 if axis == number else 1 for number in range(len(others))]
+        filled[..., i, d] = GRID.reshape(shape)
+        log_step = log_step + LOG_STEPS.reshape(shape)
+
+    def log_lik(columns: list[int], rows: NDArray[np.bool_], b: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Log marginal likelihood of these columns and rows, with the grain of all n rows, shape (nodes, grid...)."""
+        x, size = filled[..., rows, :][..., columns], int(rows.sum())
+        d, nu = len(columns), 2 * a0 + len(columns) - 1
+        mean = x.sum(axis=-2, keepdims=True) / max(size, 1)
+        scatter = np.swapaxes(x - mean, -1, -2) @ (x - mean) + n * np.diag(grain[columns])
+        scatter = scatter + kappa0 * size / (kappa0 + size) * np.swapaxes(mean, -1, -2) @ mean
+        scales = (2 * b[:, columns]).reshape(len(b), *[1] * len(others), d)
+        constant = multigammaln((nu + size) / 2, d) - multigammaln(nu / 2, d) - size * d / 2 * np.log(np.pi)
+        constant += d / 2 * np.log(kappa0 / (kappa0 + size))
+        log_det = _log_det(scatter + scales[..., None] * np.eye(d))
+        return np.asarray(constant + nu / 2 * np.log(scales).sum(axis=-1) - (nu + size) / 2 * log_det)
+
+    every, there, both = np.ones(n, dtype=bool), ~lacks[:, c], list(range(D))
+    found = []
+    for start in range(0, len(b0), 256):
+        b = b0[start : start + 256]
+        total = log_lik(rest, every, b) + log_lik(both, there, b) - log_lik(rest, there, b) + log_step
+        found.append(logsumexp(total, axis=tuple(range(1, total.ndim))))
+    return np.concatenate(found)
+
+
+def _log_det(a: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log determinants of positive definite matrices, shape (..., d, d): of up to two rows without a library."""
+    if a.shape[-1] == 1:
+        return np.log(a[..., 0, 0])
+    if a.shape[-1] == 2:
+        return np.log(a[..., 0, 0] * a[..., 1, 1] - a[..., 0, 1] * a[..., 1, 0])
+    return np.asarray(np.linalg.slogdet(a)[1])
+
+
 def _scales_log_lik(
     y: NDArray[np.float64],
     covariance: str,
@@ -299,6 +377,8 @@ def _scales_log_lik(
     def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
         """Log marginal likelihood of these items, shape (nodes of kappa0, nodes of b0[, columns])."""
         there = ~np.isnan(y[list(items)])
+        if covariance == "full" and not there.all():
+            return np.array([_log_lik_with_missing(y[list(items)], kappa, a0, b, grain) for kappa in at_kappa[:, 0]])
         # cells of each column: one number but with covariance=diag
         n = there.sum(axis=0) if covariance == "diag" else len(items)
         cells = np.where(there, y[list(items)], 0.0)
@@ -313,7 +393,7 @@ def _scales_log_lik(
                 nu = 2 * a0 + D - 1
                 psi = 2 * b[:, :, None] * np.eye(D)
                 total = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * b).sum(axis=1)
-                rows.append(total - (nu + n) / 2 * np.linalg.slogdet(psi + scatter)[1] + D * shrink)
+                rows.append(total - (nu + n) / 2 * _log_det(psi + scatter) + D * shrink)
             else:
                 # D columns that share a variance are n D numbers of it
                 S, columns = (np.trace(scatter), D) if covariance == "iso" else (np.diag(scatter), 1)

@@ -151,8 +151,8 @@ def is_supported(case_name: str, name: str) -> bool:
         return False
     if form.options.get("pairs") == "hashed" and case.model.vectors is None:
         return False
-    # hyper-parameters are drawn from a continuum
-    return name != "refresh" or not case.model.hyperparameters
+    # hyper-parameters and missing cells are drawn from a continuum
+    return name != "refresh" or not (case.model.hyperparameters or getattr(case.model, "n_imputed", 0))
 
 
 def pairs(learning: bool = False) -> list[tuple[str, str]]:

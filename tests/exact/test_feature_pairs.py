@@ -1,0 +1,324 @@
+"""Every pair of features of every model in one enumerated case: options that change the form of a posterior, and what
+data may have (missing cells, sparse points); of the likelihood every three.
+
+A covering design: each level of a feature meets each level of every other in some case, and each case is enumerated,
+each kernel alone and the default schedule. Errors that two features make together are in no case of one of them. A new
+option, word of an option, or prior is in the design without being named here, or `test_every_option_is_a_feature` says
+that it is not.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from splitmerge_cli.config import classes, compose
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import Choice, Flag, Option
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.priors import PriorOption, priors
+from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.schedules import iteration_matrix
+from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
+
+Level = tuple[str, int]
+"""A feature and the number of its level."""
+
+MODELS = {name: cls for name, cls in classes("model").items() if cls.__module__.startswith("splitmerge_cli.")}
+CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
+MAGNITUDES = {"beta1", "beta0", "alpha", "a0", "shape", "mu", "sigma", "sigma0", "sigma1", "eta", "n_tokens", "steps"}
+"""Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
+LEVELS: dict[str, list[Any]] = {
+    "concentration": [1.3, "gamma(2,1)"],
+    "kappa0": [0.4, "gamma(2,4)"],
+    "b0": [0.3, None, "gamma(2,3)"],
+    "m0": [0.5, None],
+    "rate": [0.5, None],
+    "resolution": ["none", 1.5],
+    "power": [1.0, 0.4],
+    "gamma": [1.6, "gamma(2,1)"],
+    "alpha0": [0.9, "gamma(2,1)"],
+    "kmax": [4, 2, 6],
+    "candidates": [None, CANDIDATES],
+}
+PRIORS = {
+    "esc": ["esc(r=1.5,p=0.4)", "esc(r=1.5,p=beta(2,1.5))"],
+    "mfm": ["mfm(components=uniform(3))"],
+    "dynamic_mfm": ["dynamic_mfm(components=geometric(0.4))"],
+    "pitman_yor": ["pitman_yor(discount=0.3)", "pitman_yor(discount=beta(2,1.5))"],
+}
+"""Forms of a prior; of the others the default."""
+OF_PRIOR = {"prior", "concentration"}
+SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse"}
+"""Features that say how parameters and points are held. Candidates are another model."""
+OF_DATA = {
+    "Bernoulli": {"missing": [False, True]},
+    "Gaussian": {"missing": [False, True], "sparse": [False, True]},
+    "Mixed": {"complete": [True, False]},
+}
+"""What data may have, as options of the small cases."""
+_SPARSE = "of sparse points"
+REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
+    "Gaussian": [
+        ({"missing": True, "covariance": "iso"}, "expected a table without missing cells"),
+        ({"missing": True, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
+        ({"sparse": True, "missing": True}, "is not a finite number"),
+        ({"sparse": True, "covariance": "full"}, f"expected diag or iso {_SPARSE}"),
+        ({"sparse": True, "resolution": 1.5}, f"expected auto or none {_SPARSE}"),
+        ({"sparse": True, "b0": "gamma(2,3)"}, f"expected numbers {_SPARSE}"),
+        ({"sparse": True, "kappa0": "gamma(2,4)"}, f"expected numbers {_SPARSE}"),
+        ({"sparse": True, "power": 0.4}, "model.power"),
+    ],
+    "Mixed": [
+        ({"complete": False, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
+    ],
+    "Lines": [
+        ({"conjugate": True, "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),
+        ({"noise": "nig", "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),
+    ],
+}
+"""What does not go together, and what is said of it; beside priors without a concentration to resample."""
+
+
+def features_of(model: type[Model]) -> dict[str, list[Any]]:
+    """The features of a model and their levels, that of the plainest posterior first."""
+    found: dict[str, list[Any]] = {}
+    for option in model.OPTIONS:
+        if option.name not in MAGNITUDES:
+            found[option.name] = levels_of(option)
+    return found | OF_DATA.get(model.__name__, {})
+
+
+def levels_of(option: Option) -> list[Any]:
+    if isinstance(option, PriorOption):
+        own = (name for name, cls in priors().items() if cls.__module__.startswith("splitmerge_cli."))
+        return ["crp", *(form for name in own if name != "crp" for form in PRIORS.get(name, [name]))]
+    if isinstance(option, Choice):
+        return list(option.choices)
+    if isinstance(option, Flag):
+        return [option.default, not option.default]
+    return LEVELS.get(option.name, [])
+
+
+def refused_of(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
+    found = list(REFUSED.get(model.__name__, []))
+    if any(option.name == "prior" for option in model.OPTIONS):
+        without = [prior for prior in features_of(model)["prior"] if prior.split("(")[0] in ("uniform", "esc")]
+        found += [({"prior": prior, "concentration": "gamma(2,1)"}, "none to resample") for prior in without]
+    return found
+
+
+def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
+    return any(
+        all(key in options and options[key] == value for key, value in refused.items())
+        for refused, _ in refused_of(model)
+    )
+
+
+def interactions_of(model: type[Model]) -> list[frozenset[Level]]:
+    """Every pair of levels of two features that go together, and every three of features of the likelihood."""
+    features = features_of(model)
+    levels = [(name, t) for name, values in features.items() for t in range(len(values))]
+    of_likelihood = [level for level in levels if level[0] not in OF_PRIOR]
+    return [
+        frozenset(held)
+        for held in (*itertools.combinations(levels, 2), *itertools.combinations(of_likelihood, 3))
+        if len(dict(held)) == len(held) and not is_refused(model, {name: features[name][t] for name, t in held})
+    ]
+
+
+@cache
+def design_of(model: type[Model]) -> list[dict[str, Any]]:
+    """Options of cases that hold all interactions: each case begins with one that no other has, and gets of every other
+    feature the level that is in most of those which no case has."""
+    features, found = features_of(model), []
+    wanted = dict.fromkeys(sorted(interactions_of(model), key=lambda held: (-len(held), sorted(held))))
+    while wanted:
+        chosen = dict(sorted(next(iter(wanted))))
+        for name, values in features.items():
+            if name in chosen:
+                continue
+            given = {key: features[key][t] for key, t in chosen.items()}
+            legal = [t for t, value in enumerate(values) if not is_refused(model, given | {name: value})]
+            gain = {
+                t: sum(
+                    frozenset([(name, t), *others]) in wanted
+                    for size in (1, 2)
+                    for others in itertools.combinations(chosen.items(), size)
+                )
+                for t in legal
+            }
+            chosen[name] = max(legal, key=lambda t, gain=gain: (gain[t], -t))
+        for size in (2, 3):
+            for held in itertools.combinations(chosen.items(), size):
+                wanted.pop(frozenset(held), None)
+        found.append({name: features[name][chosen[name]] for name in features})
+    return found
+
+
+def text_of(options: Mapping[str, Any], features: Mapping[str, list[Any]]) -> str:
+    """What is not as in the plainest posterior."""
+    return " ".join(f"{k}={v}" for k, v in options.items() if v != features[k][0]).replace(str(CANDIDATES), "two")
+
+
+@cache
+def case_of(name: str, number: int) -> Case:
+    model, options = MODELS[name], design_of(MODELS[name])[number]
+    return small_case(model, 3 if options.get("candidates") else 4, number % 3, _given(options))
+
+
+def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as a user gives them: sparse points know no power."""
+    return {key: value for key, value in options.items() if (key, value) != ("power", 1.0)}
+
+
+def cases() -> Iterator[Any]:
+    for name, model in MODELS.items():
+        features = features_of(model)
+        for number, options in enumerate(design_of(model)):
+            yield pytest.param(name, number, id=f"{name} {text_of(options, features)}")
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_option_is_a_feature(name: str) -> None:
+    """A new option, or a new prior without its forms, has at least two levels here, or is a magnitude."""
+    features = features_of(MODELS[name])
+    assert [key for key, levels in features.items() if len(levels) < 2] == []
+    known = MAGNITUDES | LEVELS.keys() | {"prior"} | OF_DATA.get(MODELS[name].__name__, {}).keys()
+    unknown = [o.name for o in MODELS[name].OPTIONS if o.name not in known and not isinstance(o, Choice | Flag)]
+    assert unknown == []
+    assert bool({"missing", "complete"} & features.keys()) == MODELS[name].READS_MISSING
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_interaction_is_in_a_case(name: str) -> None:
+    features, held = features_of(MODELS[name]), set()
+    for options in design_of(MODELS[name]):
+        levels = [(key, features[key].index(value)) for key, value in options.items()]
+        held |= {frozenset(some) for size in (2, 3) for some in itertools.combinations(levels, size)}
+    assert held >= set(interactions_of(MODELS[name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "feature", "t"),
+    [
+        (n, key, t)
+        for n, cls in MODELS.items()
+        for key, levels in features_of(cls).items()
+        if key not in SAME_POSTERIOR
+        for t in range(1, len(levels))
+    ],
+)
+def test_every_level_moves_the_posterior(name: str, feature: str, t: int) -> None:
+    """What the tests below compare would show a level that the code does not heed."""
+    model, features = MODELS[name], features_of(MODELS[name])
+    plain = {key: values[0] for key, values in features.items()}
+    changed = small_case(model, 4, 0, _given(plain | {feature: features[feature][t]})).partitions[1]
+    expected = small_case(model, 4, 0, _given(plain)).partitions[1]
+    if len(changed) == len(expected):
+        assert total_variation(changed, expected) > 2e-3
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [pytest.param(n, *one, id=f"{n} {one[0]}") for n, cls in MODELS.items() for one in refused_of(cls)],
+)
+def test_what_does_not_go_together_is_refused(name: str, options: dict[str, Any], message: str) -> None:
+    if options.keys() == {"sparse", "missing"}:
+        with pytest.raises(ValueError, match=message):
+            SparseGaussian(csr_array(np.array([[np.nan, 1.0], [0.0, 2.0]])))
+        return
+    with pytest.raises((ValueError, TypeError), match=message):
+        small_case(MODELS[name], 4, 0, options)
+
+
+def samplers_of(case: Case, rng: Rng) -> list[Sampler]:
+    """Kernels that have a matrix: two of pairs of clusters, and a Gibbs update."""
+    found: list[Sampler] = []
+    if case.model.conjugate:
+        found.append(Gibbs(case.model, rng, scan="site"))
+    else:
+        found.append(Neal8(case.model, rng, m=2, scan="site"))
+    for sampler, options in ((Dyadic, {"allocation": "sams"}), (SDDS, {})):
+        if sampler.supports(case.model)[0]:
+            found.append(sampler(case.model, rng, **options))
+    return found
+
+
+def matrix_of(case: Case, sampler: Sampler) -> Any:
+    """Transition matrix among the states of positive probability, from which none of the others is reached."""
+    inside = np.flatnonzero(case.pi > 0.0)
+    P = np.eye(len(case.states))
+    P[np.ix_(inside, inside)] = transition_matrix(
+        case.model, sampler.rng, sampler, [case.states[t] for t in inside.tolist()]
+    )
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+    return P
+
+
+def is_listed(case: Case) -> bool:
+    """Whether a state beside what is held is a partition, or one with parameters from a finite set."""
+    return case.model.conjugate or len(case.states[0]) == 3
+
+
+@pytest.mark.parametrize(("name", "number"), [p for p in cases() if p.values[0] != "hdp"])
+def test_kernels_alone_are_exact(name: str, number: int) -> None:
+    """Hyper-parameters and cells held; of clusters that keep parameters from a continuum the chains below."""
+    case, rng = case_of(name, number), Rng(0)
+    if not is_listed(case):
+        return
+    for sampler in samplers_of(case, rng):
+        assert stationarity_defect(matrix_of(case, sampler), case.pi) < 1e-12, type(sampler).__name__
+
+
+ITERATIONS = 12_000
+
+
+def quick_cases() -> Iterator[Any]:
+    """All cases; those whose prior draws hyper-parameters by slices, which cost ten times as much, are slow, but for
+    the ones of the cheapest model."""
+    for case in cases():
+        name, number = case.values
+        prior = str(design_of(MODELS[name])[number].get("prior", "crp"))
+        by_slices = "beta" in prior or prior.startswith("dynamic_mfm")
+        by_slices |= prior != "crp" and design_of(MODELS[name])[number].get("concentration") == "gamma(2,1)"
+        yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * (by_slices and name != "bernoulli"))
+
+
+@pytest.mark.parametrize(("name", "number"), quick_cases())
+def test_default_schedule_has_the_posterior(name: str, number: int) -> None:
+    """All that is unknown resampled: frequencies of partitions against the posterior in which it is integrated out, at
+    the noise of a chain. Where nothing is, the composed matrix."""
+    check_schedule(name, number, ITERATIONS, 0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number"), cases())
+def test_default_schedule_has_the_posterior_in_long_chains(name: str, number: int) -> None:
+    check_schedule(name, number, 40 * ITERATIONS, 0.007)
+
+
+def check_schedule(name: str, number: int, iterations: int, most: float) -> None:
+    case, rng = case_of(name, number), Rng(2)
+    schedule = build_schedule(compose([f"model={name}"]), case.model, rng)
+    if is_listed(case) and not case.model.refreshes and name != "hdp":
+        P, _ = iteration_matrix(case, schedule, rng)
+        if P is not None:
+            assert stationarity_defect(P, case.pi) < 1e-12
+        return
+    frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, schedule.weights)
+    assert noise < most
+    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
