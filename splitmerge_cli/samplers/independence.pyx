@@ -57,6 +57,7 @@ cdef class Independence(SplitMerge):
     )
     MOVES = ("split", "merge", "all")
     TERMS = (*SplitMerge.TERMS, "number")
+    FORMS = {"exact": ({"share": 0.2}, {"share": 1.0})}
 
     cdef UniformPair anchors
     cdef double share
