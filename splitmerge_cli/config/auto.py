@@ -6,7 +6,7 @@
 
 import csv
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -17,6 +17,9 @@ ANY = "any"
 FILE = "auto.csv"
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
+CROSSES = {"emm": "independence"}
+"""By model, the sampler in place of the one that the races chose, whose chains stay in the mode where they begin: a race
+to a target that all chains reach does not show it."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,8 @@ def _table() -> dict[str, Choice]:
 
 def choice_for(model: str) -> Choice:
     """Return what ``sampler=auto`` takes for a model of this name."""
-    return _table().get(model, _table()[ANY])
+    found = _table().get(model, _table()[ANY])
+    return replace(found, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else found
 
 
 def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
@@ -89,6 +93,8 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     found = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
     what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
+    if found.model in CROSSES:
+        return f"{what} (other samplers stay near one mode of model={found.model})"
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"
     usual, alone = _table()[ANY], (sampler, moves) != (found.sampler, found.moves)

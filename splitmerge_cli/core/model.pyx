@@ -577,14 +577,14 @@ cdef class Model(Partition):
         Parameters
         ----------
         rng : Rng
-        K0 : None
-            Of topics: how many they begin with.
+        K0 : int, optional
+            Clusters to begin with, of topics and where empty ones are kept; None there: a draw from the prior.
 
         Raises
         ------
         ValueError
-            For a `K0`, since clusters are opened as items come; for a model that keeps empty clusters, whose number the
-            items placed before do not tell, or that does not integrate out the parameters of clusters.
+            For a `K0` where clusters are opened as items come, or one above ``kmax``; for a model that does not
+            integrate out the parameters of clusters.
 
         Examples
         --------
@@ -595,16 +595,25 @@ cdef class Model(Partition):
         >>> bool(model.labels[0] == model.labels[2] != model.labels[1])
         True
         """
-        if K0 is not None:
+        if K0 is not None and not self.allows_empty:
             raise ValueError(f"K0={K0}: only topics begin with a number of them; clusters are opened as items come")
         self._check_items_come_one_by_one()
+        cdef Py_ssize_t clusters = 0
+        if self.allows_empty:
+            clusters = self.prior_labels(np.random.Generator(rng.bit_generator))[1] if K0 is None else K0
+            if clusters > self.kmax:
+                raise ValueError(f"K0={K0}: expected at most model.kmax={self.kmax}")
         cdef int32_t[::1] order = draw_permutation(rng, self.N)
         with nogil:
-            self.place_all(rng, &order[0])
+            if self.allows_empty:
+                take_all_out(self)
+                while self.K < clusters:
+                    self.append_empty()
+                place_others(self, rng, &order[0])
+            else:
+                self.place_all(rng, &order[0])
 
     def _check_items_come_one_by_one(self):
-        if self.allows_empty:
-            raise ValueError("a model that keeps empty clusters cannot start so")
         if not self.conjugate:
             raise ValueError("a model that does not integrate out the parameters of clusters cannot start so")
 
@@ -635,6 +644,8 @@ cdef class Model(Partition):
         >>> model.labels.tolist()
         [0, 1, 0, 1]
         """
+        if self.allows_empty:
+            raise ValueError("a model that keeps empty clusters cannot start so")
         self._check_items_come_one_by_one()
         cdef int32_t[::1] order = draw_permutation(rng, self.N)
         cdef int32_t[::1] given = np.full(self.N, -1, dtype=np.int32)

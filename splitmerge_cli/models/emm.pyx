@@ -167,6 +167,13 @@ cdef class EMM(Model):
         """Equation 5, log scale."""
         return log((self.count[self.token[i] * self.cap + k] + self.alpha) * self.scale[k])
 
+    cdef void weigh(self, Py_ssize_t i, Py_ssize_t first, Py_ssize_t m, double *w) noexcept nogil:
+        cdef double *row = self.count + self.token[i] * self.cap + first
+        cdef double *scale = self.scale + first
+        cdef Py_ssize_t s
+        for s in range(m):
+            w[s] = (row[s] + self.alpha) * scale[s]
+
     cdef double odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         # Sizes carry no weight in this model, so `sized` makes no difference.
         cdef double *row = self.count + self.token[i] * self.cap

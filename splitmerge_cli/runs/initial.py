@@ -37,11 +37,10 @@ def initial_labels(
     dataset : Dataset
         The data, for their number and true labels.
     init : str
-        ``one_cluster``; ``singletons``; ``random``: `K0` clusters, each with at least one item, the other items
-        uniformly at random; ``prior``: a draw from the prior; ``mixture``: one of one cluster, singletons and a draw
-        from the prior, each with probability 1/3 (in a model that allows fewer clusters than items, as many as it
-        allows, at random, in place of singletons); ``truth``; or the path of a text file with one label
-        (any word) per row.
+        ``one_cluster``; ``singletons`` (in a model that allows fewer clusters than items, as many as it allows, at
+        random); ``random``: `K0` clusters, each with at least one item, the other items uniformly at random;
+        ``prior``: a draw from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each
+        with probability 1/3; ``truth``; or the path of a text file with one label (any word) per row.
     K0 : int or None
         Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items and model allow if that is less.
     generator : numpy.random.Generator
@@ -65,8 +64,9 @@ def initial_labels(
     """
     N = dataset.N
     if init == "mixture":
-        init = ("one_cluster", "singletons" if model.kmax >= N else "random", "prior")[generator.integers(3)]
-        K0 = None if init != "random" else model.kmax
+        init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
+    if init == "singletons" and model.kmax < N:
+        init, K0 = "random", model.kmax
     if init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":

@@ -79,9 +79,8 @@ CASES = [
     # more clusters than items, or than the model can hold
     (["N=20", "K0=21"], ["K0=21", "20"]),
     (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
-    (["N=200", "init=singletons"], ["init=singletons", "model.kmax=100"]),
+    (["N=200", "init=sequential", "K0=101"], ["init=sequential, model=emm", "K0=101", "model.kmax=100"]),
     (["init=one_cluster", "K0=3"], ["K0=3", "init=one_cluster"]),
-    (["init=sequential"], ["init=sequential, model=emm", "empty clusters"]),
     (["init=sequential", "model=gaussian", "data=gaussian", "K0=3"], ["init=sequential, model=gaussian", "K0=3"]),
     (["init=nowhere.txt"], ["init=nowhere.txt", "singletons"]),
     (["N=6", "init=labels.txt"], ["labels.txt", "3 rows", "expected 6"]),

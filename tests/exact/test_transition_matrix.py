@@ -93,6 +93,7 @@ def test_exact(case_name, name):
 FACTORS = {
     "birth_death": {"target", "orders", "anchors"},
     "dyadic": {"target", "orders", "allocation"},
+    "independence": {"target", "orders", "allocation", "number"},
     "rgsm": {"target", "orders", "allocation"},
     "rm": {"target", "orders", "anchors", "allocation"},
     "sdds": {"target", "orders", "anchors", "allocation"},

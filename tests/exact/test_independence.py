@@ -1,0 +1,45 @@
+"""Independence proposals of all clusters: chains cross between the modes of the entity/mention model, coupled ones meet;
+starts apart in the number of clusters. The ratio: `test_transition_matrix`, the cases of `emm`.
+"""
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.runs.plan import prepare
+from splitmerge_cli.studies.certify import certify, check_coupling
+
+
+def chain_of(*overrides):
+    return prepare(specify(["data=emm", *overrides])).builder.chain(0)
+
+
+@pytest.mark.parametrize("start", ["K0=5", "init=singletons"])
+def test_a_chain_finds_the_mode_of_ten(start):
+    """Ten entities with a token each: the log joint is 23 above that of five with two; no split of one crosses."""
+    found = chain_of("N=1000", start).advance(3_000)
+    assert found["K"][-1] == 10 and found["log_joint"].max() > -2340.0
+    stuck = chain_of("N=1000", start, "sampler=sams", "schedule.moves=5").advance(3_000)
+    assert 10 not in stuck["K"]
+
+
+def test_a_state_that_is_never_proposed_stays():
+    """More clusters than items, which the prior allows: a proposal would have no way back."""
+    chain = chain_of("N=4", "sampler=independence", "sampler.share=1")
+    chain.model.set_labels(np.arange(4), 6)
+    chain.samplers[0].step()
+    assert chain.model.K == 6 and chain.samplers[0].counts()[2]["null"] == 1
+
+
+def test_coupled_chains_meet():
+    found = certify(check_coupling(specify(["data=emm", "N=60", "iterations=2000"])), 12, lag=50)
+    assert not found.lacks
+
+
+def test_starts_are_apart_in_the_number_of_clusters():
+    assert chain_of("N=300", "init=singletons").model.K == 100
+    assert chain_of("N=300", "init=sequential", "K0=17").model.K == 17
+    numbers = {prepare(specify(["data=emm", "N=300", "init=sequential"])).builder.chain(c).model.K for c in range(6)}
+    assert len(numbers) > 3
+    with pytest.raises(ConfigError, match="K0=101: expected at most model.kmax=100"):
+        chain_of("N=300", "init=sequential", "K0=101")
