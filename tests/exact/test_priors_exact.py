@@ -132,7 +132,7 @@ def test_particles_where_no_split_is_possible(selection, merged):
 
 
 def test_an_item_that_fits_no_cluster_founds_none_beyond_the_largest_K():
-    """In 400 columns the odds of a cluster of its own leave the range of a double: times a weight of 0 they are 0."""
+    """In 400 columns the odds of an own cluster leave the range of a double, but its weight is 0: it is never taken."""
     x = np.repeat([[0.0], [0.001], [1e6]], 400, axis=1)
     model = Gaussian(x, m0=1e6, b0=1e-6, kappa0=1e-6, prior="mfm(components=uniform(1))")
     pieces.scan(model, 2)
