@@ -42,7 +42,7 @@ def test_exact_and_as_printed(smcmc) -> None:
 
 
 def test_states_that_the_prior_rules_out_are_left_out(smcmc) -> None:
-    """Of the 15 partitions of four items that of four clusters: no sampler starts there or has to get there."""
+    """Four items in four clusters is none of the states: no sampler starts there or has to get there."""
     words = ["model=gaussian", 'model.prior="mfm(components=uniform(3))"', "model.covariance=diag", "iterations=2000"]
     result = smcmc("verify", "sampler=pgsm,srm", *words)
     assert result.exit_code == 0, result.stdout
