@@ -16,6 +16,7 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.stored import specification_of
 from splitmerge_cli.studies.predictive import by_state, last_states
 
@@ -51,14 +52,18 @@ def start_states(
     """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
 
     Each new item joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds
-    one of its own. Hyper-parameters that are resampled begin as those of any chain.
+    one of its own, as long as model and prior allow one. Hyper-parameters that are resampled begin as those of any
+    chain.
     """
-    starts = []
+    starts, largest_K = [], build_model(model, get_kind(dataset.kind).stack(dataset, new)).largest_K
     for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
         log_joint = log_density + log_weight
         # with Gumbel noise the largest is a draw
-        joined = (log_joint + generator.gumbel(size=log_joint.shape)).argmax(axis=1)
-        alone = joined == log_joint.shape[1] - 1
+        noisy = log_joint + generator.gumbel(size=log_joint.shape)
+        joined, K = noisy.argmax(axis=1), log_joint.shape[1] - 1
+        without_room = np.flatnonzero(joined == K)[max(0, largest_K - K) :]
+        joined[without_room] = noisy[without_room, :K].argmax(axis=1)
+        alone = joined == K
         joined[alone] += np.arange(alone.sum())
         labels = np.concatenate([state.labels, joined])
         starts.append(np.unique(labels, return_inverse=True)[1])

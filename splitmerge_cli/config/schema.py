@@ -150,7 +150,7 @@ class Schema:
         Count(
             "K0",
             None,
-            "clusters at the start (init=random; null: 5, or N if less), or topics (init=sequential; null: 100)",
+            "clusters at the start (init=random; null: 5, or all that may be), or topics (init=sequential; null: 100)",
             optional=True,
             least=1,
             most=_SIZE,

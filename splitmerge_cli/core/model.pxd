@@ -7,6 +7,7 @@
 # It may override the others, which are right and slow (`odds` and `scan` first), or do nothing.
 # What else a model can do, or is, it declares as a capability (``capabilities.pxd``).
 cimport cython
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.partition cimport Partition
@@ -81,6 +82,11 @@ cdef class Model(Partition):
         if n:
             return self.scan_table[n]
         return self.new_cluster_weight if k >= self.K else self.scan_alone
+
+    @cython.final
+    cdef inline bint has_room(self) noexcept nogil:
+        """Whether model and prior allow one more cluster."""
+        return self.K < self.kmax and (self.prior is None or self.prior.log_count(self.K + 1) > -INFINITY)
 
     @cython.final
     cdef inline Py_ssize_t options(self) noexcept nogil:

@@ -317,11 +317,13 @@ cdef class Model(Partition):
         if own >= 0:
             self.leave(i, own)
         for k in range(m):
-            self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
             if k >= self.K and self.auxiliaries > 1:
                 # a lone item's own cluster is one of them
-                self.w[k] += log((self.weight_alone if alone else self.weight_new) / self.weight_new / self.auxiliaries)
-            elif alone and k == own:
+                self.w[k] = self.log_pred(i, k) + log(
+                    (self.weight_alone if alone else self.weight_new) / self.auxiliaries)
+                continue
+            self.w[k] = self.log_pred(i, k) + self.log_weight(i, k)
+            if alone and k == own:
                 self.w[k] -= log(<double> self.auxiliaries)
         if own >= 0:
             self.join(i, own)
@@ -499,6 +501,21 @@ cdef class Model(Partition):
             if self.allows_empty:
                 log_density[i - first, m] = -INFINITY
         return np.asarray(log_density)
+
+    @property
+    def largest_K(self):
+        """int: the most clusters that model and prior allow, at the present values of the hyper-parameters."""
+        cdef Py_ssize_t low = 1, high = self.kmax, middle
+        if self.prior is None:
+            return high
+        # beyond a number of clusters that a prior rules out it rules out all
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self.prior.log_count(middle) > -INFINITY:
+                low = middle
+            else:
+                high = middle - 1
+        return low
 
     def prior_labels(self, generator):
         """A draw from the prior, where the model offers one: (labels, K), ndarray of int32 of shape (N,) and int."""

@@ -273,7 +273,8 @@ cdef class MixtureOfFiniteMixtures(Prior):
         if K == 0:
             # the first item's weight is a factor of all partitions
             return 1.0
-        if K >= self.N:
+        # a sampler may take items out of more clusters than the prior allows
+        if self.log_count(K + 1) == -INFINITY:
             return 0.0
         return self.concentration * exp(self.log_count(K + 1) - self.log_count(K))
 

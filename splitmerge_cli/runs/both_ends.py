@@ -70,8 +70,10 @@ def run_from_both_ends(
     from splitmerge_cli.runs.clusterings import late_rows
 
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
-    for number, most in enumerate((False, True), plan.spec.chains):
-        rows = _advance(plan, _chain_at_end(plan, number, most), iterations)
+    # singletons are as many as model and prior allow
+    for number, init in enumerate(("one_cluster", "singletons"), plan.spec.chains):
+        builder = replace(plan.builder, spec=replace(plan.spec, init=init, K0=None), labels=None)
+        rows = _advance(plan, builder.chain(number), iterations)
         rows["chain"] = np.full(len(rows["iteration"]), number)
         for name, parts in columns.items():
             parts.append(rows[name])
@@ -82,17 +84,6 @@ def run_from_both_ends(
         means = {name: float(rows[name][half].mean()) for name in ("n_clusters", "log_joint")}
         summary.append({"start": int(rows["n_clusters"][0])} | means)
     return BothEnds({name: np.concatenate(parts) for name, parts in columns.items()}, late, summary)
-
-
-def _chain_at_end(plan: "Plan", number: int, most: bool) -> "Chain":
-    """The chain of this number, at one cluster or at as many as there can be."""
-    kmax, N = plan.builder.chain(number, starts=False).model.kmax, plan.dataset.N
-    spec = replace(plan.spec, init="one_cluster", K0=None)
-    if most:
-        spec = (
-            replace(plan.spec, init="singletons", K0=None) if kmax >= N else replace(plan.spec, init="random", K0=kmax)
-        )
-    return replace(plan.builder, spec=spec, labels=None).chain(number)
 
 
 def _advance(plan: "Plan", chain: "Chain", iterations: int) -> dict[str, NDArray[Any]]:

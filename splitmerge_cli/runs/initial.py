@@ -37,12 +37,13 @@ def initial_labels(
     dataset : Dataset
         The data, for their number and true labels.
     init : str
-        ``one_cluster``; ``singletons`` (in a model that allows fewer clusters than items, as many as it allows, at
-        random); ``random``: `K0` clusters, each with at least one item, the other items uniformly at random;
-        ``prior``: a draw from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each
-        with probability 1/3; ``truth``; or the path of a text file with one label (any word) per row.
+        ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at random;
+        ``random``: `K0` clusters, each with at least one item, the other items uniformly at random; ``prior``: a draw
+        from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each with probability
+        1/3; ``truth``; or the path of a text file with one label (any word) per row.
     K0 : int or None
-        Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items and model allow if that is less.
+        Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items, model and prior allow if that is
+        less.
     generator : numpy.random.Generator
         The chain's stream.
     given : numpy.ndarray, optional
@@ -58,21 +59,21 @@ def initial_labels(
     Raises
     ------
     ConfigError
-        More clusters than items or than `model.kmax`; ``truth`` without true labels of all items.
+        More clusters than items, or than model or prior allow; ``truth`` without true labels of all items.
     DataError
         A label file with another number of rows than there are items.
     """
     N = dataset.N
     if init == "mixture":
         init = ("one_cluster", "singletons", "prior")[generator.integers(3)]
-    if init == "singletons" and model.kmax < N:
-        init, K0 = "random", model.kmax
+    if init == "singletons" and model.largest_K < N:
+        init, K0 = "random", model.largest_K
     if init == "one_cluster":
         labels = np.zeros(N, dtype=np.int32)
     elif init == "singletons":
         labels = np.arange(N, dtype=np.int32)
     elif init == "random":
-        K0 = min(DEFAULT_K0, N, model.kmax) if K0 is None else K0
+        K0 = min(DEFAULT_K0, N, model.largest_K) if K0 is None else K0
         if K0 > N:
             raise ConfigError(f"K0={K0}: expected at most {N}, the number of items")
         _check_bound(model, "K0", K0, K0)
@@ -101,6 +102,10 @@ def initial_labels(
 def _check_bound(model: "Model", key: str, value: object, K: int) -> None:
     if model.kmax < K:
         raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
+    if model.largest_K < K:
+        raise ConfigError(
+            f"{key}={value}: {K} clusters; expected at most {model.largest_K}, since model.prior allows no more"
+        )
 
 
 def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:

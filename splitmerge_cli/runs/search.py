@@ -122,13 +122,19 @@ def why_no_search(spec: RunSpecification) -> str | None:
 
 
 def _cross(chains: list[Chain], order: NDArray[np.int64], generator: np.random.Generator) -> None:
-    """Start the worse half of chains again, each from the meet of two better ones, drawn at random."""
+    """Start the worse half of chains again, each from the meet of two better ones, drawn at random, or, where the prior
+    rules the meet out, from the first of the two."""
     better = order[: len(order) // 2]
     partitions = {int(number): chains[number].model.labels for number in better}
     for number in order[len(better) :]:
         first, second = (int(n) for n in generator.permutation(better)[:2])
         child, parent = chains[number].model, chains[first].model
-        child.set_labels(meet(partitions[first], partitions[second]))
+        labels = meet(partitions[first], partitions[second])
+        if int(labels.max()) >= child.largest_K:
+            # the meet has more clusters than the prior allows
+            labels = partitions[first]
+            child.set_prior_values(parent.prior_values)
+        child.set_labels(labels)
         if parent.parameters is not None:
             child.set_parameters(parent.parameters)
 

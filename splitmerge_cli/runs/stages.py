@@ -28,7 +28,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.schedule import build_schedule
 
@@ -130,7 +130,8 @@ def choose_start(
         return in_stages
     spec.data.check()
     with limit_bytes(spec.data.max_bytes):
-        N = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec))).N
+        dataset = load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+    N = dataset.N
     if least > N:
         return spec
     if in_stages is not None:
@@ -140,7 +141,7 @@ def choose_start(
             "smaller tables do)"
         )
         return in_stages
-    blocks = round(math.sqrt(N))
+    blocks = min(round(math.sqrt(N)), build_model(spec.model, dataset).largest_K)
     say(
         f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
         f"easily, so chains start from many (K0=5: as smaller networks do)"

@@ -152,7 +152,7 @@ cdef class Chaperones(Sampler):
         """Clusters that a chaperone could have for itself: a new one, or the empty ones, of which k is the last."""
         cdef Py_ssize_t c, n = 0
         if not self.model.allows_empty:
-            return self.model.K < self.model.kmax
+            return self.model.has_room()
         for c in range(self.model.K):
             if self.model.size[c] == 0:
                 k[0] = c

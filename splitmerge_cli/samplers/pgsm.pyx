@@ -173,7 +173,8 @@ cdef class PGSM(SplitMerge):
             self.turn_to(MERGE)
             if not self.survives_without_weights(ci, cj):
                 return 0
-        elif K == self.model.kmax:
+        elif not self.model.has_room():
+            # the weight of every path with two clusters is 0
             return self.null()
         self.sides.open(ci, cj, i, j)
         self.model.reserve(K + 2 * self.P + 1)

@@ -56,7 +56,7 @@ class Case:
     build : callable
         Makes another like it.
     states : list of State
-        Every state; of a model with parameters from a continuum every partition.
+        Every state that the prior allows; of a model with parameters from a continuum every such partition.
     pi : ndarray of float, shape (n_states,)
         Their exact probabilities: of the distribution that a move of the partition keeps, which holds hyper-parameters
         that are resampled.
@@ -330,7 +330,9 @@ def _mixture_case(
     model = build()
     concentration = model.prior.concentration
     held = {"concentration": concentration} | model.prior_values if model.prior_values else concentration
-    pi = normalise([weight(held)(s) for s in states])
+    log_p = dict(zip(states, map(weight(held), states), strict=True))
+    states = [s for s in states if log_p[s] > -np.inf]
+    pi = normalise([log_p[s] for s in states])
     if not model.prior_values and integrated is None:
         return Case(model, build, states, pi, title)
     resampled = (integrated or weight)(_concentration(options["concentration"]))
@@ -534,7 +536,7 @@ def _frequencies(case: Case, chains: list[Chain], iterations: int) -> tuple[NDAr
     """Relative frequencies of ``case.partitions`` over so many iterations of every chain, and their noise."""
     partitions = case.partitions[0]
     index = {s: t for t, s in enumerate(partitions)}
-    counts = np.zeros((BATCHES, len(partitions)))
+    counts = np.zeros((BATCHES, len(partitions) + 1))
     for b in range(BATCHES):
         wanted = iterations // BATCHES
         while wanted:
@@ -543,8 +545,9 @@ def _frequencies(case: Case, chains: list[Chain], iterations: int) -> tuple[NDAr
             wanted -= chains[0].iteration - before
             seen = np.vstack([np.column_stack([out["partition_labels"], out["partition_K"]]) for out in rows])
             for row, n in zip(*np.unique(seen, axis=0, return_counts=True), strict=True):
-                counts[b, index[state_of(row[:-1], int(row[-1]))]] += n
-    per_batch = counts / counts.sum(axis=1, keepdims=True)
+                # a state that the prior rules out counts among all, and nowhere else
+                counts[b, index.get(state_of(row[:-1], int(row[-1])), -1)] += n
+    per_batch = (counts / counts.sum(axis=1, keepdims=True))[:, :-1]
     error = per_batch.std(axis=0, ddof=1) / np.sqrt(BATCHES)
     return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 

@@ -90,7 +90,8 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
         return None
     flow = case.pi[:, None] * P
     a, b = (int(t) for t in np.unravel_index(int((flow - flow.T).argmax()), P.shape))
-    if flow[a, b] - flow[b, a] < EXACT:
+    # nan: it leaves the states that the prior allows
+    if not flow[a, b] - flow[b, a] >= EXACT:
         return None
     there, back = case.states[a], case.states[b]
     by_move: dict[str, float] = {}

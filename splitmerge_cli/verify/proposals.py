@@ -139,9 +139,11 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
     ends = Ends(states)
     rows: list[dict[str, Any]] = []
     used = 0
-    for state in states:
+    for t, state in enumerate(states):
         rows.append(paths_from(model, rng, sampler, state, always_accept=True, limit=limit - used))
-        rows[-1]["target"] = ends.numbers(rows[-1])
+        # a proposal of none of the states is rejected: the state stays
+        numbers = ends.numbers(rows[-1])
+        rows[-1]["target"] = np.where(numbers < 0, t, numbers)
         used += len(rows[-1]["K"])
         if sampler.TERMS and rows[-1]["proposals"].max() > 1:
             raise SeveralProposals("a step makes several proposals, each on what the last one left")

@@ -28,7 +28,7 @@ class Ends:
         self.known: dict[bytes, int] = {}
 
     def numbers(self, found: Mapping[str, Any]) -> NDArray[np.int64]:
-        """Number the end of each path that `execution_paths` found, shape (paths,)."""
+        """Number the end of each path that `execution_paths` found, shape (paths,); -1: in none of the states."""
         rows = np.column_stack([found["labels"], found["K"]])
         if found["parameters"] is not None:
             return np.array(
@@ -43,7 +43,7 @@ class Ends:
     def _number(self, row: NDArray[np.int32], parameters: NDArray[np.float64] | None = None) -> int:
         key = row.tobytes() + (b"" if parameters is None else parameters.tobytes())
         if key not in self.known:
-            self.known[key] = self.index[state_of(row[:-1], int(row[-1]), parameters)]
+            self.known[key] = self.index.get(state_of(row[:-1], int(row[-1]), parameters), -1)
         return self.known[key]
 
 
@@ -96,7 +96,8 @@ def transition_matrix(
 ) -> NDArray[np.float64]:
     """Enumerate the transition matrix of one step, shape (n_states, n_states); rows sum to 1.
 
-    Every decision counts as it is made, early rejection included.
+    Every decision counts as it is made, early rejection included. The row of a state from which a path leads to none of
+    the states is nan.
 
     Raises
     ------
@@ -109,7 +110,9 @@ def transition_matrix(
     for t, s in enumerate(states):
         found = paths_from(model, rng, sampler, s, limit=limit - used)
         used += len(found["K"])
-        P[t] = np.bincount(ends.numbers(found), found["probability"], len(states))
+        numbers, probability = ends.numbers(found), found["probability"]
+        leaves = bool((probability[numbers < 0] > 0.0).any())
+        P[t] = np.nan if leaves else np.bincount(numbers[numbers >= 0], probability[numbers >= 0], len(states))
     return P
 
 

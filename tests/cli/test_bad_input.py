@@ -80,6 +80,10 @@ CASES = [
     (["N=20", "K0=21"], ["K0=21", "20"]),
     (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
     (["N=200", "init=sequential", "K0=101"], ["init=sequential, model=emm", "K0=101", "model.kmax=100"]),
+    (
+        ["data=gaussian", "model=gaussian", "N=9", "K0=4", 'model.prior="mfm(components=uniform(3))"'],
+        ["K0=4", "at most 3"],
+    ),
     (["init=one_cluster", "K0=3"], ["K0=3", "init=one_cluster"]),
     (["init=sequential", "model=gaussian", "data=gaussian", "K0=3"], ["init=sequential, model=gaussian", "K0=3"]),
     (["init=nowhere.txt"], ["init=nowhere.txt", "singletons"]),

@@ -88,6 +88,20 @@ def test_update_starts_from_the_recorded_states(posterior, points, tmp_path) -> 
     assert with_first == pytest.approx(expected, abs=0.15)
 
 
+@pytest.mark.parametrize("prior", ["mfm(components=uniform(3))", "dynamic_mfm(components=uniform(3))"])
+def test_update_where_the_prior_allows_few_clusters(points, tmp_path, prior) -> None:
+    """Four new rows, each far from all others, of which one at most may have a cluster of its own: the start is a
+    possible state, and so is every draw."""
+    options = {"model.prior": prior, "sampler.selection": "gibbs", "schedule": "move_only"}
+    before = smcmc.sample("gaussian", points, "pgsm", options=options, store=tmp_path, **QUICK)
+    new = pd.DataFrame(
+        [[99.0, 99.0], [-99.0, 99.0], [99.0, -99.0], [-99.0, -99.0]], columns=["a", "b"], index=[*"wxyz"]
+    )
+    for posterior in (before, before.update(new, iterations=50, store=tmp_path)):
+        trace = posterior.run.trace()
+        assert trace["K"].max() <= 3 and np.isfinite(trace["log_joint"]).all()
+
+
 def test_update_of_a_network() -> None:
     graph = nx.planted_partition_graph(2, 10, 0.9, 0.05, seed=1)
     before = smcmc.sample("irm", graph, "sams", **QUICK)

@@ -41,6 +41,24 @@ def test_exact_and_as_printed(smcmc) -> None:
     assert [row.split("│")[-2].strip() for row in rows] == ["exact", "biased, as printed"] * 2
 
 
+def test_states_that_the_prior_rules_out_are_left_out(smcmc) -> None:
+    """Four items in four clusters is none of the states: no sampler starts there or has to get there."""
+    words = ["model=gaussian", 'model.prior="mfm(components=uniform(3))"', "model.covariance=diag", "iterations=2000"]
+    result = smcmc("verify", "sampler=pgsm,srm", *words)
+    assert result.exit_code == 0, result.stdout
+    assert "5 of 5 forms exact" in result.stdout and "not in reach" not in result.stdout
+    assert "14 states" in smcmc("verify", "--all", "sampler=gibbs", *words).stdout
+
+
+def test_a_sampler_that_leaves_for_a_state_that_the_prior_rules_out_is_found(smcmc) -> None:
+    Path("mine/sampler").mkdir(parents=True)
+    Path("mine/parting_moves.py").write_text(MOVES.replace("labels, self.model.K)", "list(range(self.model.N)))"))
+    Path("mine/sampler/drift.yaml").write_text("name: drift\n_target_: parting_moves.Drift\nmode: exact\n")
+    words = ["sampler=drift", "model=bernoulli", 'model.prior="mfm(components=uniform(2))"', "--config-dir", "mine"]
+    result = smcmc("verify", *words, "iterations=1000")
+    assert result.exit_code == 1 and "NOT EXACT" in result.stdout, result.stderr
+
+
 def test_one_item(smcmc) -> None:
     assert (
         smcmc(

@@ -85,6 +85,17 @@ def scan_by_definition(Model model not None, Py_ssize_t i):
     return np.array([model.w[k] for k in range(model.options())])
 
 
+def scan_with_auxiliaries(Model model not None, Py_ssize_t i, Py_ssize_t m):
+    """Weights of item i with m auxiliary components in the place of a new cluster, by `scan` and by definition."""
+    model.auxiliaries = m
+    model.reserve(model.K + m)
+    for k in range(m):
+        model.scratch(model.K + k)
+    found = scan(model, i), scan_by_definition(model, i)
+    model.auxiliaries = 1
+    return found
+
+
 def scan_unplaced(Model model not None, Py_ssize_t i):
     """Weights of item i, taken out of a cluster of others for the time, by `scan` and by definition."""
     cdef Py_ssize_t own = model.z[i]

@@ -5,7 +5,8 @@ them with a largest K."""
 import numpy as np
 import pytest
 from compiled import pieces
-from every_sampler import KEPT, LEARNERS
+from every_sampler import KEPT, LEARNERS, is_adaptive
+from every_sampler import SAMPLERS as EVERY
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
 from small_priors import PACKAGE, register_priors
@@ -13,13 +14,18 @@ from small_priors import PACKAGE, register_priors
 from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_density_on_line
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.priors import OPTIONS, specification
+from splitmerge_cli.samplers.chaperones import Chaperones
+from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.nonreversible import Nonreversible
+from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
@@ -65,18 +71,10 @@ def build(model_class, prior, size=4, **params):
     return case
 
 
-def possible(case):
-    """Which states have a probability: from the others nothing is asked."""
-    return case.pi > 0.0
-
-
 def matrix(case, sampler):
-    """Transition matrix among the possible states, from which none of the others is reached."""
-    states = [state for state, p in zip(case.states, case.pi, strict=True) if p > 0.0]
-    P = np.zeros((len(case.states), len(case.states)))
-    inside = np.flatnonzero(possible(case))
-    P[np.ix_(inside, inside)] = transition_matrix(case.model, sampler.rng, sampler, states)
-    np.testing.assert_allclose(P[inside].sum(axis=1), 1.0, rtol=1e-12)
+    """Transition matrix among the states that the prior allows, from which none of the others is reached."""
+    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     return P
 
 
@@ -98,10 +96,81 @@ def test_the_prior_is_told_from_others(prior):
     case, other = build(Bernoulli, prior), build(Bernoulli, "crp")
     sampler_class, given = SAMPLERS["gibbs"]
     P = matrix(case, sampler_class(case.model, Rng(0), **given))
-    assert stationarity_defect(P, other.pi) > 1e-3
+    under_crp = dict(zip(other.states, other.pi, strict=True))
+    pi = np.array([under_crp[state] for state in case.states])
+    assert stationarity_defect(P, pi / pi.sum()) > 1e-3
 
 
-@pytest.mark.parametrize("prior", NAMES)
+# -- a largest number of clusters
+CAPPED = ("mfm(components=uniform(2))", "dynamic_mfm(components=uniform(2))")
+
+
+@pytest.mark.parametrize("prior", CAPPED)
+@pytest.mark.parametrize("name", [name for name in EVERY if not is_adaptive(name) and name != "refresh"])
+def test_every_sampler_at_the_largest_K(name, prior):
+    """No form of any sampler leaves for a state that the prior rules out, and each keeps the posterior of the others:
+    of four items, and of these in as many clusters as there may be."""
+    form = EVERY[name]
+    for model_class in (Bernoulli, IRM):
+        case = build(model_class, prior)
+        assert max(K for _, K in case.states) == 2 == case.model.largest_K
+        if form.sampler.DRAWS_FROM_CONTINUUM or not form.sampler.supports(case.model)[0]:
+            continue
+        if form.options.get("pairs") == "hashed" and case.model.vectors is None:
+            continue
+        sampler = form.sampler(case.model, Rng(0), **form.options)
+        assert stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("merged", ["counted", "drawn"])
+@pytest.mark.parametrize("selection", ["metropolis", "forced", "gibbs"])
+def test_particles_where_no_split_is_possible(selection, merged):
+    """One cluster at most: with five items, and ancestors on some paths, particle Gibbs stays where it is."""
+    case = small_case(Bernoulli, 5, 1, {"prior": "mfm(components=uniform(1))"})
+    sampler = PGSM(case.model, Rng(0), particles=2, threshold=0.99, merged=merged, selection=selection)
+    assert matrix(case, sampler).ravel() == pytest.approx([1.0])
+
+
+def test_an_item_that_fits_no_cluster_founds_none_beyond_the_largest_K():
+    """In 400 columns the odds of an own cluster leave the range of a double, but its weight is 0: it is never taken."""
+    x = np.repeat([[0.0], [0.001], [1e6]], 400, axis=1)
+    model = Gaussian(x, m0=1e6, b0=1e-6, kappa0=1e-6, prior="mfm(components=uniform(1))")
+    pieces.scan(model, 2)
+    assert pieces.odds(model, 2, 0, 1, 0, False)[0] == np.inf
+    for sampler_class, given in ((Chaperones, {}), (Gibbs, {}), (SRM, {"relabel": False}), (Nonreversible, {})):
+        sampler = sampler_class(model, Rng(0), **given)
+        assert transition_matrix(model, sampler.rng, sampler, [((0, 0, 0), 1)]) == pytest.approx(1.0)
+
+
+def test_auxiliary_components_beyond_the_largest_K():
+    """Weights of a scan with three auxiliary components, by the definition that models override: none of them may be
+    taken where there are as many clusters as the prior allows, but by an item that is alone."""
+    params = {"noise": "known", "prior": "mfm(components=uniform(2))"} | KEPT
+    model = small_case(Lines, 4, 0, params).model
+    for labels in ([0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]):
+        model.set_labels(labels)
+        for i in (0, 3):
+            fast, slow = pieces.scan_with_auxiliaries(model, i, 3)
+            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9)
+
+
+def test_a_sampler_that_leaves_the_prior_is_found():
+    """One that parts items whatever the prior says: its row is no distribution over the states."""
+
+    class Parts(PythonSampler):
+        MOVES = ("part",)
+
+        def python_step(self):
+            self.begin("part")
+            self.model.set_labels(np.arange(self.model.N))
+
+    case = build(Bernoulli, CAPPED[0])
+    P = transition_matrix(case.model, (rng := Rng(0)), Parts(case.model, rng), case.states)
+    assert np.isnan(P).all()
+    assert not stationarity_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", [*NAMES, *CAPPED])
 @pytest.mark.parametrize("name", LEARNERS)
 @pytest.mark.parametrize("model_class", [Bernoulli, IRM])
 def test_learners(model_class, name, prior):
