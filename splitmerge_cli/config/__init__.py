@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         compose_raw,
         compose_values,
         finish,
-        quote_priors,
         rewrite,
         shared_choices,
         specify,
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
         shared_options,
         unshared_options,
     )
-    from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
+    from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification
     from splitmerge_cli.config.stored import specify_stored
@@ -43,7 +42,6 @@ _MODULES = {
         "compose_raw",
         "compose_values",
         "finish",
-        "quote_priors",
         "rewrite",
         "shared_choices",
         "specify",
@@ -59,7 +57,7 @@ _MODULES = {
         "shared_options",
         "unshared_options",
     ),
-    "hydra_adapter": ("hydra_session", "unreadable"),
+    "hydra_adapter": ("hydra_session", "quote_priors", "unreadable"),
     "schema": ("GROUPS", "Schema"),
     "specification": ("RunSpecification",),
     "stored": ("specify_stored",),

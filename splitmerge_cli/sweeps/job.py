@@ -93,10 +93,12 @@ def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
     """A job that can be sent to another process, from its configuration and Hydra's own node."""
     from omegaconf import OmegaConf
 
+    from splitmerge_cli.config.hydra_adapter import protect, unresolved
+
     needed = {
         "runtime": {"choices": dict(hydra.runtime.choices)},
-        "searchpath": list(hydra.searchpath),
-        "overrides": {"task": list(hydra.overrides.task)},
+        "searchpath": protect(unresolved(hydra.searchpath)),
+        "overrides": {"task": protect(unresolved(hydra.overrides.task))},
     }
     if composed.workers is None:
         composed.workers = 1

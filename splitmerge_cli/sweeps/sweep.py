@@ -20,7 +20,7 @@ from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, shared_choices, specify
-from splitmerge_cli.config.composition import compose_raw, quote_priors
+from splitmerge_cli.config.composition import compose_raw
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.results.files import DamagedRun
@@ -105,21 +105,16 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     rest = [a for a in args if not a.startswith("experiment=")]
     jobs: list[list[str]] = []
     with hydra_adapter.hydra_session():
-        for experiment in _grid(experiments):
+        for experiment in hydra_adapter.grid(experiments):
             # the main configuration has no grid of its own
             composed = compose_raw(experiment, config_dir) if experiment else None
             own = (composed.hydra.sweeper.params or {}).items() if composed else ()
             params = [f"{key}={value}" for key, value in own]
-            jobs += [experiment + job for job in _grid([*params, *rest])]
+            jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
     if any(f"data.path={SIGN}" in job for job in jobs):
         raise ConfigError(f"data.path={SIGN}: a sweep does not read standard input; expected a file")
     return jobs
-
-
-def _grid(args: Sequence[str]) -> list[list[str]]:
-    """Expand the values of all keys to jobs."""
-    return hydra_adapter.grid([quote_priors(arg) for arg in args])
 
 
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
