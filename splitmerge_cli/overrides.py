@@ -172,8 +172,14 @@ def quote(text: str) -> str:
     return "'" + re.sub(r"(\\*)('|\Z)", lambda found: 2 * found[1] + ("\\'" if found[2] else ""), text) + "'"
 
 
-def write(value: Any) -> str:
+def write(value: Any, accepts: Accepts | None = None) -> str:
     """Write a value as `read` reads it, text in quotes only where it needs them.
+
+    Parameters
+    ----------
+    value : object
+    accepts : Accepts, optional
+        Types that its key takes; by default any, so that more texts need quotes.
 
     Examples
     --------
@@ -184,6 +190,8 @@ def write(value: Any) -> str:
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, str | Path):
         text = str(value)
+        if accepts is not None and _stands_alone(text, accepts):
+            return text
         prior = _PRIOR.fullmatch(text)
         bare = prior[1] not in FUNCTIONS if prior else _BARE.fullmatch(text) and text.lower() not in _WORDS
         return text if bare else quote(text)
@@ -194,6 +202,16 @@ def write(value: Any) -> str:
     if isinstance(value, Sequence):
         return "[" + ", ".join(map(write, value)) + "]"
     return repr(value)
+
+
+def _stands_alone(text: str, accepts: Accepts) -> bool:
+    """Whether a text without quotes is read as it stands, in a sweep, too."""
+    if not text or text != text.strip() or _CONTROL.search(text) or is_call(text) or split_values(text) != [text]:
+        return False
+    try:
+        return bool(read(text, accepts) == text)
+    except Unreadable:
+        return False
 
 
 def shell_word(word: str) -> str:

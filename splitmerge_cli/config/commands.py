@@ -6,13 +6,14 @@ from typing import Any
 
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.config.auto import SCAN as FULL_SCAN
+from splitmerge_cli.config.components import types_of_key
 from splitmerge_cli.config.composition import shared_choices, specify
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.config.hydra_adapter import hydra_session
 from splitmerge_cli.config.schema import GROUPS
 from splitmerge_cli.config.specification import RunSpecification
 from splitmerge_cli.config.targets import places
-from splitmerge_cli.overrides import shell_word, write
+from splitmerge_cli.overrides import Accepts, shell_word, write
 
 MISSING = "???"
 """Value of an option that has no default."""
@@ -22,9 +23,13 @@ _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 """Keys that say nothing of the run."""
 
 
-def override(key: str, value: Any) -> str:
-    """``KEY=VALUE`` as the command line reads it."""
-    return f"{key}={write(value)}"
+def override(key: str, value: Any, types: Accepts | None = None) -> str:
+    """``KEY=VALUE`` as the command line reads it; a tuple has several values, for ``smcmc sweep``.
+
+    Where the `types` that the key takes are known, fewer texts stand in quotes.
+    """
+    values = value if isinstance(value, tuple) else (value,)
+    return f"{key}={','.join(write(one, types) for one in values)}"
 
 
 def command_of(
@@ -89,13 +94,13 @@ def overrides_of(
         del changed["iterations"]
     with hydra_session(), shared_choices():
         kept, changed = _find_overrides(spec, changed, config_dir, data)
-    return [
-        *kept,
-        *(
-            f"{key}={','.join(map(write, value))}" if isinstance(value, tuple) else override(key, value)
-            for key, value in changed.items()
-        ),
-    ]
+        return [*kept, *(_override_of(spec, key, value, config_dir) for key, value in changed.items())]
+
+
+def _override_of(spec: RunSpecification, key: str, value: Any, config_dir: str | Path | None) -> str:
+    """The override of a key of a run, its text in quotes only where the key needs them."""
+    chosen = {"data": spec.data.name, "model": spec.model.name, "sampler": spec.sampler_name}
+    return override(key, value, types_of_key(key, chosen, places(config_dir)))
 
 
 def _find_overrides(
@@ -114,7 +119,8 @@ def _find_overrides(
     if data is None:
         chosen.append(override("data", spec.data.name))
         known = choice("data", spec.data.name, places(config_dir))
-        chosen += [override(f"data.{key}", values["data"][key]) for key, value in known.items() if value == MISSING]
+        needed = {f"data.{key}": values["data"][key] for key, value in known.items() if value == MISSING}
+        chosen += [_override_of(spec, key, value, config_dir) for key, value in needed.items()]
     else:
         chosen += data
         del values["data"], values["N"]

@@ -287,7 +287,7 @@ def declared_types(target: Any) -> dict[str, Any]:
         return {}
 
 
-def accepted(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = ()) -> Accepts | None:
+def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = ()) -> Accepts | None:
     """Find the types that a key takes, where text is one of them.
 
     Parameters
@@ -306,7 +306,7 @@ def accepted(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = (
     """
     group, dot, option = key.partition(".")
     if not dot or group not in ("data", "model", "sampler"):
-        return _accepted_by(dict(all_keys()).get(key))
+        return _types_of_option(dict(all_keys()).get(key))
     try:
         known = choice(group, chosen.get(group, ""), search_path)
         if option not in known or isinstance(known[option], bool | int | float):
@@ -315,21 +315,21 @@ def accepted(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = (
     except ConfigError:  # whoever reads the configuration says what is wrong
         return None
     if listed := options_of(target):
-        return _accepted_by(listed.get(option))
-    found = _accepted_types(declared_types(target).get(option))
+        return _types_of_option(listed.get(option))
+    found = _types_of_declaration(declared_types(target).get(option))
     return None if found is None or not _takes_text(found) else replace(found, null=found.null or known[option] is None)
 
 
-def _accepted_by(option: Option | None) -> Accepts | None:
+def _types_of_option(option: Option | None) -> Accepts | None:
     return Accepts(text=True, null=option.optional, path=option.is_path) if isinstance(option, Text) else None
 
 
-def _accepted_types(declared: Any) -> Accepts | None:
+def _types_of_declaration(declared: Any) -> Accepts | None:
     """The types of a declaration; None if it has others."""
     found = Accepts()
     for part in (declared,) if get_origin(declared) in _CONTAINERS else get_args(declared) or (declared,):
         origin = get_origin(part)
-        inner = [_accepted_types(one) for one in get_args(part)] if origin in _CONTAINERS else []
+        inner = [_types_of_declaration(one) for one in get_args(part)] if origin in _CONTAINERS else []
         if part in _FIELDS:
             found = replace(found, **_FIELDS[part])
         elif origin is Mapping and len(inner) == 2 and inner[0] is not None and inner[1] is not None:

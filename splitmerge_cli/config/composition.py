@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import auto, hydra_adapter
-from splitmerge_cli.config.components import Component, DataSource, accepted, read_component, read_data, takes_list
+from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import check_importable, choice, choices, explain, is_choice, plain
 from splitmerge_cli.config.schema import (
@@ -86,7 +86,7 @@ class _Choices:
     def types_of(self, key: str) -> Accepts | None:
         """The types that a key takes, where text is one of them."""
         import_beside(self.search_path)
-        return accepted(key, self.names, self.search_path)
+        return types_of_key(key, self.names, self.search_path)
 
 
 def _key_of(text: str) -> str:
@@ -251,7 +251,7 @@ def _composed_choices(chosen: Sequence[str], config_dir: str | Path | None) -> C
 def _whole(raw: DictConfig) -> Composed:
     # what an experiment says to `smcmc reproduce` is long, and no key of a run
     left_out = {"hydra", "reproduce"} if raw.hydra.runtime.choices.get("experiment") else {"hydra"}
-    node = _node(raw.hydra.runtime.choices, hydra_adapter.unresolved(raw.hydra.searchpath), raw.hydra.overrides.task)
+    node = _node(raw.hydra.runtime.choices, hydra_adapter.raw_texts(raw.hydra.searchpath), raw.hydra.overrides.task)
     return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), node
 
 

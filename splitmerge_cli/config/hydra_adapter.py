@@ -141,9 +141,9 @@ def _literal(value: Any) -> str:
     return f"${{{_LITERAL}:'{repr(value).encode('utf-8', 'surrogatepass').hex()}'}}"
 
 
-def unresolved(texts: Any) -> list[str]:
-    """The texts in a node of a configuration as they stand there."""
-    return list(OmegaConf.to_container(texts, resolve=False) if OmegaConf.is_config(texts) else texts)
+def raw_texts(texts: Sequence[str]) -> list[str]:
+    """The texts in a list of a configuration as they stand there."""
+    return list(OmegaConf.to_container(texts, resolve=False) if OmegaConf.is_config(texts) else texts)  # type: ignore
 
 
 def encode(value: Any) -> str:
