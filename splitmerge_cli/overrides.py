@@ -30,6 +30,8 @@ _BARE = re.compile(r"(?:[^\W\d]|/|\.{1,2}/)[\w./+-]*")
 _PRIOR = re.compile(r"([A-Za-z_]\w*)\([\d., ]*\)", re.ASCII)
 _WORDS = ("null", "true", "false", "on", "off", "yes", "no", "nan", "inf")
 """Texts that would be read as something else."""
+_NO_TEXT = re.compile("[\x00\ud800-\udc7f\udd00-\udfff]")
+"""Characters that no name of a file and no cell of a table has; a byte that is no UTF-8 is one of the others."""
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Characters that a terminal does not show as they are."""
 
@@ -91,6 +93,8 @@ def read(text: str, accepts: Accepts) -> Any:
 def _read_scalar(text: str, accepts: Accepts) -> Any:
     bare = text.strip()
     lower = bare.lower()
+    if _NO_TEXT.search(text):
+        raise Unreadable(text)
     if accepts.text and _IN_QUOTES.fullmatch(bare):
         return _unquote(bare)
     if accepts.null and lower == "null":

@@ -116,10 +116,8 @@ def _read_text(text: str, chosen: _Choices) -> tuple[str, Any] | None:
         listed = shell_word(f"{key}=[{value}]")
         raise ConfigError(f"{text}: expected {listed}; of several values `smcmc sweep` makes a grid") from None
     except Unreadable:
-        form = "{NAME: TYPE, ...}" if types.entries else "[NAME, ...]"
-        raise ConfigError(
-            f"{text}: cannot be read as a value; expected {key}={form}; a name with a comma or a colon stands in quotes"
-        ) from None
+        expected = f"; expected {key}={{NAME: TYPE, ...}}; a name with a comma or a colon stands in quotes"
+        raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 
 def _for_hydra(text: str, chosen: _Choices) -> str:
@@ -315,6 +313,10 @@ def specification_of(
     )
     if spec.budget is not None and not spec.timing:
         raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    try:
+        spec.out.encode()
+    except UnicodeEncodeError as error:  # readers of tables take no such path
+        raise ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
     if spec.until.rhat is not None and spec.chains < 2:
         raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
     every = spec.perplexity.every

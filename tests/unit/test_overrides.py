@@ -25,8 +25,9 @@ NAMES = [
     *(" a", "a ", " ", "", "back\\", "a\\'b", "'a'", "choice(1,2)", "range(3)", "gamma(2,1)", "😀", "a\u00a0b", "100%"),
     *("a\nb", "a\tb", "\u202ea", "\udce4.csv", "`ls`", "!x", "a;b", "a|b", "<a>", "*", "--x", "+x", "é\u0301"),
 ]
+WRITTEN = st.characters(exclude_categories=["Cs"], exclude_characters="\0")
 LETTERS = st.text(st.sampled_from([*"ab'\"\\,:=()[]{}$ ~#@é年😀0.-!`\n\t"]), max_size=8)
-TEXTS = st.one_of(LETTERS, st.text(st.characters(exclude_categories=["Cs"]), max_size=8), st.sampled_from(NAMES))
+TEXTS = st.one_of(LETTERS, st.text(WRITTEN, max_size=8), st.sampled_from(NAMES))
 VALUES = [(TEXTS, COLUMNS), (TEXTS, TEXT), (st.lists(TEXTS | st.integers(), max_size=4), COLUMNS)]
 VALUES += [(st.dictionaries(TEXTS | st.integers(), TEXTS, max_size=3), TYPES)]
 FEW = settings(max_examples=200, deadline=None)
@@ -68,28 +69,45 @@ def test_words_can_be_pasted_into_a_shell() -> None:
 @pytest.mark.parametrize("name", [name for name in NAMES if name == name.strip() and name and name not in ("~", "~/x")])
 def test_a_text_is_taken_as_it_stands(name: str) -> None:
     typed = name if name[0] + name[-1] != "''" else f'"{name}"'
-    spec = specify([*CSV, f"data.path={typed}", f"out={typed}", f"data.encoding={typed}"])
-    assert spec.data.values["path"] == spec.out == spec.data.values["encoding"] == name
+    spec = specify([*CSV, f"data.path={typed}", f"init={typed}", f"data.encoding={typed}"])
+    init = None if name == "null" else name
+    assert (spec.data.values["path"], spec.values["init"] if init else None) == (name, init)
+    assert spec.data.values["encoding"] == name
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_names_the_same_files_and_columns(name: str) -> None:
     """Of a run, its stored configuration, its command, and whatever Hydra composes of it."""
-    given = [*CSV[:1], *CSV[2:], override("data.path", name), override("out", name), override("data.truth", name)]
+    given = [*CSV[:1], *CSV[2:], override("data.path", name), override("init", name), override("data.truth", name)]
     given += [override("data.drop", [name, 2]), override("data.types", {name: "real", 3: "skip"})]
     spec = specify(given)
     data = spec.data.values
-    assert (data["path"], spec.out, data["truth"], data["drop"]) == (name, name, name, [name, 2])
+    assert (data["path"], spec.init, data["truth"], data["drop"]) == (name, name, name, [name, 2])
     assert data["types"] == {name: "real", 3: "skip"}
     if not overrides._CONTROL.search(name):
         _, verb, *words = shlex.split(str(command_of(spec)))
         assert verb == "run" and specify(words).values == spec.values
     with hydra_session():
         composed = plain(hydra_adapter.compose(rewrite(given)))
-    assert composed["data"]["types"] == data["types"] and composed["out"] == name
+    assert composed["data"]["types"] == data["types"] and composed["init"] == name
     assert plain(compose_raw(given))["data"]["drop"] == data["drop"]
     (job,) = expand(given)
     assert specify(job).values == spec.values
+
+
+@pytest.mark.parametrize("text", ["a\0b", "\ud800"])
+@pytest.mark.parametrize("key", ["out", "init", "data.path", "data.truth"])
+def test_what_no_file_is_called_is_rejected(key: str, text: str) -> None:
+    with pytest.raises(ConfigError, match="cannot be read as a value"):
+        specify([*CSV, f"{key}={text}"])
+    with pytest.raises(ConfigError, match="cannot be read as a value"):
+        specify([*CSV, override(key, text)])
+
+
+def test_a_folder_of_runs_has_a_name_in_utf_8() -> None:
+    assert specify([*CSV[:1], "data.path=\udce4.csv"]).data.values["path"] == "\udce4.csv"
+    with pytest.raises(ConfigError, match="expected a folder whose name is UTF-8"):
+        specify([*CSV, "out=\udce4"])
 
 
 def test_home_is_where_a_path_begins(monkeypatch: pytest.MonkeyPatch) -> None:
