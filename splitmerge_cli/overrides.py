@@ -70,6 +70,10 @@ class Accepts:
     entries: "tuple[Accepts, Accepts] | None" = None
 
 
+PATH = Accepts(text=True, path=True)
+"""Types of a key that takes the name of a file and nothing else."""
+
+
 def read(text: str, accepts: Accepts) -> Any:
     """Read a value as one of the types that its key takes.
 
@@ -188,7 +192,7 @@ def write(value: Any, accepts: Accepts | None = None) -> str:
     Examples
     --------
     >>> write(["größe", "width (cm)", 2])
-    "[größe, 'width (cm)', 2]"
+    "[größe,'width (cm)',2]"
     """
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
@@ -200,11 +204,11 @@ def write(value: Any, accepts: Accepts | None = None) -> str:
         bare = prior[1] not in FUNCTIONS if prior else _BARE.fullmatch(text) and text.lower() not in _WORDS
         return text if bare else quote(text)
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{write(key)}: {write(item)}" for key, item in value.items()) + "}"
+        return "{" + ",".join(f"{write(key)}: {write(item)}" for key, item in value.items()) + "}"
     if hasattr(value, "tolist"):  # an array, an index or a scalar
         return write(value.tolist())
     if isinstance(value, Sequence):
-        return "[" + ", ".join(map(write, value)) + "]"
+        return "[" + ",".join(map(write, value)) + "]"
     return repr(value)
 
 
@@ -230,6 +234,11 @@ def shell_word(word: str) -> str:
     if "'" in word and not re.search(r'["$`\\!]', word):
         return f'"{word}"'
     return shlex.quote(word)
+
+
+def path_word(path: str | Path) -> str:
+    """``data.path=FILE`` for a shell."""
+    return shell_word(f"data.path={write(path, PATH)}")
 
 
 def _bytes_of(found: re.Match[str]) -> str:

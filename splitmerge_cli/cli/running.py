@@ -46,7 +46,8 @@ The folder of the run is the last line on stdout. A finished run is not repeated
 
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
-Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
+Keys are those of smcmc run; several values make a grid. A value with a comma stands in quotes:
+"data.path='a,b.csv',c.csv". hydra/launcher=joblib (processes, the default) or basic (one
 after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time; dask and submitit_slurm
 run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
 killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the

@@ -10,6 +10,7 @@ from typing import Any
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.pages import html
 from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.pages.sensitivity import answers, commands
@@ -450,7 +451,7 @@ def _next(run: Run) -> Iterator[Markup]:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
         yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
-    path = str(run.path)
+    path = shell_word(str(run.path))
     more = [
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
         f"`smcmc plot {path}` draws the pictures, also for print.",

@@ -23,10 +23,11 @@ from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, 
 from splitmerge_cli.config.composition import compose_raw
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.identity import complete, finished_run, is_done, is_written, run_dir
+from splitmerge_cli.runs.identity import DATA_FILES, complete, finished_run, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
@@ -98,11 +99,18 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     Raises
     ------
     ConfigError
-        Overrides that cannot be read, an unknown experiment, or a grid without a job.
+        Overrides that cannot be read, an unknown experiment, a grid without a job, or a file with a comma in its name
+        that stands without quotes.
     """
     args = [arg for arg in args if not _is_hydra(arg)]
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
+    for key, text in (arg.partition("=")[::2] for arg in rest):
+        if key in ("init", *DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
+            word = shell_word(f"{key}={quote(text)}")
+            raise ConfigError(
+                f"{key}={text}: several values in a sweep, and the name of a file; expected {word} for it"
+            )
     jobs: list[list[str]] = []
     with hydra_adapter.hydra_session():
         for experiment in hydra_adapter.grid(experiments):

@@ -173,6 +173,15 @@ def test_values_of_a_sweep_are_those_of_runs() -> None:
         expand(["data.path=a,,b"])
 
 
+def test_a_file_with_a_comma_in_its_name_is_named_in_quotes(tmp_path: Path) -> None:
+    path = tmp_path / "a,b.csv"
+    path.write_text("1\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="several values, and the name of a file; expected") as raised:
+        expand([*CSV, f"data.path={path}"])
+    (word,) = shlex.split(str(raised.value).partition("expected ")[2].removesuffix(" for it"))
+    assert specify([*CSV, *expand([word])[0]]).data.values["path"] == str(path)
+
+
 def test_groups_of_a_folder_with_any_name(tmp_path: Path) -> None:
     folder = tmp_path / "eigene, '${x}' größe"
     (folder / "sampler").mkdir(parents=True)
