@@ -98,7 +98,7 @@ def overrides_of(
 
 
 def _override_of(spec: RunSpecification, key: str, value: Any, config_dir: str | Path | None) -> str:
-    """The override of a key of a run, its text in quotes only where the key needs them."""
+    """The override that gives a key its value, text in quotes only where the key needs them."""
     chosen = {"data": spec.data.name, "model": spec.model.name, "sampler": spec.sampler_name}
     return override(key, value, types_of_key(key, chosen, places(config_dir)))
 

@@ -323,7 +323,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
 
 def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
     from splitmerge_cli.plots.run import PICTURES, pictures
-    from splitmerge_cli.plots.style import use_style
+    from splitmerge_cli.plots.style import absent_letters, use_style
 
     with use_style():
         for name, of in PICTURES.items():
@@ -335,6 +335,8 @@ def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
                     yield html.picture(figure, alt, f"{of.shows[:1].upper()}{of.shows[1:]}.")
             except (ConfigError, DataError) as error:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
+    if (boxes := absent_letters()) is not None:
+        yield paragraph(f"{boxes[0].upper()}{boxes[1:]}.")
 
 
 def _fit(run: Run) -> Iterator[Markup]:

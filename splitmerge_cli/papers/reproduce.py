@@ -321,7 +321,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
 
 def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None, column: bool) -> None:
     from splitmerge_cli.plots.run import PICTURES, available, pictures
-    from splitmerge_cli.plots.style import save, use_style
+    from splitmerge_cli.plots.style import absent_letters, save, use_style
 
     run = open_run(path, config_dir)
     if only is not None and (absent := [name for name in only if name not in PICTURES]):
@@ -335,5 +335,7 @@ def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | N
             drawn.append(name)
             for written in save(figure, path / name):
                 print(written)
+    if (note := absent_letters()) is not None:
+        print(f"smcmc: note: {note}", file=sys.stderr)
     if only is not None and (absent := [name for name in only if name not in drawn]):
         raise ConfigError(f"--only {absent[0]}: {path} has none; expected one of {', '.join(available(run))}")

@@ -209,7 +209,7 @@ def test_what_is_no_table_is_named(data: Any, said: str) -> None:
 
 @pytest.mark.parametrize("kind", ["points", "mixed"])
 def test_columns_of_new_items_are_found_by_name_whatever_holds_them(kind: str) -> None:
-    """Those of polars and of a mapping stood in their own order."""
+    """A frame of polars and a mapping have their own order."""
     dataset = from_object(pd.DataFrame({"a": [1.5, 2.5, 3.5, 1.0], "b": [4.5, 5.0, 6.5, 7.5]}), kind)
     new = {"b": [7.5], "a": [2.25]}
     for table in new, polars.DataFrame(new), polars.DataFrame(new).lazy(), pa.table(new), pd.DataFrame(new):

@@ -1,4 +1,4 @@
-"""What a user types after ``KEY=`` is what a run reads, whatever letters it has; what is printed reads the same."""
+"""A run reads what a user types after ``KEY=``, whatever letters it has; printed commands read the same."""
 
 import shlex
 import subprocess
@@ -77,7 +77,7 @@ def test_a_text_is_taken_as_it_stands(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_command_names_the_same_files_and_columns(name: str) -> None:
-    """Of a run, its stored configuration, its command, and whatever Hydra composes of it."""
+    """So do the configuration that Hydra composes, and a job of a sweep."""
     given = [*CSV[:1], *CSV[2:], override("data.path", name), override("init", name), override("data.truth", name)]
     given += [override("data.drop", [name, 2]), override("data.types", {name: "real", 3: "skip"})]
     spec = specify(given)
