@@ -184,7 +184,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
+        tags.input_tags.allow_nan = tags.input_tags.sparse = True
         tags.input_tags.string = tags.input_tags.categorical = not self._of_numbers
         return tags
 
@@ -202,8 +202,9 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
         Parameters
         ----------
-        X : array_like or data frame
-            ``[N, D]`` of numbers, for ``mixed`` and ``auto`` of any columns; NaN where a cell is missing.
+        X : array_like, sparse matrix or data frame
+            ``[N, D]`` of numbers, for ``mixed`` and ``auto`` of any columns; NaN where a cell is missing. What
+            `splitmerge_cli.sample` takes as a table is a data frame here: a mapping of columns, a ``LazyFrame``.
         y : None
             Not used.
         """
@@ -222,9 +223,12 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
 
     def _check_input(self, X: Any, reset: bool) -> Any:
         """Check a table as scikit-learn does; where the model reads more than numbers a data frame stays one."""
+        X = as_pandas(X)
+        X = X.to_frame() if isinstance(X, pd.Series) else X
         if self._of_numbers:
+            options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
             try:
-                checked = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite="allow-nan")
+                checked = validate_data(self, X, reset=reset, **options)
                 # names tell an id from a measurement
                 names = getattr(self, "feature_names_in_", None)
                 return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)
@@ -232,13 +236,17 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
                 if "could not convert string" not in str(error):
                     raise
                 raise ValueError(f"{error}; expected numbers, or model='mixed' or 'auto', which read words") from error
-        X = as_pandas(X)
         framed = hasattr(X, "columns")
-        options: dict[str, Any] = {"skip_check_array": True}
+        options = {"skip_check_array": True}
         if not framed:
             # one row cannot be held out to choose by
             least = 2 if reset and self._model_name == AUTO else 1
-            options = {"dtype": None, "ensure_all_finite": "allow-nan", "ensure_min_samples": least}
+            options = {
+                "dtype": None,
+                "accept_sparse": "csr",
+                "ensure_all_finite": "allow-nan",
+                "ensure_min_samples": least,
+            }
         checked = validate_data(self, X, reset=reset, **options)
         return X if framed else checked
 

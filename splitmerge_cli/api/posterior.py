@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.api.cautions import NotConverged, warn
+from splitmerge_cli.api.cautions import DataNote, NotConverged, warn
 from splitmerge_cli.api.tables import Table
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
@@ -673,10 +673,12 @@ class Posterior:
             There is no picture of this name for such a run.
         """
         from splitmerge_cli.plots.run import available, pictures
-        from splitmerge_cli.plots.style import use_style
+        from splitmerge_cli.plots.style import absent_letters, use_style
 
         with use_style(display=True):
             for _, figure in pictures(self.run, [kind]):
+                if (note := absent_letters()) is not None:
+                    warn(note, DataNote)
                 if kind != "traces":  # which show whether the chains have converged
                     self._warn()
                 return figure

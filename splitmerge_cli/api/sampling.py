@@ -33,7 +33,7 @@ from splitmerge_cli.config import ConfigError, choices, component, compose, spec
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
-from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.errors import Interrupted
@@ -195,6 +195,7 @@ def overrides_of(
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] | None = None
     if not isinstance(data, str | Path | Dataset):
+        data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)

@@ -48,8 +48,8 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.wanted import format_columns
 from splitmerge_cli.kinds import Kind, get_kind, kinds
+from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 
@@ -545,7 +545,7 @@ def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[l
 
 def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:
     """Overrides with which the reader of a model finds the cells of a mixed table; None where it does not."""
-    names = [f"data.columns={format_columns(table.meta['typed'])}"] if "typed" in table.meta else []
+    names = [f"data.columns={write(table.meta['typed'])}"] if "typed" in table.meta else []
     names += ["data.drop=null"] if any(given.startswith("data.drop=") for given in overrides) else []
     for extra in ([], names):
         try:

@@ -1,7 +1,5 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
-import re
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
@@ -48,7 +46,8 @@ The folder of the run is the last line on stdout. A finished run is not repeated
 
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
-Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
+Keys are those of smcmc run; several values make a grid. A value with a comma stands in quotes:
+"data.path='a,b.csv',c.csv". hydra/launcher=joblib (processes, the default) or basic (one
 after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time; dask and submitit_slurm
 run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
 killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
@@ -140,7 +139,7 @@ def _show(
     composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
     if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *rewrite(overrides), *_search_path(places(None))]
+    argv = ["smcmc", *rewrite(overrides, config_dir), *_search_path(places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)
@@ -181,7 +180,7 @@ def sweep(
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:
-            complain(f"{_as_given(outcome.overrides)}: {error}")
+            complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
     for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
         complain(f"note: {note}")
@@ -194,11 +193,6 @@ def sweep(
         raise typer.Exit(1)
 
 
-def _as_given(overrides: Sequence[str]) -> str:
-    """Overrides without the backslashes that Hydra's grammar asks for: ``gamma(1,1)``."""
-    return " ".join(re.sub(r"\\([(),=:\s])", r"\1", override) for override in overrides)
-
-
 def _print_outcomes(outcomes: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
@@ -207,12 +201,12 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     for o in outcomes:
         if o.status != "interrupted" or o.has_begun:
             status = o.status + " elsewhere" * o.elsewhere
-            table.add_row(Text(_as_given(o.overrides)), status, Text(str(o.path) if o.path else ""))
+            table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
     # a terminal's width would break the paths of a pipe
     console(10_000).print(table)
     for o in outcomes:
         if o.error:
-            complain(f"{_as_given(o.overrides)}: {o.error}")
+            complain(f"{' '.join(o.overrides)}: {o.error}")
 
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
@@ -227,8 +221,8 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
         return
     runs = [Run(o.path, config_dir) for o in done]
     jobs = [comparison.settings(o.overrides) for o in done]
-    written = comparison.write_sweep(runs[0].path.parents[1], [_as_given(job) for job in jobs], runs)
-    table = comparison.compare(runs, [_as_given([job]) for job in comparison.drop_shared(jobs)])
+    written = comparison.write_sweep(runs[0].path.parents[1], [" ".join(job) for job in jobs], runs)
+    table = comparison.compare(runs, comparison.drop_shared(jobs))
     print_table(table, "job")
     typer.echo(written)
 

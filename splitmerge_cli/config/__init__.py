@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         compose_raw,
         compose_values,
         finish,
-        quote_priors,
         rewrite,
         shared_choices,
         specify,
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
         unshared_options,
         usable_choices,
     )
-    from splitmerge_cli.config.hydra_adapter import hydra_session, unreadable
+    from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification
     from splitmerge_cli.config.stored import specify_stored
@@ -44,7 +43,6 @@ _MODULES = {
         "compose_raw",
         "compose_values",
         "finish",
-        "quote_priors",
         "rewrite",
         "shared_choices",
         "specify",
@@ -61,7 +59,7 @@ _MODULES = {
         "unshared_options",
         "usable_choices",
     ),
-    "hydra_adapter": ("hydra_session", "unreadable"),
+    "hydra_adapter": ("hydra_session", "quote_priors", "unreadable"),
     "schema": ("GROUPS", "Schema"),
     "specification": ("RunSpecification",),
     "stored": ("specify_stored",),

@@ -1,53 +1,35 @@
-"""The command line that makes a configuration: overrides as Hydra's grammar reads them, quoted for a shell."""
+"""The command line that makes a configuration: overrides, quoted for a shell."""
 
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.config.auto import SCAN as FULL_SCAN
+from splitmerge_cli.config.components import types_of_key
 from splitmerge_cli.config.composition import shared_choices, specify
 from splitmerge_cli.config.groups import choice
 from splitmerge_cli.config.hydra_adapter import hydra_session
 from splitmerge_cli.config.schema import GROUPS
 from splitmerge_cli.config.specification import RunSpecification
 from splitmerge_cli.config.targets import places
+from splitmerge_cli.overrides import Accepts, shell_word, write
 
-_BARE = re.compile(r"[A-Za-z_./][\w./+-]*|\w+\([\d., ]*\)")
-"""Texts that need no quotes of Hydra's grammar: words, and priors such as gamma(2,1) (`quote_priors`)."""
 MISSING = "???"
 """Value of an option that has no default."""
-_WORDS = ("null", "true", "false", "on", "off", "yes", "no", "nan", "inf")
-"""Texts that would be read as something else."""
 _NOT_TYPED = ("name", "_target_")
 """Keys of a choice that nobody types."""
 _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 """Keys that say nothing of the run."""
 
 
-def override(key: str, value: Any) -> str:
-    """``KEY=VALUE`` as Hydra's grammar reads it."""
-    return f"{key}={text_of(value)}"
+def override(key: str, value: Any, types: Accepts | None = None) -> str:
+    """``KEY=VALUE`` as the command line reads it; a tuple has several values, for ``smcmc sweep``.
 
-
-def text_of(value: Any) -> str:
-    """A value as Hydra's grammar reads it."""
-    if value is None or isinstance(value, bool):
-        return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, str | Path):
-        if _BARE.fullmatch(str(value)) and str(value).lower() not in _WORDS:
-            return str(value)
-        escaped = str(value).replace("\\", "\\\\") if str(value).endswith("\\") else str(value)
-        return "'" + escaped.replace("'", "\\'") + "'"
-    if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{key}: {text_of(item)}" for key, item in value.items()) + "}"
-    if isinstance(value, Sequence | np.ndarray):
-        return "[" + ", ".join(map(text_of, value)) + "]"
-    return repr(value.item() if isinstance(value, np.generic) else value)
+    Where the `types` that the key takes are known, fewer texts stand in quotes.
+    """
+    values = value if isinstance(value, tuple) else (value,)
+    return f"{key}={','.join(write(one, types) for one in values)}"
 
 
 def command_of(
@@ -83,14 +65,7 @@ def command_of(
     changed = changed or {}
     verb = "sweep" if any(isinstance(value, tuple) for value in changed.values()) else "run"
     more = [] if config_dir is None else ["--config-dir", str(config_dir)]
-    return " ".join(["smcmc", verb, *map(_quote, [*overrides_of(spec, changed, config_dir), *more])])
-
-
-def _quote(word: str) -> str:
-    """A word for the shell; one with single quotes in double ones, where nothing in it would mean something there."""
-    if "'" in word and not re.search(r'["$`\\!]', word):
-        return f'"{word}"'
-    return shlex.quote(word)
+    return " ".join(["smcmc", verb, *map(shell_word, [*overrides_of(spec, changed, config_dir), *more])])
 
 
 def overrides_of(
@@ -119,13 +94,13 @@ def overrides_of(
         del changed["iterations"]
     with hydra_session(), shared_choices():
         kept, changed = _find_overrides(spec, changed, config_dir, data)
-    return [
-        *kept,
-        *(
-            f"{key}={','.join(map(text_of, value))}" if isinstance(value, tuple) else override(key, value)
-            for key, value in changed.items()
-        ),
-    ]
+        return [*kept, *(_override_of(spec, key, value, config_dir) for key, value in changed.items())]
+
+
+def _override_of(spec: RunSpecification, key: str, value: Any, config_dir: str | Path | None) -> str:
+    """The override that gives a key its value, text in quotes only where the key needs them."""
+    chosen = {"data": spec.data.name, "model": spec.model.name, "sampler": spec.sampler_name}
+    return override(key, value, types_of_key(key, chosen, places(config_dir)))
 
 
 def _find_overrides(
@@ -144,7 +119,8 @@ def _find_overrides(
     if data is None:
         chosen.append(override("data", spec.data.name))
         known = choice("data", spec.data.name, places(config_dir))
-        chosen += [override(f"data.{key}", values["data"][key]) for key, value in known.items() if value == MISSING]
+        needed = {f"data.{key}": values["data"][key] for key, value in known.items() if value == MISSING}
+        chosen += [_override_of(spec, key, value, config_dir) for key, value in needed.items()]
     else:
         chosen += data
         del values["data"], values["N"]

@@ -17,10 +17,11 @@ from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
 from splitmerge_cli.config.groups import choice, choices, shared_options, usable_choices
-from splitmerge_cli.config.schema import SHARED
+from splitmerge_cli.config.schema import SHARED, all_keys
 from splitmerge_cli.config.targets import target_of
-from splitmerge_cli.core.options import Option
+from splitmerge_cli.core.options import Option, Text
 from splitmerge_cli.kinds import Kind, get_kind
+from splitmerge_cli.overrides import Accepts
 
 
 @dataclass(frozen=True)
@@ -284,6 +285,76 @@ def declared_types(target: Any) -> dict[str, Any]:
         return get_type_hints(target if inspect.isfunction(target) else target.__init__)
     except Exception:  # annotations may name what cannot be imported
         return {}
+
+
+def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str] = ()) -> Accepts | None:
+    """Find the types that a key takes, where text is one of them.
+
+    Parameters
+    ----------
+    key : str
+        As it is typed: ``out``, ``data.path``.
+    chosen : mapping of str to str
+        Name of the choice in each group.
+    search_path : sequence of str
+        Hydra's additional search path.
+
+    Returns
+    -------
+    Accepts or None
+        None if the key takes no text, or nothing says what it takes.
+    """
+    group, dot, option = key.partition(".")
+    if not dot or group not in ("data", "model", "sampler"):
+        return _types_of_option(dict(all_keys()).get(key))
+    try:
+        known = choice(group, chosen.get(group, ""), search_path)
+        if option not in known or isinstance(known[option], bool | int | float):
+            return None
+        target = target_of(group, chosen[group], known.get("_target_"))
+    except ConfigError:  # whoever reads the configuration says what is wrong
+        return None
+    if listed := options_of(target):
+        return _types_of_option(listed.get(option))
+    found = _types_of_declaration(declared_types(target).get(option))
+    return None if found is None or not _takes_text(found) else replace(found, null=found.null or known[option] is None)
+
+
+def _types_of_option(option: Option | None) -> Accepts | None:
+    return Accepts(text=True, null=option.optional, path=option.is_path) if isinstance(option, Text) else None
+
+
+def _types_of_declaration(declared: Any) -> Accepts | None:
+    """The types of a declaration; None if it has others."""
+    found = Accepts()
+    for part in (declared,) if get_origin(declared) in _CONTAINERS else get_args(declared) or (declared,):
+        origin = get_origin(part)
+        inner = [_types_of_declaration(one) for one in get_args(part)] if origin in _CONTAINERS else []
+        if part in _FIELDS:
+            found = replace(found, **_FIELDS[part])
+        elif origin is Mapping and len(inner) == 2 and inner[0] is not None and inner[1] is not None:
+            found = replace(found, entries=(inner[0], inner[1]))
+        elif origin is Sequence and len(inner) == 1 and inner[0] is not None:
+            found = replace(found, items=inner[0])
+        else:
+            return None
+    return found
+
+
+def _takes_text(types: Accepts) -> bool:
+    inside = [types.items, *(types.entries or ())]
+    return types.text or any(one is not None and _takes_text(one) for one in inside)
+
+
+_FIELDS: dict[Any, dict[str, Any]] = {
+    str: {"text": True},
+    Path: {"text": True, "path": True},
+    int: {"whole": True},
+    float: {"number": True},
+    bool: {"flag": True},
+    NoneType: {"null": True},
+}
+_CONTAINERS = (Sequence, Mapping)
 
 
 def takes_list(key: str) -> bool:

@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from splitmerge_cli.config import auto, hydra_adapter
-from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list
+from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import check_importable, choice, choices, explain, is_choice, plain
 from splitmerge_cli.config.schema import (
@@ -30,6 +30,7 @@ from splitmerge_cli.config.schema import (
 )
 from splitmerge_cli.config.specification import RunSpecification, Schedule
 from splitmerge_cli.config.targets import import_beside, places
+from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
 from splitmerge_cli.received import reject_machine_error
 
 _MOST_MOVES = 10_000
@@ -38,29 +39,98 @@ _WEIGHTS = (1e-100, 1e100)
 """Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
 
 
-def rewrite(overrides: Iterable[str]) -> list[str]:
-    """Rewrite overrides as Hydra's grammar takes them: ``schedule=[{sdds: 1}, {gibbs: 1}]`` and ``gamma(1,2)``."""
-    rewritten: list[str] = []
-    for override in overrides:
+_CHOOSING = (*GROUPS, "experiment")
+"""Keys of the choices, which Hydra composes."""
+_ASSIGNED = re.compile(r"([+]{0,2})([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
+"""Signs, key and value of an override that Hydra need not read."""
+_PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)(?:[a-z_]|/|\.{1,2}/)[\w./-]*", re.ASCII | re.IGNORECASE)
+"""Texts that are read as they stand, whatever their key takes."""
+
+
+def rewrite(given: Iterable[str], config_dir: str | Path | None = None) -> list[str]:
+    """Rewrite overrides as Hydra's grammar takes them: a text, whatever letters it has, and priors in quotes, and
+    ``schedule=[{sdds: 1}, {gibbs: 1}]`` by its parts."""
+    texts, search_path = _with_schedule(given), places(config_dir)
+    chosen = _Choices(texts, search_path)
+    return [_for_hydra(text, chosen) for text in texts]
+
+
+def _with_schedule(given: Iterable[str]) -> list[str]:
+    """Overrides, a weighted list of samplers by its parts."""
+    texts: list[str] = []
+    for override in given:
         key, _, value = override.partition("=")
         if key == "schedule" and value.lstrip().startswith("["):
-            rewritten += ["schedule=mix", f"schedule.mix={value}"]
+            texts += ["schedule=mix", f"schedule.mix={value}"]
         else:
-            rewritten.append(quote_priors(override))
-    return rewritten
+            texts.append(override)
+    return texts
 
 
-_QUOTED_OR_CALL = re.compile(r"""('[^']*'|"[^"]*")|(?<![\w./-])([A-Za-z_]\w*)\([^()'"]*\)(?=\s*(?:[],)}:]|$))""")
+class _Choices:
+    """The choices of a configuration, composed when a value is to be read whose key may take text."""
+
+    def __init__(self, texts: Sequence[str], search_path: Sequence[str], names: Mapping[str, str] | None = None):
+        self._texts, self.search_path, self._names = texts, search_path, names
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The name of the choice in each group."""
+        if self._names is None:
+            try:
+                chosen = [_for_hydra(text, self) for text in self._texts if _key_of(text) in _CHOOSING]
+                self._names = dict(hydra_adapter.compose(chosen, self.search_path).hydra.runtime.choices)
+            except Exception:  # whoever composes the whole says what is wrong
+                self._names = {}
+        return self._names
+
+    def types_of(self, key: str) -> Accepts | None:
+        """The types that a key takes, where text is one of them."""
+        import_beside(self.search_path)
+        return types_of_key(key, self.names, self.search_path)
 
 
-def quote_priors(override: str) -> str:
-    """Put each ``gamma(1,2)`` of an override, or another prior, into quotes, which Hydra's grammar wants of text with
-    brackets."""
+def _key_of(text: str) -> str:
+    return text.lstrip("+").partition("=")[0]
 
-    def quote(found: re.Match[str]) -> str:
-        return found[0] if found[1] or found[2] in hydra_adapter.FUNCTIONS else f"'{found[0]}'"
 
-    return _QUOTED_OR_CALL.sub(quote, override)
+def _read_text(text: str, chosen: _Choices) -> tuple[str, Any] | None:
+    """The key and the value of an override whose key takes text; None of any other.
+
+    Raises
+    ------
+    ConfigError
+        It is no value that the key takes.
+    """
+    found = _ASSIGNED.fullmatch(text)
+    if found is None or found[2] in _CHOOSING:
+        return None
+    _, key, value = found.groups()
+    if _PLAIN.fullmatch(value):
+        return key, value
+    types = chosen.types_of(key)
+    if types is None:
+        return None
+    try:
+        return key, read(value, types)
+    except SeveralValues:
+        listed = shell_word(f"{key}=[{value}]")
+        raise ConfigError(f"{text}: expected {listed}; of several values `smcmc sweep` makes a grid") from None
+    except Unreadable:
+        expected = f"; expected {key}={{NAME: TYPE, ...}}; a name with a comma or a colon stands in quotes"
+        raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
+
+
+def _for_hydra(text: str, chosen: _Choices) -> str:
+    """An override as Hydra's grammar takes it."""
+    if (found := _read_text(text, chosen)) is not None:
+        key, _, value = text.partition("=")
+        return text if _PLAIN.fullmatch(value) else f"{key}={hydra_adapter.encode(found[1])}"
+    quoted = hydra_adapter.quote_priors(text)
+    key, equals, value = text.partition("=")
+    if equals and key in _CHOOSING and not hydra_adapter.is_readable(quoted):
+        return f"{key}={hydra_adapter.encode(value)}"
+    return quoted
 
 
 Composed = tuple[DictConfig, Any]
@@ -127,24 +197,32 @@ def compose_values(overrides: Sequence[str] = (), config_dir: str | Path | None 
     ConfigError
         An unknown key or choice, or an override that cannot be read.
     """
-    texts = rewrite(overrides)
-    groups = (*GROUPS, "experiment")
+    texts = _with_schedule(overrides)
     with hydra_adapter.hydra_session():
         try:
-            given = [_parsed(text) for text in texts] if all(map(_GIVEN.match, texts)) else []
-            if given and not any(override.sweep for override in given):
-                chosen = [text for text, override in zip(texts, given, strict=True) if override.key in groups]
-                base, node = _composed_choices(chosen, config_dir)
+            if all(map(_GIVEN.match, texts)):
+                base, node = _composed_choices([text for text in texts if _key_of(text) in _CHOOSING], config_dir)
+                chosen = _Choices(texts, node.searchpath, node.runtime.choices)
+                values = [_read(text, chosen) for text in texts if _key_of(text) not in _CHOOSING]
                 body = deepcopy(base)
                 OmegaConf.set_struct(body, True)
-                for override in given:
-                    if override.key not in groups:
-                        OmegaConf.update(body, override.key, override.value, merge=True)
-                return body, _node(node.runtime.choices, node.searchpath, texts)
+                for key, value in values:
+                    OmegaConf.update(body, key, value, merge=True)
+                return body, _node(node.runtime.choices, node.searchpath, overrides)
         except (ConfigError, OmegaConfBaseException):
             pass  # composed as a whole, which says what is wrong
         body, node = _whole(compose_raw(overrides, config_dir))
-        return body, _node(node.runtime.choices, node.searchpath, texts)
+        return body, _node(node.runtime.choices, node.searchpath, overrides)
+
+
+def _read(text: str, chosen: _Choices) -> tuple[str, Any]:
+    """The key and the value of an override, as OmegaConf takes them; a `ConfigError` of several values."""
+    if (found := _read_text(text, chosen)) is not None:
+        return found[0], hydra_adapter.protect(found[1])
+    parsed = _parsed(hydra_adapter.quote_priors(text))
+    if parsed.sweep:
+        raise ConfigError(f"{text}: several values")
+    return parsed.key, parsed.value
 
 
 _parsed = cache(hydra_adapter.parse_override)
@@ -172,7 +250,7 @@ def _composed_choices(chosen: Sequence[str], config_dir: str | Path | None) -> C
 def _whole(raw: DictConfig) -> Composed:
     # what an experiment says to `smcmc reproduce` is long, and no key of a run
     left_out = {"hydra", "reproduce"} if raw.hydra.runtime.choices.get("experiment") else {"hydra"}
-    node = _node(raw.hydra.runtime.choices, raw.hydra.searchpath, raw.hydra.overrides.task)
+    node = _node(raw.hydra.runtime.choices, hydra_adapter.raw_texts(raw.hydra.searchpath), raw.hydra.overrides.task)
     return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), node
 
 
@@ -236,6 +314,10 @@ def specification_of(
     )
     if spec.budget is not None and not spec.timing:
         raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    try:
+        spec.out.encode()
+    except UnicodeEncodeError as error:  # readers of tables take no such path
+        raise ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
     if spec.until.rhat is not None and spec.chains < 2:
         raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
     every = spec.perplexity.every
@@ -274,7 +356,7 @@ def _choose_sampler(values: dict[str, Any]) -> str:
     return name
 
 
-def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
+def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
     """Return what Hydra composes, its own node included, neither checked nor resolved.
 
     Raises
@@ -283,21 +365,21 @@ def compose_raw(overrides: Sequence[str], config_dir: str | Path | None = None) 
         An unknown key or choice, or an override that cannot be read.
     """
     search_path = places(config_dir)
-    overrides = rewrite(overrides)
     with hydra_adapter.hydra_session():
+        texts = rewrite(given, config_dir)
         try:
-            _check_overrides(overrides, search_path)
-            return hydra_adapter.compose(overrides, search_path)
+            _check_overrides(texts, search_path)
+            return hydra_adapter.compose(texts, search_path)
         except ConfigError:
             raise
         except Exception as error:  # Hydra raises all kinds on a file that is no configuration
             reject_machine_error(error, "the configuration")
-            raise ConfigError(explain(error, overrides, search_path)) from error
+            raise ConfigError(explain(error, _with_schedule(given), search_path)) from error
 
 
-def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> None:
+def _check_overrides(texts: Sequence[str], search_path: Sequence[str]) -> None:
     """Check what Hydra's grammar allows and no configuration can be: groups without a name, keys left out."""
-    for override in hydra_adapter.parse_overrides(overrides):
+    for override in hydra_adapter.parse_overrides(texts):
         key, value = override.key, override.value
         if override.deleted:
             raise ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
@@ -307,7 +389,7 @@ def _check_overrides(overrides: Sequence[str], search_path: Sequence[str]) -> No
                 listed = shlex.quote(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
                 raise ConfigError(f"{override.text}: expected {listed}; of several values `smcmc sweep` makes a grid")
             continue  # Hydra reports it
-        if key in (*GROUPS, "experiment") and override.package is None:
+        if key in _CHOOSING and override.package is None:
             if not is_choice(key, value, search_path):
                 raise ConfigError(unknown_choice(key, show(value), choices(key, search_path)))
             check_importable(key, value)

@@ -2,11 +2,11 @@
 
 import difflib
 import re
-import shlex
 from collections.abc import Sequence
 from typing import Any
 
 from splitmerge_cli.config.foreign import find_meaning
+from splitmerge_cli.overrides import path_word
 
 ALWAYS = (
     *("N", "seed", "chains", "iterations", "budget", "thin", "K0", "init", "warmup", "timing", "resume", "workers"),
@@ -40,7 +40,7 @@ def own_file(path: str) -> str | None:
     """The words that read a file of the user's own, if `path` looks like one."""
     if not _FILES.fullmatch(path):
         return None
-    return f"expected data=csv {shlex.quote(f'data.path={path}')} (a list of edges: data=edges, documents: data=corpus)"
+    return f"expected data=csv {path_word(path)} (a list of edges: data=edges, documents: data=corpus)"
 
 
 def unknown_choice(group: str, name: str, known: Sequence[str]) -> str:

@@ -4,6 +4,8 @@ Parts of what is used are internal to Hydra (launchers are given callbacks, grid
 them), so the versions are named: another one is rejected before anything else of it is imported.
 """
 
+import ast
+import itertools
 import logging
 import math
 import re
@@ -19,6 +21,7 @@ import hydra
 
 from splitmerge_cli import plugins
 from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice
+from splitmerge_cli.overrides import FUNCTIONS, is_call, quote, split_values, write
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -38,14 +41,18 @@ check_version(hydra.__version__)
 # after the check: another version may lack what is imported here
 from hydra.core.config_store import ConfigStore  # noqa: E402
 from hydra.core.global_hydra import GlobalHydra  # noqa: E402
-from hydra.core.override_parser.overrides_parser import OverridesParser, create_functions  # noqa: E402
+from hydra.core.override_parser.overrides_parser import OverridesParser  # noqa: E402
 from hydra.core.override_parser.types import RangeSweep  # noqa: E402
 from hydra.errors import HydraException, MissingConfigException, OverrideParseException  # noqa: E402
 from omegaconf import DictConfig, OmegaConf  # noqa: E402
 from omegaconf.errors import OmegaConfBaseException  # noqa: E402
 
-FUNCTIONS = frozenset(create_functions().functions)
-"""Names that Hydra's grammar reads as functions of an override: ``choice(1,2)``."""
+_LITERAL = "smcmc"
+"""Resolver of values that OmegaConf would read as something else, or Hydra's grammar cannot hold: ``${smcmc:...}``, the
+hexadecimal digits of what Python writes."""
+OmegaConf.register_new_resolver(
+    _LITERAL, lambda digits: ast.literal_eval(bytes.fromhex(digits).decode("utf-8", "surrogatepass")), replace=True
+)
 
 CONF = "splitmerge_cli.conf"
 MAIN = "config"
@@ -75,7 +82,8 @@ def _store_plugins() -> None:
 
 
 def _search_path(places: Sequence[str]) -> list[str]:
-    return [f"hydra.searchpath={list(places)}"] if places else []
+    # Hydra takes them as they stand, without interpolation
+    return [f"hydra.searchpath=[{','.join(map(quote, places))}]"] if places else []
 
 
 def compose(overrides: Sequence[str], search_path: Sequence[str] = ()) -> DictConfig:
@@ -114,6 +122,62 @@ class ParsedOverride:
     value: Any
     deleted: bool
     sweep: bool
+
+
+_KEY = re.compile(r"(?!(?:null|true|false|inf|nan)$)[a-z_]\w*", re.ASCII | re.IGNORECASE)
+"""Keys of a mapping that Hydra's grammar reads as text."""
+
+
+def protect(value: Any) -> Any:
+    """A value as OmegaConf takes it: of a text no part is looked up elsewhere, and none is missing."""
+    if isinstance(value, str):
+        return _literal(value) if "${" in value or value == "???" else value
+    if isinstance(value, dict):
+        return {key: protect(item) for key, item in value.items()}
+    return [protect(item) for item in value] if isinstance(value, list) else value
+
+
+def _literal(value: Any) -> str:
+    return f"${{{_LITERAL}:'{repr(value).encode('utf-8', 'surrogatepass').hex()}'}}"
+
+
+def raw_texts(texts: Sequence[str]) -> list[str]:
+    """The texts in a list of a configuration as they stand there."""
+    return list(OmegaConf.to_container(texts, resolve=False) if OmegaConf.is_config(texts) else texts)  # type: ignore
+
+
+def encode(value: Any) -> str:
+    """A value as Hydra's grammar takes it, every text in quotes."""
+    if isinstance(value, str):
+        guarded = protect(value)
+        return quote(value) if guarded == value else guarded
+    if isinstance(value, dict):
+        if not all(isinstance(key, int) or _KEY.fullmatch(key) for key in value):
+            return _literal(protect(value))
+        return "{" + ", ".join(f"{key}: {encode(item)}" for key, item in value.items()) + "}"
+    return "[" + ", ".join(map(encode, value)) + "]" if isinstance(value, list) else write(value)
+
+
+def is_readable(override: str) -> bool:
+    """Whether Hydra's grammar can read an override."""
+    try:
+        OverridesParser.create().parse_override(override)
+    except HydraException:
+        return False
+    return True
+
+
+_QUOTED_OR_CALL = re.compile(r"""('[^']*'|"[^"]*")|(?<![\w./-])([A-Za-z_]\w*)\([^()'"]*\)(?=\s*(?:[],)}:]|$))""")
+
+
+def quote_priors(override: str) -> str:
+    """Put each ``gamma(1,2)`` of an override, or another prior, into quotes, which Hydra's grammar wants of text with
+    brackets."""
+
+    def quote(found: re.Match[str]) -> str:
+        return found[0] if found[1] or found[2] in FUNCTIONS else f"'{found[0]}'"
+
+    return _QUOTED_OR_CALL.sub(quote, override)
 
 
 def parse_overrides(overrides: Sequence[str]) -> list[ParsedOverride]:
@@ -164,34 +228,62 @@ def _values_in(override: Any) -> int:
 def grid(args: Sequence[str]) -> list[list[str]]:
     """Combine the values of all keys in every way, in a session.
 
+    Values stand between commas, each as a run reads it, or in a function of Hydra's: ``range(3)``.
+
     Raises
     ------
     ConfigError
-        An override that cannot be read, or has no value; more than `MOST_JOBS` jobs.
+        Overrides that cannot be read, or have no value; more than `MOST_JOBS` jobs.
     """
+    several = [_values_of(arg) for arg in args]
+    counts = [values if isinstance(values, int) else len(values) for values in several]
+    if (jobs_in_all := math.prod(counts)) > MOST_JOBS:
+        largest = args[counts.index(max(counts))]
+        raise ConfigError(f"{largest}: {jobs_in_all:,} jobs; expected at most {MOST_JOBS:,} in a sweep")
+    for arg, count in zip(args, counts, strict=True):
+        if not count:
+            raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
+    listed = [_call(arg) if isinstance(values, int) else values for arg, values in zip(args, several, strict=True)]
+    return [list(job) for job in itertools.product(*listed)]
+
+
+_CHOICE = re.compile(r"\s*choice\((.*)\)\s*", re.DOTALL)
+
+
+def _values_of(arg: str) -> list[str] | int:
+    """The overrides that an argument of a grid stands for; of a function of Hydra's their number."""
+    key, equals, text = arg.partition("=")
+    if found := _CHOICE.fullmatch(text):
+        text = found[1]
+    elif not equals or is_call(text):
+        return _values_in(_parse_for_grid(quote_priors(arg)))
+    parts = split_values(text)
+    if len(parts) == 1 and not found:
+        return [arg]
+    if any(is_call(part) or not part.strip() for part in parts):
+        raise ConfigError(f"{unreadable(arg)}; a value with a comma stands in quotes, such as {key}='a,b'")
+    return [f"{key}={part.strip()}" for part in parts]
+
+
+def _call(arg: str) -> list[str]:
+    """The overrides that a function of Hydra's makes, as a run reads them."""
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
     try:
-        parser = OverridesParser.create(config_loader=GlobalHydra.instance().config_loader())
-        overrides = parser.parse_overrides(list(args))
-        # counted first: Hydra lists them all
-        counts = [_values_in(override) for override in overrides]
-        if (jobs_in_all := math.prod(counts)) > MOST_JOBS:
-            largest = args[counts.index(max(counts))]
-            raise ConfigError(f"{largest}: {jobs_in_all:,} jobs; expected at most {MOST_JOBS:,} in a sweep")
-        for arg, override in zip(args, overrides, strict=True):
-            try:
-                split = BasicSweeper.split_arguments([override], None)[0]
-            except OmegaConfBaseException as error:  # one sweep within another
-                raise ConfigError(unreadable(arg)) from error
-            if not split:
-                raise ConfigError(f"{arg}: no value, so there is no job; expected at least one")
-        jobs: list[list[str]] = BasicSweeper.split_arguments(overrides, None)[0]
+        split = BasicSweeper.split_arguments([_parse_for_grid(quote_priors(arg))], None)[0]
+    except (HydraException, OmegaConfBaseException) as error:  # one sweep within another
+        raise ConfigError(unreadable(arg)) from error
+    key, equals, _ = arg.partition("=")
+    return [f"{key}={write(parse_override(one[0]).value)}" if equals else one[0] for one in split]
+
+
+def _parse_for_grid(arg: str) -> Any:
+    try:
+        return OverridesParser.create(config_loader=GlobalHydra.instance().config_loader()).parse_overrides([arg])[0]
     except OverrideParseException as error:
-        raise ConfigError(unreadable(str(error.override))) from error
+        raise ConfigError(unreadable(arg)) from error
     except HydraException as error:
         raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
-    return jobs
 
 
 def unreadable(override: str) -> str:

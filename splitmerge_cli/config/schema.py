@@ -162,6 +162,7 @@ class Schema:
             None,
             f"initial state: {', '.join(INITIAL)}, or a file of labels; null: random, of large tables stages",
             optional=True,
+            is_path=True,
         )
     )
     warmup: int | None = _key(
@@ -189,7 +190,7 @@ class Schema:
             most=_FEW,
         )
     )
-    out: str = _key(Text("out", "results", "the folder that receives the run"))
+    out: str = _key(Text("out", "results", "the folder that receives the run", is_path=True))
     progress: str = _key(
         Choice("progress", "auto", "what is shown of the chains", choices=("auto", "bars", "lines", "none"))
     )

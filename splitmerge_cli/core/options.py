@@ -126,7 +126,15 @@ class Choice(Option):
 
 @dataclass(frozen=True)
 class Text(Option):
-    """A name or text."""
+    """A name or text.
+
+    Attributes
+    ----------
+    is_path : bool
+        Whether it may name a file or a folder: on the command line ``~/`` begins in the home of the user.
+    """
+
+    is_path: bool = field(default=False, kw_only=True)
 
     type: ClassVar[str] = "text"
 

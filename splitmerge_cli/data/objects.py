@@ -95,32 +95,86 @@ def object_table(columns: list[str] | None, width: int) -> Table:
 
 def as_pandas(data: Any) -> Any:
     """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
-    (``__arrow_c_stream__``), which copies no number; anything else as it is."""
+    (``__arrow_c_stream__``), which copies no number; a query that is not yet run (``LazyFrame``) is run. A mapping of
+    columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
+
+    Raises
+    ------
+    DataError
+        A mapping whose columns are not of one length.
+    """
     if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
         return data
+    if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+        data = data.collect()
+    if isinstance(data, Mapping):
+        return _frame_of_columns(data)
+    if isinstance(data, np.ma.MaskedArray):
+        numeric = data.dtype.kind in "biuf"
+        return np.ma.filled(data.astype(np.float64 if numeric else object), np.nan if numeric else None)
+    fields = isinstance(data, np.ndarray) and data.dtype.names is not None
+    if fields or (isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data)):
+        return pd.DataFrame(data)
     if hasattr(data, "to_pandas"):
         return data.to_pandas()
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
 
 
+def _frame_of_columns(data: Mapping[Any, Any]) -> pd.DataFrame:
+    columns = {name: as_pandas(column) for name, column in data.items()}
+    for name, column in columns.items():
+        if isinstance(column, str) or not hasattr(column, "__len__"):
+            raise DataError(f"data: '{name}' holds {_describe(column)}; expected a column of values for each name")
+    lengths = {name: len(column) for name, column in columns.items()}
+    try:
+        frame = pd.DataFrame(columns)
+    except ValueError as error:
+        shown = ", ".join(f"'{name}' {length}" for name, length in lengths.items())
+        raise DataError(f"data: columns of {shown} values: {error}; expected columns of the same length") from error
+    if any(length != len(frame) for length in lengths.values()):
+        raise DataError("data: columns with different indexes; expected columns with the same index, or lists")
+    return frame
+
+
+def _describe(data: Any) -> str:
+    return "a single text" if isinstance(data, str) else f"an object of type {type(data).__name__}"
+
+
 def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
-    """Values of a table, names of its columns and of its rows, where it has them."""
+    """Values of a table, names of its columns and of its rows, where it has them; raises a `DataError` for complex
+    numbers."""
     data = as_pandas(data)
+    types = data.dtypes if isinstance(data, pd.DataFrame) else [getattr(data, "dtype", None)]
+    if any(getattr(dtype, "kind", "") == "c" for dtype in types):
+        raise DataError("data: complex numbers; expected real ones, such as those of data.real")
     if isinstance(data, pd.DataFrame):
         counted = isinstance(data.index, pd.RangeIndex)
         return data.to_numpy(), [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
     if issparse(data):
         return data, None, None
     try:
-        return np.asarray(data), None, None
+        values = np.asarray(data)
     except ValueError as error:
         raise DataError(f"data: {error}; expected rows of the same length") from error
+    # of a list the numbers are known only now
+    return (values, None, None) if values.dtype.kind != "c" else frame_of(values)
 
 
 def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    values, columns, names = frame_of(data)
+    """As `frame_of`, of a table; a Series is one column.
+
+    Raises
+    ------
+    DataError
+        Not two dimensions; `what` the cells are.
+    """
+    data = as_pandas(data)
+    values, columns, names = frame_of(data.to_frame() if isinstance(data, pd.Series) else data)
+    if values.ndim == 1:
+        column = "data.reshape(-1, 1)" if isinstance(data, np.ndarray) else "[[value] for value in data]"
+        raise DataError(f"data: one dimension; expected {what} [N, D], such as the one column {column}")
     if values.ndim != 2:
-        shape = "a row; data.reshape(-1, 1) makes it a column" if values.ndim == 1 else f"{values.ndim} dimensions"
+        shape = f"{values.ndim} dimensions" if values.ndim else _describe(data)
         raise DataError(f"data: {shape}; expected {what} [N, D]")
     return values, columns, names
 

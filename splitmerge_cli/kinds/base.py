@@ -137,8 +137,10 @@ class Kind:
         """
         import pandas as pd
 
+        from splitmerge_cli.data.objects import as_pandas
         from splitmerge_cli.data.tables.table import names_apart
 
+        new = as_pandas(new)
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
             absent = [column for column in dataset.columns if column not in new.columns]

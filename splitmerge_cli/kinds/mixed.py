@@ -91,16 +91,19 @@ class Mixed(Kind):
         import pyarrow as pa
         from scipy.sparse import issparse
 
-        from splitmerge_cli.data.objects import frame_of, table_of
+        from splitmerge_cli.data.objects import as_pandas, frame_of, table_of
         from splitmerge_cli.data.tables.mixed import read_mixed
         from splitmerge_cli.data.tables.notes import check_names
         from splitmerge_cli.data.tables.parquet import from_arrow
         from splitmerge_cli.data.tables.wanted import Wanted
 
+        data = as_pandas(data)
+        data = data.to_frame() if isinstance(data, pd.Series) else data
         if not isinstance(data, pd.DataFrame):
             values, columns, names = table_of(data, "cells")
             data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
             data.columns = data.columns.map(str)
+        _, _, names = frame_of(data)
         # several columns may share a name
         plain = data.set_axis(range(data.shape[1]), axis=1)
         categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
@@ -114,7 +117,6 @@ class Mixed(Kind):
         check_names(table)
         chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
         found = read_mixed(table, Wanted(self, None, chosen, [], types), None, name)
-        _, _, names = frame_of(data)
         return replace(found, truth=truth, names=found.names if names is None else names)
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
@@ -126,12 +128,19 @@ class Mixed(Kind):
     def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
         """Code new cells as in the data; a level that the data do not have is missing, as nothing is known of it."""
         import pandas as pd
+        from scipy.sparse import issparse
 
         from splitmerge_cli.data.base import Dataset
+        from splitmerge_cli.data.objects import table_of
 
         if isinstance(new, Dataset) and new.types == dataset.types:
             return new
-        frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
+        frame = new
+        if not isinstance(new, pd.DataFrame):
+            values, _, _ = table_of(new, "cells")
+            if not issparse(values) and not isinstance(new, pd.Series):
+                values = np.asarray(new, dtype=object)  # the cells of a list keep their types
+            frame = pd.DataFrame(values.toarray() if issparse(values) else values)
         types, columns = dataset.types or (), dataset.columns or []
         if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):
             # an array, of which not every column was read

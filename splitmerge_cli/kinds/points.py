@@ -90,6 +90,13 @@ class Points(Rows):
             values = np.array(values, order="C")
         return self.of_object(name, table, values, truth, names, whole)
 
+    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
+        from scipy.sparse import issparse
+
+        # what was fitted as an array may have a resolution, which sparse points have not
+        dense = issparse(new) and not issparse(dataset.values)
+        return super()._align_items(dataset, new.toarray() if dense else new)
+
     def hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
         # matrices of numbers are checked where they are read
         return x

@@ -10,6 +10,7 @@ from typing import Any
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.pages import html
 from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.pages.sensitivity import answers, commands
@@ -322,7 +323,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
 
 def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
     from splitmerge_cli.plots.run import PICTURES, pictures
-    from splitmerge_cli.plots.style import use_style
+    from splitmerge_cli.plots.style import absent_letters, use_style
 
     with use_style():
         for name, of in PICTURES.items():
@@ -334,6 +335,8 @@ def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
                     yield html.picture(figure, alt, f"{of.shows[:1].upper()}{of.shows[1:]}.")
             except (ConfigError, DataError) as error:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
+    if (boxes := absent_letters()) is not None:
+        yield paragraph(f"{boxes[0].upper()}{boxes[1:]}.")
 
 
 def _fit(run: Run) -> Iterator[Markup]:
@@ -448,7 +451,7 @@ def _next(run: Run) -> Iterator[Markup]:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
         yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
-    path = str(run.path)
+    path = shell_word(str(run.path))
     more = [
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
         f"`smcmc plot {path}` draws the pictures, also for print.",

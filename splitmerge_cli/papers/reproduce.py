@@ -1,6 +1,5 @@
 """Reproduce and plot: from the name of a figure to its runs, its picture and its verdicts."""
 
-import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache, partial
@@ -10,6 +9,7 @@ import pandas as pd
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose, shared_choices
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
 from splitmerge_cli.papers.discovery import figures, function_of, select
@@ -37,8 +37,8 @@ def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path 
 
 def folders(out: str | Path, config_dir: str | Path | None) -> str:
     """Return a command's options for the results folder and for the user's own configuration folder."""
-    named = "" if str(out) == "results" else f" --out {shlex.quote(str(out))}"
-    return named if config_dir is None else f"{named} --config-dir {shlex.quote(str(config_dir))}"
+    named = "" if str(out) == "results" else f" --out {shell_word(str(out))}"
+    return named if config_dir is None else f"{named} --config-dir {shell_word(str(config_dir))}"
 
 
 def reproduce(
@@ -321,7 +321,7 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
 
 def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None, column: bool) -> None:
     from splitmerge_cli.plots.run import PICTURES, available, pictures
-    from splitmerge_cli.plots.style import save, use_style
+    from splitmerge_cli.plots.style import absent_letters, save, use_style
 
     run = open_run(path, config_dir)
     if only is not None and (absent := [name for name in only if name not in PICTURES]):
@@ -335,5 +335,7 @@ def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | N
             drawn.append(name)
             for written in save(figure, path / name):
                 print(written)
+    if (note := absent_letters()) is not None:
+        print(f"smcmc: note: {note}", file=sys.stderr)
     if only is not None and (absent := [name for name in only if name not in drawn]):
         raise ConfigError(f"--only {absent[0]}: {path} has none; expected one of {', '.join(available(run))}")

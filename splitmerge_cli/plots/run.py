@@ -14,7 +14,7 @@ from splitmerge_cli.kinds import Kind
 from splitmerge_cli.plots import cluster_means as means
 from splitmerge_cli.plots import columns, dendrogram, network, points, power, topics, uncertainty
 from splitmerge_cli.plots.runs import data_name, option, thinned_rows
-from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, narrow, title_of
+from splitmerge_cli.plots.style import FULL, REFERENCE, chain_look, colour_of, draw_in_fonts, footnote, narrow, title_of
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -219,7 +219,7 @@ def pictures(run: Run, only: Collection[str] | None = None, column: bool = False
     of a column, those that can be read so."""
     for name, picture in PICTURES.items():
         if (only is None or name in only) and (picture.in_column or not column) and _has(run, name):
-            figure = picture.draw(run)
+            figure = draw_in_fonts(partial(picture.draw, run))
             if column:
                 narrow(figure)
             yield name, figure

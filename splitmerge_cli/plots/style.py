@@ -1,8 +1,10 @@
 """Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files."""
 
 import logging
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from textwrap import fill
@@ -16,6 +18,7 @@ from matplotlib.artist import Artist
 from matplotlib.axis import Axis
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, FontProperties, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
@@ -39,6 +42,8 @@ LINE = 130
 """Letters in a line of a note below a figure of full width."""
 TITLE = 38
 """Letters in a line of a title at the width of a column."""
+LISTED = 10
+"""Letters that a note lists."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -111,9 +116,81 @@ def marks_along(values: ArrayLike, place: int, of: int, every: float = 0.22) -> 
     return {"markevery": (every * (place + 0.5) / of, every)} if np.isfinite(values).any() else {}
 
 
+FONTS = (
+    *("Noto Sans CJK", "Noto Sans", "Source Han Sans", "WenQuanYi", "IPA", "Droid Sans Fallback", "Hiragino"),
+    *("PingFang", "Microsoft YaHei", "SimHei", "MS Gothic", "Yu Gothic", "Malgun Gothic", "Arial Unicode MS"),
+)
+"""How the names of fonts begin that are taken first for letters that the style's own font has not."""
+_absent: set[str] = set()
+"""Letters of the pictures in this style that no font has."""
+
+
+@cache
+def _letters_of(path: str) -> frozenset[int]:
+    """Code points that a font has; none of one that Matplotlib cannot read."""
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+def _fallbacks() -> list[FontEntry]:
+    """Upright fonts of usual weight that are installed, `FONTS` first."""
+
+    def rank(font: FontEntry) -> tuple[int, str]:
+        preferred = (k for k, name in enumerate(FONTS) if font.name.startswith(name))
+        return next(preferred, len(FONTS)), font.name
+
+    # one of coloured bitmaps has no size that could be set, the last resort nothing but boxes
+    usual = (f for f in fontManager.ttflist if f.style == "normal" and f.weight in (400, "normal", "regular"))
+    return sorted((f for f in usual if "Color" not in f.name and not f.name.startswith("Last Resort")), key=rank)
+
+
+def _take_fonts(text: str) -> None:
+    """Let installed fonts stand behind that of the style for the letters that it has not."""
+    families = matplotlib.rcParams["font.family"]
+    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
+    for family in families if needed else ():
+        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
+        needed = {letter for letter in needed if ord(letter) not in known}
+    for font in _fallbacks() if needed else ():
+        known = _letters_of(font.fname)
+        if any(ord(letter) in known for letter in needed):
+            families = matplotlib.rcParams["font.family"] = [*families, font.name]
+            needed = {letter for letter in needed if ord(letter) not in known}
+    _absent.update(needed)
+
+
+def draw_in_fonts(draw: Callable[[], Figure]) -> Figure:
+    """Draw a figure in fonts that have its letters.
+
+    Texts keep the fonts of the moment when their axes were made, so a figure that needs more fonts is drawn again.
+    """
+    before = matplotlib.rcParams["font.family"]
+    figure = draw()
+    if matplotlib.rcParams["font.family"] != before:
+        plt.close(figure)
+        figure = draw()
+    if matplotlib.rcParams["font.family"] != ["sans-serif"]:
+        figure.draw_without_rendering()  # labels of ticks are made here, while the fonts are set
+    return figure
+
+
+def absent_letters() -> str | None:
+    """The line about letters that no installed font has, and that stand as boxes in the pictures; None without any."""
+    if not _absent:
+        return None
+    letters = sorted(_absent)
+    _absent.clear()
+    more = f" and {len(letters) - LISTED} more letters" if len(letters) > LISTED else ""
+    shown = ", ".join(letters[:LISTED])
+    return f"pictures show boxes for {shown}{more}: no installed font has them; one such as Noto Sans CJK would"
+
+
 @contextmanager
 def use_style(display: bool = False) -> Iterator[None]:
-    """Draw in the project's style; without a display, unless the caller has one."""
+    """Draw in the project's style; without a display, unless the caller has one. Afterwards `absent_letters` says what
+    could not be drawn."""
     sheet = resources.files("splitmerge_cli.plots") / "style.mplstyle"
     # embedding a font in a PDF is no news
     logging.getLogger("fontTools").setLevel(logging.ERROR)
@@ -124,7 +201,9 @@ def use_style(display: bool = False) -> Iterator[None]:
         if not display:
             matplotlib.use("agg")
         matplotlib.style.use(["default", path])
-        yield
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font")
+            yield
 
 
 def sampler_handles(samplers: Sequence[str], dashed: bool = True) -> list[Line2D]:
@@ -147,7 +226,8 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
 
 
 def plain_text(text: str) -> str:
-    """Text of the user's own, of which Matplotlib is to set nothing as mathematics."""
+    """Text of the user's own, of which Matplotlib is to set nothing as mathematics, in fonts that have its letters."""
+    _take_fonts(text)
     return text.replace("$", r"\$")
 
 

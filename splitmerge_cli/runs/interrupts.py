@@ -58,7 +58,7 @@ def say(words: str) -> None:
     global _words
     words = words if _tells else ""
     _words = words
-    _interrupt.say(f"{words}\n".encode() if words else b"")
+    _interrupt.say(f"{words}\n".encode(errors="backslashreplace") if words else b"")
 
 
 def tell() -> None:

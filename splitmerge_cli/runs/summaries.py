@@ -1,7 +1,6 @@
 """The clusters of a run in the data's own terms: their files, and lines of text."""
 
 import csv
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from numpy.typing import ArrayLike
 from splitmerge_cli import received
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.results.read import Run
@@ -122,7 +122,7 @@ def lines(run: Run, most: int | None = None, width: int = WIDTH, columns: bool =
 
 def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[str]:
     if run.has_topics:
-        path = shlex.quote(str(run.path))
+        path = shell_word(str(run.path))
         raise ConfigError(
             f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
             f"smcmc plot {path} draws them)"
@@ -131,7 +131,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     rows, outliers = set_apart(rows, run.summary["N"])
     yield from cluster_lines(rows, _heading(run, len(rows), outliers), most, width)
     if most is not None and len(rows) > most:
-        yield f"{len(rows) - most} more: smcmc summary {shlex.quote(str(run.path))}"
+        yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from interval_lines(run)
     if not columns:

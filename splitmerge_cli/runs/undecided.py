@@ -1,6 +1,5 @@
 """A table of the user's own without a model: what it holds, and which commands cluster it."""
 
-import shlex
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -11,8 +10,8 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.data.tables.notes import READ_AS
-from splitmerge_cli.data.tables.wanted import format_columns
 from splitmerge_cli.kinds import Kind, get_kind
+from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 
@@ -46,13 +45,13 @@ def require_model(spec: RunSpecification) -> None:
 
 def _command(given: list[str], extra: dict[str, str], model: str) -> str:
     words = [*given, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
-    return " ".join(["smcmc run", *(one if "'" in one else shlex.quote(one) for one in words)])
+    return " ".join(["smcmc run", *map(shell_word, words)])
 
 
 def _network(given: list[str]) -> str:
     """The command that reads the table as a list of edges."""
     kept = [one for one in given if not one.startswith(("data=", "data.kind", "data.types"))]
-    return " ".join(["smcmc run", "data=edges", *(shlex.quote(one) for one in kept)])
+    return " ".join(["smcmc run", "data=edges", *map(shell_word, kept)])
 
 
 def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
@@ -80,7 +79,7 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         # where nothing else is left, the error says what reads the column
         with suppress(DataError):
             mixed = _read_mixed(data.with_options(drop=error.drop), digests) if error.drop else None
-        extra = {"data.drop": format_columns(error.drop)} if mixed is not None else {}
+        extra = {"data.drop": write(error.drop)} if mixed is not None else {}
     except DataError as error:
         failure = error
     path = data.values["path"]
@@ -94,7 +93,7 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
             continue
         suited = list(_columns(mixed, kind))
         for columns in (None, *suited):
-            chosen = {} if columns is None else {"data.columns": format_columns(columns)}
+            chosen = {} if columns is None else {"data.columns": write(columns)}
             tried = data if columns is None else data.with_options(columns=columns, drop=None)
             read = _read(tried, kind, digests)
             if read is None or not _takes(model, read):

@@ -1,6 +1,5 @@
 """Lines about a finished run: its clusters at coarser levels, several answers, the core."""
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -17,6 +16,7 @@ from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
@@ -153,7 +153,7 @@ def tree_lines(run: Run) -> Iterator[str]:
         joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in levels.merges[merge])
         told = "" if density is None else f"{density[at]:>16.4f}  "
         yield f"{clusters:>8,}  {levels.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
-    yield f"smcmc summary {shlex.quote(str(run.path))} clusters=NUMBER shows the clusters of a level"
+    yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
 def _join_numbers(clusters: Sequence[int]) -> str:

@@ -93,10 +93,12 @@ def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
     """A job that can be sent to another process, from its configuration and Hydra's own node."""
     from omegaconf import OmegaConf
 
+    from splitmerge_cli.config.hydra_adapter import protect, raw_texts
+
     needed = {
         "runtime": {"choices": dict(hydra.runtime.choices)},
-        "searchpath": list(hydra.searchpath),
-        "overrides": {"task": list(hydra.overrides.task)},
+        "searchpath": protect(raw_texts(hydra.searchpath)),
+        "overrides": {"task": protect(raw_texts(hydra.overrides.task))},
     }
     if composed.workers is None:
         composed.workers = 1

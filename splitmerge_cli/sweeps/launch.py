@@ -84,7 +84,11 @@ class Launch:
             launcher = self.launcher(paths, records)
             try:
                 # Hydra reads what its own launchers are given
-                given = jobs.values() if isinstance(launcher, Remote) else map(rewrite, jobs.values())
+                given = (
+                    jobs.values()
+                    if isinstance(launcher, Remote)
+                    else [rewrite(job, self.config_dir) for job in jobs.values()]
+                )
                 returned = launcher.launch(list(given), initial_job_idx=0)
                 add(dict(enumerate([one.return_value for one in returned])))
             except KeyboardInterrupt:

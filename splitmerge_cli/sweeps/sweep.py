@@ -20,13 +20,14 @@ from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, shared_choices, specify
-from splitmerge_cli.config.composition import compose_raw, quote_priors
+from splitmerge_cli.config.composition import compose_raw
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.identity import complete, finished_run, is_done, is_written, run_dir
+from splitmerge_cli.runs.identity import DATA_FILES, complete, finished_run, is_done, is_written, run_dir
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
@@ -98,28 +99,30 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     Raises
     ------
     ConfigError
-        Overrides that cannot be read, an unknown experiment, or a grid without a job.
+        Overrides that cannot be read, an unknown experiment, a grid without a job, or a file with a comma in its name
+        that stands without quotes.
     """
     args = [arg for arg in args if not _is_hydra(arg)]
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
+    for key, text in (arg.partition("=")[::2] for arg in rest):
+        if key in ("init", *DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
+            word = shell_word(f"{key}={quote(text)}")
+            raise ConfigError(
+                f"{key}={text}: several values in a sweep, and the name of a file; expected {word} for it"
+            )
     jobs: list[list[str]] = []
     with hydra_adapter.hydra_session():
-        for experiment in _grid(experiments):
+        for experiment in hydra_adapter.grid(experiments):
             # the main configuration has no grid of its own
             composed = compose_raw(experiment, config_dir) if experiment else None
             own = (composed.hydra.sweeper.params or {}).items() if composed else ()
             params = [f"{key}={value}" for key, value in own]
-            jobs += [experiment + job for job in _grid([*params, *rest])]
+            jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
     if any(f"data.path={SIGN}" in job for job in jobs):
         raise ConfigError(f"data.path={SIGN}: a sweep does not read standard input; expected a file")
     return jobs
-
-
-def _grid(args: Sequence[str]) -> list[list[str]]:
-    """Expand the values of all keys to jobs."""
-    return hydra_adapter.grid([quote_priors(arg) for arg in args])
 
 
 def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:

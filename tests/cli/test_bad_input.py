@@ -105,7 +105,7 @@ CASES = [
     ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
     (["data=csv", "model=emm", "data.path=binary.csv"], ["binary.csv", "1 column of tokens", "model=mixed"]),
     ([*CSV, "data.path=names.csv"], ["names.csv: row 1", "0, 1", "data.header=true or false"]),
-    ([*CSV, "data.path=5"], ["data.path=5"]),
+    ([*CSV, "data.path=5"], ["smcmc: 5: no such file"]),
     ([*CSV, "data.path=twice.csv", "data.truth=t"], ["data.truth=t", "2 columns"]),
     (["data=csv", "data.path=unclosed.csv"], ["unclosed.csv", "row 1", "quote"]),
     # where the results cannot go

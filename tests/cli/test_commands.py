@@ -135,4 +135,4 @@ def test_data_of_a_folder_of_the_users_own_are_listed(smcmc):
 def test_a_dry_run_shows_overrides_as_they_are_given(smcmc):
     grid = ("data=gaussian", "N=20", "model.concentration=gamma(1,1),gamma(2,2)")
     shown = smcmc("sweep", "sampler=sams", *grid, "--dry-run").stdout
-    assert "model.concentration='gamma(1,1)'" in shown and "\\" not in shown
+    assert "model.concentration=gamma(1,1)" in shown and "\\" not in shown

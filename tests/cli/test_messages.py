@@ -39,9 +39,10 @@ FILLED = {
     "{path}": "results/sams-emm/20cb8e50d856",
     "{run.path}": "results/sams-emm/20cb8e50d856",
     "{scale}": "quick",
-    "{shlex.quote(f'data.path={table.path}')}": "data.path=x.csv",
-    "{shlex.quote(f'data.columns=[{key}]')}": "data.columns=[text]",
+    "{path_word(table.path)}": "data.path=x.csv",
+    "{shell_word(f'data.columns=[{key}]')}": "data.columns=[text]",
     "{shlex.quote(str(run.path))}": "results/sams-emm/20cb8e50d856",
+    "{shell_word(str(run.path))}": "results/sams-emm/20cb8e50d856",
     "{where}": "",
     "schedule=[{sams: 1}, {gibbs: 1}]": "schedule=[sams,gibbs]",
 }

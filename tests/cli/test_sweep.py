@@ -36,7 +36,7 @@ def test_expand() -> None:
     assert len(jobs) == 6
     assert jobs[0] == ["sampler=rm", "seed=0", "N=20"]
     assert jobs[-1] == ["sampler=sdds", "seed=2", "N=20"]
-    assert expand(["schedule=[{sdds: 1}, {gibbs: 2}]"]) == [["schedule=[{sdds:1},{gibbs:2}]"]]
+    assert expand(["schedule=[{sdds: 1}, {gibbs: 2}]"]) == [["schedule=[{sdds: 1}, {gibbs: 2}]"]]
 
 
 def test_dry_run_writes_nothing(smcmc, tmp_path: Path) -> None:

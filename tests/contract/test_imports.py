@@ -13,6 +13,7 @@ ROOT = Path(splitmerge_cli.__file__).parent
 MAY = {
     "extras": set(),
     "levels": set(),
+    "overrides": set(),
     "received": set(),
     "terminal": set(),
     # the names of what other distributions add
@@ -60,7 +61,7 @@ MAY = {
     },
 }
 # what is read, and what is printed: every part may import them
-EDGES = ("extras", "plugins", "received", "terminal")
+EDGES = ("extras", "overrides", "plugins", "received", "terminal")
 
 
 def part_of(module: str) -> str:

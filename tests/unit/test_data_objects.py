@@ -93,7 +93,7 @@ def test_documents_are_texts_words_or_counts() -> None:
     ("data", "kind", "said"),
     [
         ([[1, 2], [3]], "points", "expected rows of the same length"),
-        ([1.0, 2.0], "points", "data.reshape(-1, 1) makes it a column"),
+        (np.zeros(2), "points", "such as the one column data.reshape(-1, 1)"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "3"]}), "points", "row 1, column 2 ('b'): 'x'; expected a number"),
         ([[1.0, np.inf]], "points", "row 1, column 2: inf"),
         ([[0, 1], [1, 2]], "binary", "row 2, column 2: 2; expected 0 or 1"),
@@ -141,3 +141,80 @@ def test_new_tokens_are_those_of_the_data() -> None:
     assert get_kind(data.kind).new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
     with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
         get_kind(data.kind).new_items(data, ["c"])
+
+
+COLUMNS = {"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}
+TABLES = {
+    "lists": COLUMNS,
+    "arrays": {name: np.array(column) for name, column in COLUMNS.items()},
+    "series": {name: polars.Series(column) for name, column in COLUMNS.items()},
+    "records": [{"a": 1.0, "b": 4}, {"a": 2.0, "b": 5}, {"a": 3.0, "b": 6}],
+    "fields": pd.DataFrame(COLUMNS).to_records(index=False),
+    "lazy": polars.DataFrame(COLUMNS).lazy(),
+    "stream": pa.table(COLUMNS).to_reader(),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables_of_any_shape_are_those_of_a_frame(name: str) -> None:
+    kind = "mixed" if name == "lazy" else "points"  # a stream is read once
+    found, expected = (from_object(data, kind) for data in (TABLES[name], pd.DataFrame(COLUMNS)))
+    assert found.columns == expected.columns and found.values.tolist() == expected.values.tolist()
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_a_series_is_a_column(kind: str) -> None:
+    cells = [1.5, 2.5, 3.5]
+    for column in pd.Series(cells, name="größe", index=["x", "y", "z"]), polars.Series("größe", cells):
+        found = from_object(column, kind)
+        assert (found.columns, found.values.tolist()) == (["größe"], [[1.5], [2.5], [3.5]])
+    assert from_object(pd.Series(cells, index=["x", "y", "z"]), kind).names == ["x", "y", "z"]
+    assert from_object(pa.array(cells), kind).values.tolist() == [[1.5], [2.5], [3.5]]
+
+
+def test_cells_behind_a_mask_are_missing() -> None:
+    masked = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+    assert np.isnan(from_object(masked, "points").values).tolist() == [[False, True], [False, False]]
+
+
+COMPLEX = np.array([[1 + 2j, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed", "binary", "counts", "graph", "documents"])
+@pytest.mark.parametrize("make", [np.asarray, pd.DataFrame, scipy.sparse.csr_array])
+def test_complex_numbers_are_rejected(kind: str, make: Any) -> None:
+    with pytest.raises(DataError, match="complex numbers; expected real ones"):
+        from_object(make(COMPLEX), kind)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (
+            [1.0, 2.0],
+            r"one dimension; expected numbers \[N, D\], such as the one column \[\[value\] for value in data\]",
+        ),
+        (np.zeros(3), r"such as the one column data.reshape\(-1, 1\)"),
+        ({"a": [1.0, 2.0], "b": [1.0]}, "columns of 'a' 2, 'b' 1 values.*expected columns of the same length"),
+        ({"a": pd.Series([1.0, 2.0]), "b": pd.Series([1.0, 2.0], index=[1, 2])}, "columns with different indexes"),
+        ({"a": "one text"}, "'a' holds a single text; expected a column"),
+        ((row for row in [[1.0]]), "an object of type generator; expected numbers"),
+        (None, "an object of type NoneType; expected numbers"),
+    ],
+)
+def test_what_is_no_table_is_named(data: Any, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        from_object(data, "points")
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_columns_of_new_items_are_found_by_name_whatever_holds_them(kind: str) -> None:
+    """A frame of polars and a mapping have their own order."""
+    dataset = from_object(pd.DataFrame({"a": [1.5, 2.5, 3.5, 1.0], "b": [4.5, 5.0, 6.5, 7.5]}), kind)
+    new = {"b": [7.5], "a": [2.25]}
+    for table in new, polars.DataFrame(new), polars.DataFrame(new).lazy(), pa.table(new), pd.DataFrame(new):
+        assert get_kind(kind).new_items(dataset, table).values.tolist() == [[2.25, 7.5]]
+    sparse = get_kind(kind).new_items(dataset, scipy.sparse.csr_array([[2.25, 0.0]]))
+    assert isinstance(sparse.values, np.ndarray) and sparse.values.tolist() == [[2.25, 0.0]]
+    with pytest.raises(DataError, match="complex numbers"):
+        get_kind(kind).new_items(dataset, np.array([[1j, 2.0]]))

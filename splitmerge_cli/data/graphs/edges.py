@@ -82,7 +82,7 @@ def edges(
     header: str | bool = "auto",
     separator: str = "auto",
     comments: bool = True,
-    nodes: str | int | None = None,
+    nodes: str | Path | int | None = None,
     base: int | None = None,
     truth: str | int | None = None,
     scale: float = 1.0,
@@ -147,6 +147,7 @@ def edges(
     require_number("data.threshold", threshold, 0, MAGNITUDE)
     for key, one, other in (("source", source, target), ("target", target, source)):
         require(one is not None or other is None, f"data.{key}", "null", "a column, as the other end has one")
+    nodes = str(nodes) if isinstance(nodes, Path) else nodes
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
         check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")

@@ -1,6 +1,5 @@
 """The user's own data: text tables (.csv, .tsv, .txt; also gzipped), .parquet, .feather, .xlsx, .npy, .npz."""
 
-import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
 from splitmerge_cli.kinds import get_kind, kinds
+from splitmerge_cli.overrides import path_word
 
 FORMATS = ".csv, .tsv, .txt, .data, .dat (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
 _ARROW = {".parquet": read_parquet, ".feather": read_feather, ".npy": read_npy}
@@ -99,7 +99,7 @@ def csv(
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:
         reader = kinds()[kind].reader
-        instead = f"data={reader} {shlex.quote(f'data.path={path}')}"
+        instead = f"data={reader} {path_word(path)}"
         raise DataError(f"data.kind={kind}: data=csv reads tables; expected {instead}, which reads {kind}")
     require(kind in tables, "data.kind", kind, f"one of {', '.join(tables)}")
     of_kind = get_kind(kind)

@@ -35,7 +35,6 @@ column. A quantity has rare values at its ends; codes, years of a study and dose
 """
 
 import re
-import shlex
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,6 +44,7 @@ from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
+from splitmerge_cli.overrides import path_word, shell_word
 
 SOME = 10
 """Different values that are categories wherever they are not all different."""
@@ -340,10 +340,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
 
 def as_documents(table: Table, key: str) -> str:
     """The command that reads a column as documents."""
-    return (
-        f"smcmc run data=corpus {shlex.quote(f'data.path={table.path}')} {shlex.quote(f'data.columns=[{key}]')} reads "
-        "it as documents"
-    )
+    return f"smcmc run data=corpus {path_word(table.path)} {shell_word(f'data.columns=[{key}]')} reads it as documents"
 
 
 def _reject(cells: Cells, what: str, *ways: str) -> Reading:

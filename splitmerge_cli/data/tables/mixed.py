@@ -17,6 +17,7 @@ from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, READ_AS, note_class
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES
+from splitmerge_cli.overrides import write
 
 SKIP = "skip"
 ALIASES = {"ordinal": "categorical"}
@@ -151,12 +152,18 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         others = [column_key(table, j) for j in readings if j not in bad]
         leaves_out = f"data.columns=[{','.join(others)}] reads the others" if others else ""
     else:
-        dropped = [*map(str, wanted.drop), *(column_key(table, j) for j in bad)]
+        dropped = [*wanted.drop, *(_typed_key(table, j) for j in bad)]
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
-        leaves_out = f"data.drop=[{','.join(dropped)}] leaves {what} out"
+        leaves_out = f"data.drop={write(dropped)} leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    drop = [] if wanted.columns is not None else [*wanted.drop, *(column_key(table, j) for j in bad)]
+    drop = [] if wanted.columns is not None else [*wanted.drop, *(_typed_key(table, j) for j in bad)]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
+
+
+def _typed_key(table: Table, j: int) -> str | int:
+    """Column `j` as `data.drop` takes it: its name, or its number."""
+    key = column_key(table, j)
+    return int(key) if key.isdecimal() else key
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:

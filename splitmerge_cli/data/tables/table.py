@@ -35,7 +35,7 @@ NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
 """Name that pandas gives the numbers of the rows in a .parquet file, where they are a column."""
-_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[A-Za-z_][\w.-]*", re.ASCII | re.IGNORECASE)
+_PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORECASE)
 """Names of columns that need no quotes on the command line."""
 
 

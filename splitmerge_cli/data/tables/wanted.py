@@ -1,6 +1,5 @@
 """The columns of a table that the user asks for."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from splitmerge_cli.data.tables.separators import WORDS
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.kinds import Kind
+from splitmerge_cli.overrides import path_word, shell_word, write
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,10 @@ class Wanted:
 
     def as_mixed(self, table: Table) -> str:
         """The command that reads the same as a mixed table."""
+        where = "data.path=-" if str(table.path) == "standard input" else path_word(table.path)
         options = ("columns", self.columns), ("drop", self.drop), ("truth", self.truth)
-        said = [f"data.{key}={_override_value(value)}" for key, value in options if value]
-        where = "-" if str(table.path) == "standard input" else _quote(str(table.path))
-        return " ".join(["smcmc run data=csv", f"data.path={where}", *said, "model=mixed"])
+        said = [f"data.{key}={write(value)}" for key, value in options if value]
+        return " ".join(["smcmc run data=csv", where, *map(shell_word, said), "model=mixed"])
 
     def set_hint(self, table: Table, columns: Sequence[int]) -> None:
         """Let messages about cells of some columns say what reads missing cells."""
@@ -98,20 +98,6 @@ class Wanted:
                 f"{table.path}: every row holds {found}, which is read as part of the token "
                 f"(data.separator={separator} lets it end a cell)"
             )
-
-
-def format_columns(columns: Sequence[str | int]) -> str:
-    """Format columns as a user types them."""
-    return f"[{','.join(map(str, columns))}]"
-
-
-def _override_value(value: object) -> str:
-    return _quote(format_columns(value) if isinstance(value, list) else str(value))
-
-
-def _quote(text: str) -> str:
-    """Quote a value for a shell."""
-    return text if re.fullmatch(r"[\w./:,=\[\]~+-]+", text) else f"'{text}'"
 
 
 def as_list(key: str, value: Sequence[str | int] | str | int | None) -> list[str | int] | None:
