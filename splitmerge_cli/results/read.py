@@ -317,6 +317,11 @@ class Run:
         """One row per token: its topic in the last state of the chain with the highest log joint density."""
         return self._table(names.TOKENS, columns)
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether the run lists its documents."""
+        return (self.path / names.DOCUMENTS).is_file()
+
     def documents(self) -> "pd.DataFrame":
         """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
         import pandas as pd
@@ -326,14 +331,16 @@ class Run:
         file = self._file(names.DOCUMENTS)
         with report_damage(file):
             numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
-            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
+            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values={**numbers, "document": [""]})
+            if "document" in frame:  # of a run made earlier
+                frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
             if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
                 raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
             for column in ("proportion", "low", "high", "second_proportion"):
                 frame[column] = frame[column].astype(float)
                 if not frame[column].dropna().between(0, 1).all():
                     raise ValueError(f"{column}: expected shares")
-            if frame["document"].tolist() != list(range(len(frame))):
+            if frame["row"].tolist() != list(range(1, len(frame) + 1)):
                 raise ValueError("expected a row for every document")
             return frame.astype({"topic": "Int64", "second": "Int64"})
 
