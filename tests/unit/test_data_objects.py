@@ -141,3 +141,41 @@ def test_new_tokens_are_those_of_the_data() -> None:
     assert get_kind(data.kind).new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
     with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
         get_kind(data.kind).new_items(data, ["c"])
+
+
+WEIGHTS = [-2.0, np.nan, np.inf, -np.inf, 1e31, "x", None, 1j]
+
+
+@pytest.mark.parametrize("weight", WEIGHTS, ids=str)
+@pytest.mark.parametrize("form", ["array", "sparse", "frame", "graph", "directed", "several"])
+def test_weights_of_edges_are_not_negative(form: str, weight: Any) -> None:
+    """The rule of the files: a number, at least 0."""
+    numbers = isinstance(weight, float | complex)
+    matrix = np.array([[0, 1.5, weight], [1.5, 0, 0], [weight, 0, 0]], dtype=None if numbers else object)
+    kinds = {"graph": networkx.Graph, "directed": networkx.DiGraph, "several": networkx.MultiGraph}
+    if form in kinds:
+        data: Any = kinds[form]([("a", "b", {"weight": 1.5}), ("a", "c", {"weight": weight})])
+        place = r"edge \('a', 'c'\), 'weight': "
+    elif form == "sparse":
+        if not numbers:
+            return  # there are none of objects
+        data, place = scipy.sparse.csr_array(matrix), "row 1, column 3: "
+    else:
+        data = pd.DataFrame(matrix) if form == "frame" else matrix
+        place = r"row 1, column 3( \('2'\))?: "
+    # no entry of a complex matrix is a weight
+    place = "row 1, column " if form in ("array", "sparse", "frame") and isinstance(weight, complex) else place
+    with pytest.raises(DataError, match=rf"^data: {place}.*; expected a number, at least 0 and at most 1e\+30"):
+        from_object(data, "graph")
+
+
+def test_a_weight_of_0_is_no_edge() -> None:
+    matrix = np.array([[0, 0.25, 0], [0.25, 0, 0], [0, 0, 0]])
+    graph = networkx.Graph([(0, 1, {"weight": 0.25}), (1, 2, {"weight": 0.0})])
+    for data in (matrix, scipy.sparse.csr_array(matrix), pd.DataFrame(matrix), graph):
+        assert from_object(data, "graph").values.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert from_object(graph, "graph").notes[-1] == "data: pairs of weight 0: 1; they are no edges"
+    # new nodes are read by the same rule
+    with pytest.raises(DataError, match=r"^data: row 1, column 2: -1; expected a number, at least 0"):
+        get_kind("graph").new_items(from_object(matrix, "graph"), [[1, -1, 0]])
+    assert get_kind("graph").new_items(from_object(matrix, "graph"), [[0.5, 0, 2]]).values.tolist() == [[1, 0, 1]]
