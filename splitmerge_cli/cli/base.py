@@ -2,8 +2,10 @@
 
 import functools
 import os
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
@@ -106,15 +108,39 @@ def complain(message: str) -> None:
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
-def settle_jobs(jobs: list[list[str]], config_dir: str | None) -> list[list[str]]:
+def chooses(overrides: Sequence[str]) -> bool:
+    """Whether short runs may choose the model of a run, its covariance or its power."""
+    return any(given.startswith("model") and given.endswith("=auto") for given in overrides)
+
+
+@contextmanager
+def choosing(words: str = "") -> Iterator[None]:
+    """Context in which such short runs are made: interrupted, they leave nothing, and one line says that.
+
+    By default it names the command as it was typed.
+    """
+    if not words:
+        typed = shlex.join(["smcmc", *sys.argv[1:]])
+        words = f"interrupted before the run began: nothing was stored; the same command begins again: {typed}"
+    try:
+        with interrupts.Saying(f"smcmc: {words}"):
+            yield
+    except (KeyboardInterrupt, Exception) as error:
+        if not isinstance(error, KeyboardInterrupt) and not interrupts.is_interrupted():
+            raise
+        fail(words, interrupts.STATUS)
+
+
+def settle_jobs(jobs: list[list[str]], config_dir: str | None, words: str = "") -> list[list[str]]:
     """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for, and with the start of large tables; says
-    what was chosen."""
+    what was chosen. Where that is interrupted `words` are printed, as by `choosing`."""
     from splitmerge_cli.runs import stages
 
-    if any(given.startswith("model") and given.endswith("=auto") for job in jobs for given in job):
+    if any(map(chooses, jobs)):
         from splitmerge_cli.api import selection
 
-        jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+        with choosing(words):
+            jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
     said: dict[str, None] = {}
     jobs = stages.choose_starts(jobs, config_dir, said.setdefault)
     for line in said:

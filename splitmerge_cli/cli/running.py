@@ -16,6 +16,8 @@ from splitmerge_cli.cli.base import (
     Package,
     Resolve,
     app,
+    chooses,
+    choosing,
     complain,
     console,
     explain_errors,
@@ -87,10 +89,11 @@ def run(
     from splitmerge_cli.runs import closing, stages
 
     chosen = None
-    if any(given.endswith("=auto") and given.startswith("model") for given in overrides):
+    if chooses(overrides):
         from splitmerge_cli.api.selection import settle
 
-        overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
+        with choosing():
+            overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
     spec = specify(overrides, config_dir)
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
@@ -169,10 +172,7 @@ def sweep(
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
-    try:
-        jobs = settle_jobs(jobs, config_dir)
-    except KeyboardInterrupt:
-        fail(f"interrupted: {len(jobs)} to do; the same command continues the sweep", interrupts.STATUS)
+    jobs = settle_jobs(jobs, config_dir, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:
