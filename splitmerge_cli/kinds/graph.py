@@ -147,7 +147,7 @@ class Graph(Kind):
 
 
 def _ties(values: Any, names: list[str] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Entries of a matrix of weights that are not 0: rows and columns, int64 ``[entries, 2]``, and weights.
+    """Read a matrix whose entries above 0 are edges: their rows and columns, int64 ``[entries, 2]``, and weights.
 
     Raises
     ------

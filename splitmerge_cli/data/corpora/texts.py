@@ -156,7 +156,7 @@ def _word() -> re.Pattern[str]:
 
 
 def _ranges(codes: list[int]) -> str:
-    """Ascending codes of characters as the content of a class of a regular expression."""
+    """Write ascending character codes as the ranges between the brackets of a regular expression."""
     at = np.array(codes)
     first = np.flatnonzero(np.diff(at, prepend=-2) > 1)
     last = np.append(first[1:] - 1, len(at) - 1)
