@@ -1,6 +1,7 @@
 """The application, what its commands share, and how errors that are the user's to mend are answered."""
 
 import functools
+import inspect
 import os
 import shlex
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.models import OptionInfo
 
 from splitmerge_cli import extras, terminal
 from splitmerge_cli.runs import interrupts
@@ -53,6 +55,9 @@ def explain_errors(command: _F) -> _F:
     def wrapper(*args: Any, **kwargs: Any) -> None:
         with terminal.escape_output():
             try:
+                for words in kwargs.values():
+                    if isinstance(words, list):
+                        _reject_options(command, words)
                 command(*args, **kwargs)
             except typer.Exit:
                 raise
@@ -63,6 +68,37 @@ def explain_errors(command: _F) -> _F:
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:
+    """Raise a `ConfigError` for an option of the command that is typed as a key: ``pairs=20``."""
+    typed = [str(word).partition("=") for word in words if "=" in str(word) and not Path(str(word)).exists()]
+    if not typed:
+        return
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.config.schema import all_keys
+
+    options, keys = _options_of(command), {key for key, _ in all_keys()}
+    for key, _, value in typed:
+        option = options.get(key.replace("_", "-"))
+        if option is not None and key not in keys:
+            expected = option[0] if option[1] else f"{option[0]} {value}"
+            raise ConfigError(
+                f"{key}={value}: no key, but an option of smcmc {command.__name__}; expected {expected} in its place"
+            )
+
+
+def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
+    """Options of a command by the names that a user types: how each is written, and whether it takes no value."""
+    options = {}
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        for info in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(info, OptionInfo):
+                # typer takes the first declaration for a default
+                declared = [each for each in (info.default, *(info.param_decls or ())) if str(each).startswith("-")]
+                for written in declared or [f"--{name.replace('_', '-')}"]:
+                    options[written.lstrip("-")] = written, parameter.annotation.__origin__ is bool
+    return options
 
 
 def _answer(error: BaseException) -> tuple[str, int] | None:
@@ -176,6 +212,10 @@ Overrides = Annotated[
         help="Keys of smcmc run, with their values.",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="What runs at the same time; by default as many as there are processors."),
+]
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
 Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
 Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
@@ -196,6 +236,18 @@ Figures = Annotated[
         metavar="ID|PAPER|all ...", autocompletion=complete_figure, help="As smcmc list figures names them; or all."
     ),
 ]
+
+
+def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
+    """Overrides of one run with what ``--workers`` says, which its key `workers` says too."""
+    from splitmerge_cli.config import ConfigError
+
+    if workers is None:
+        return list(overrides)
+    for given in overrides:
+        if given.startswith("workers=") and given != f"workers={workers}":
+            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
+    return [*(given for given in overrides if not given.startswith("workers=")), f"workers={workers}"]
 
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:

@@ -5,7 +5,17 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors, settle_jobs
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Overrides,
+    Workers,
+    app,
+    complain,
+    console,
+    explain_errors,
+    settle_jobs,
+    with_workers,
+)
 
 
 @app.command()
@@ -33,6 +43,7 @@ def certify(
         str | None,
         typer.Option(metavar="FILE", help="Rows like those of data.path, whose predictive densities are estimated."),
     ] = None,
+    workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
@@ -51,7 +62,7 @@ def certify(
     from splitmerge_cli.studies.certify import MIXTURE, check_coupling
     from splitmerge_cli.studies.predictive import items_of
 
-    given = list(overrides or [])
+    given = with_workers(overrides or [], workers)
     if not any(re.match(r"init=", each) for each in given):
         given.append(f"init={MIXTURE}")
     [given] = settle_jobs([given], config_dir)

@@ -13,6 +13,7 @@ from splitmerge_cli.cli.base import (
     Figures,
     Out,
     Scale,
+    Workers,
     app,
     complain,
     complete_figure,
@@ -40,9 +41,7 @@ def reproduce(
         typer.Option("--scale", help="quick (minutes; the default) or paper (the paper's sizes); --check: as kept."),
     ] = None,
     out: Out = Path("results"),
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
-    ] = None,
+    workers: Workers = None,
     check: Annotated[
         bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with what was kept.")
     ] = False,

@@ -15,6 +15,7 @@ from splitmerge_cli.cli.base import (
     Overrides,
     Package,
     Resolve,
+    Workers,
     app,
     chooses,
     choosing,
@@ -23,6 +24,7 @@ from splitmerge_cli.cli.base import (
     explain_errors,
     fail,
     settle_jobs,
+    with_workers,
 )
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
@@ -50,11 +52,11 @@ The folder of the run is the last line on stdout. A finished run is not repeated
 
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
-Keys are those of smcmc run; several values make a grid. hydra/launcher=joblib (processes, the default) or basic (one
-after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time; dask and submitit_slurm
-run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
-killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
-work."""
+Keys are those of smcmc run; several values make a grid. --workers N is the number of jobs at the same time
+(hydra.launcher.n_jobs=N too). hydra/launcher=joblib (processes, the default) or basic (one after another) chooses the
+engine; dask and submitit_slurm run them on many machines. Finished runs are skipped, unfinished ones continued; a job
+that fails, or whose process is killed, does not stop the others. Runs that another process writes are waited for: two
+sweeps of one grid share the work."""
 
 _MANY = 1000
 """Jobs above which smcmc prints their number before it composes them."""
@@ -73,13 +75,14 @@ def _with_keys(text: str) -> str:
 @explain_errors
 def run(
     overrides: Overrides = None,
+    workers: Workers = None,
     cfg: Cfg = None,
     resolve: Resolve = False,
     package: Package = None,
     info: Info = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    overrides = overrides or []
+    overrides = with_workers(overrides or [], workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -157,6 +160,7 @@ def sweep(
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the jobs to the queue of Slurm; the same command collects them.")
     ] = False,
+    workers: Workers = None,
     cfg: Cfg = None,
     resolve: Resolve = False,
     package: Package = None,
@@ -166,6 +170,7 @@ def sweep(
     from splitmerge_cli.sweeps import sweep as sweeps
 
     given, own = sweeps.split_hydra(overrides or [])
+    sweeps.check_workers(workers, own)
     jobs = sweeps.expand(given, config_dir)
     if _shows(cfg, resolve, package, info):
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
@@ -177,7 +182,7 @@ def sweep(
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
-        outcomes = sweeps.run_jobs(jobs, None, progress, own, config_dir, detach=detach)
+        outcomes = sweeps.run_jobs(jobs, workers, progress, own, config_dir, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:

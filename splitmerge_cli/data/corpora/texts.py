@@ -93,7 +93,7 @@ class Words:
             what = "one character" if self.shortest == AUTO else f"fewer than {self.shortest} characters"
             keeps = " (data.min_length=1 keeps them)" if self.shortest == AUTO else ""
             notes.append(f"words of {what} are left out: {short:,} of {short + int(counts.sum()):,}, {named}{keeps}")
-        return notes + _unsegmented(counts, vocabulary)
+        return notes + note_unsegmented(counts, vocabulary)
 
 
 def require_shortest(shortest: str | int) -> None:
@@ -127,7 +127,7 @@ def count_texts(
     return counts, vocabulary, words.notes(counts, vocabulary)
 
 
-def _unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:
+def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:
     """Note on words that are whole sentences, of a language that puts no spaces between words."""
     number = np.asarray(counts.sum(axis=0)).ravel()
     total = float(number @ np.array([len(word) for word in vocabulary]))
