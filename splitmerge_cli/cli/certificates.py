@@ -1,7 +1,7 @@
 """``smcmc certify``."""
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,9 @@ from splitmerge_cli.cli.base import (
     settle_jobs,
     with_workers,
 )
+
+if TYPE_CHECKING:
+    from splitmerge_cli.studies.certificate import Certificate
 
 
 @app.command()
@@ -71,17 +74,19 @@ def certify(
     for note in plan.dataset.notes:
         complain(f"note: {note}")
     found = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    show_certificate(found)
+    typer.echo(found.path)
+
+
+def show_certificate(found: "Certificate") -> None:
+    """Print the lines of a certificate, and the posterior means."""
     for line in found.lines():
         typer.echo(line)
-    estimates = found.estimates()
-    if len(estimates):
+    shown = found.shown_estimates()
+    if len(shown):
         from rich.table import Table
 
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)
-        means = estimates.set_index("quantity")["mean"]
-        # most models keep no empty clusters
-        shown = estimates if means["K"] != means["n_clusters"] else estimates[estimates["quantity"] != "K"]
-        for name, mean, _, low, high, _ in shown.itertuples(index=False):
-            table.add_row(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}")
+        for row in shown:
+            table.add_row(*row)
         console().print(table)
-    typer.echo(found.path)

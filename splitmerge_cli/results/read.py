@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli import received
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results import names
 from splitmerge_cli.results.files import is_locked, report_damage
 from splitmerge_cli.results.manifest import Manifest, read_sealed
-from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+from splitmerge_cli.results.names import CONFIG, LISTED_RUNS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,8 @@ GROUPS = ("data", "model", "sampler", "schedule")
 """Keys that every configuration holds."""
 MOST_CONFIG = 1 << 22
 """Bytes of ``config.yaml``."""
+REMEDY_OF_LIST = "the command of the sweep or race writes it again"
+"""Advice about a damaged list of runs."""
 STATES = ("running", "done", "failed", "interrupted")
 
 
@@ -416,5 +419,36 @@ class Run:
 
 
 def find_runs(out: str | Path) -> list[Run]:
-    """All runs under a folder, in the order of their paths."""
-    return [Run(status.parent) for status in sorted(Path(out).rglob(STATUS)) if status.is_file()]
+    """All runs under a folder, in the order of their paths; else those that sweeps and races list there, in theirs.
+
+    The table of a sweep or race stands for its folder.
+
+    Raises
+    ------
+    DataError
+        A run that is listed is not there.
+    DamagedRun
+        A list is not what was written.
+    """
+    folder = Path(out)
+    if folder.is_file():
+        folder = folder.parent
+        if not (folder / LISTED_RUNS).is_file():
+            return []
+    if below := [Run(status.parent) for status in sorted(folder.rglob(STATUS)) if status.is_file()]:
+        return below
+    lists = [file for file in sorted(folder.rglob(LISTED_RUNS)) if file.is_file()]
+    return list({run.path.resolve(): run for file in lists for run in _listed_runs(file)}.values())
+
+
+def _listed_runs(file: Path) -> list[Run]:
+    """The runs of a sweep or race, whose folders are named from the folder of the results."""
+    Manifest(file.parent / MANIFEST, REMEDY_OF_LIST).check(file.name)
+    runs = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        places = [file.parents[2] / line, Path(line)]
+        path = next((place for place in places if (place / STATUS).is_file()), None)
+        if path is None:
+            raise DataError(f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again")
+        runs.append(Run(path))
+    return runs
