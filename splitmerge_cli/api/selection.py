@@ -52,6 +52,7 @@ from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.scratch import scratch_folder
 
 AUTO = "auto"
 MIXED = "mixed"
@@ -306,10 +307,11 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
             if ("counts" in chosen) == (of_reals is not None):
                 say(f"{what}, as {run.path} says")
                 return Settled(decided, chosen)
-    decided, chosen = _settle_readings(settled, of_reals, calibrates, config_dir, say)
-    if calibrates:
-        decided, curve = _settle_power(decided, config_dir, say)
-        chosen |= curve
+    with scratch_folder() as folder:
+        decided, chosen = _settle_readings(settled, of_reals, calibrates, config_dir, say, folder)
+        if calibrates:
+            decided, curve = _settle_power(decided, config_dir, say, folder)
+            chosen |= curve
     return Settled(decided, chosen | {"by": by})
 
 
@@ -320,7 +322,7 @@ def _require_power(model: str) -> None:
 
 
 def _settle_power(
-    settled: list[str], config_dir: str | Path | None, say: Callable[[str], None]
+    settled: list[str], config_dir: str | Path | None, say: Callable[[str], None], folder: Path
 ) -> tuple[list[str], dict[str, Any]]:
     """A command line with the power of the calibration curve, and the curve."""
     spec = compose(settled, config_dir)
@@ -336,7 +338,7 @@ def _settle_power(
         # as for covariances
         warnings.simplefilter("ignore", NotConverged)
         warnings.simplefilter("ignore", DataNote)
-        found = calibrate(options, dataset, _sampler(spec))
+        found = calibrate(options, dataset, _sampler(spec, folder))
     say(format_calibration(found))
     curve = found.table.astype(object).to_dict("records")
     return [*settled, f"model.power={found.power:g}"], {"model.power": curve, "rows": found.rows}
@@ -348,6 +350,7 @@ def _settle_readings(
     calibrates: bool,
     config_dir: str | Path | None,
     say: Callable[[str], None],
+    folder: Path,
 ) -> tuple[list[str], dict[str, Any]]:
     """A command line with what predicts held-out rows best: of `settled` and `of_reals`, which reads counts otherwise,
     and of the covariances where these are ``auto``, if a power is to be chosen of those that have one; and how that was
@@ -363,7 +366,7 @@ def _settle_readings(
             spec = compose(plain, config_dir)
             options = {key: value for key, value in spec.model.values.items() if _is_given(plain, key)}
             counted, real = (_read([g for g in each if g != OF_COVARIANCE], config_dir) for each in (settled, of_reals))
-            found["counts"] = _choose_counts(options, counted, real, _sampler(spec), spec.seed, say)
+            found["counts"] = _choose_counts(options, counted, real, _sampler(spec, folder), spec.seed, say)
             settled = of_reals if found["counts"][0]["counts"] == REALS else settled
         if OF_COVARIANCE in settled:
             settled.remove(OF_COVARIANCE)
@@ -375,7 +378,7 @@ def _settle_readings(
             if not accepted:
                 raise ConfigError(f"{OF_COVARIANCE}: data={spec.data.name}: {reason}")
             options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
-            table = covariances(options, dataset, _sampler(spec), later=A_POWER if calibrates else None)
+            table = covariances(options, dataset, _sampler(spec, folder), later=A_POWER if calibrates else None)
             say(format_covariances(table))
             found["model.covariance"] = _as_records(table)
             settled.append(f"model.covariance={table['covariance'][0]}")
@@ -409,11 +412,11 @@ def read_counts(
     if not counts or options.get("resolution", AUTO) != AUTO:
         return of_table, None
     of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), scratch_folder() as folder:
         warnings.simplefilter("ignore", NotConverged)
         warnings.simplefilter("ignore", DataNote)
         as_reals = from_object(data, MIXED, **of_reals)
-        found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed), seed, say)
+        found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed, folder), seed, say)
     return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_folds()}
 
 
@@ -568,17 +571,17 @@ def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
         return load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
 
 
-def _sampler(spec: RunSpecification) -> Sample:
-    """Short runs with the sampler of a configuration."""
-    return _short({key: value for key, value in spec.values["sampler"].items() if key != "_target_"}, spec.seed)
+def _sampler(spec: RunSpecification, folder: Path) -> Sample:
+    """Short runs with the sampler of a configuration, in a folder."""
+    return _short({key: value for key, value in spec.values["sampler"].items() if key != "_target_"}, spec.seed, folder)
 
 
-def _short(sampler: Any, seed: int) -> Sample:
+def _short(sampler: Any, seed: int, folder: Path) -> Sample:
     from splitmerge_cli.api.sampling import sample
 
     def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
         keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "options": {"trace.partitions": 5}}
-        return sample(model, dataset, sampler, **keys, progress="none")
+        return sample(model, dataset, sampler, **keys, store=folder, progress="none")
 
     return short
 

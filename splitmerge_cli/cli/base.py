@@ -1,13 +1,17 @@
 """The application, what its commands share, and how errors that are the user's to mend are answered."""
 
 import functools
+import inspect
 import os
+import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.models import OptionInfo
 
 from splitmerge_cli import extras, terminal
 from splitmerge_cli.runs import interrupts
@@ -51,6 +55,9 @@ def explain_errors(command: _F) -> _F:
     def wrapper(*args: Any, **kwargs: Any) -> None:
         with terminal.escape_output():
             try:
+                for words in kwargs.values():
+                    if isinstance(words, list):
+                        _reject_options(command, words)
                 command(*args, **kwargs)
             except typer.Exit:
                 raise
@@ -61,6 +68,37 @@ def explain_errors(command: _F) -> _F:
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
+
+
+def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:
+    """Raise a `ConfigError` for an option of the command that is typed as a key: ``pairs=20``."""
+    typed = [str(word).partition("=") for word in words if "=" in str(word) and not Path(str(word)).exists()]
+    if not typed:
+        return
+    from splitmerge_cli.config import ConfigError
+    from splitmerge_cli.config.schema import all_keys
+
+    options, keys = _options_of(command), {key for key, _ in all_keys()}
+    for key, _, value in typed:
+        option = options.get(key.replace("_", "-"))
+        if option is not None and key not in keys:
+            expected = option[0] if option[1] else f"{option[0]} {value}"
+            raise ConfigError(
+                f"{key}={value}: no key, but an option of smcmc {command.__name__}; expected {expected} in its place"
+            )
+
+
+def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
+    """Options of a command by the names that a user types: how each is written, and whether it takes no value."""
+    options = {}
+    for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
+        for info in getattr(parameter.annotation, "__metadata__", ()):
+            if isinstance(info, OptionInfo):
+                # typer takes the first declaration for a default
+                declared = [each for each in (info.default, *(info.param_decls or ())) if str(each).startswith("-")]
+                for written in declared or [f"--{name.replace('_', '-')}"]:
+                    options[written.lstrip("-")] = written, parameter.annotation.__origin__ is bool
+    return options
 
 
 def _answer(error: BaseException) -> tuple[str, int] | None:
@@ -108,15 +146,39 @@ def complain(message: str) -> None:
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
-def settle_jobs(jobs: list[list[str]], config_dir: str | None) -> list[list[str]]:
+def chooses(overrides: Sequence[str]) -> bool:
+    """Whether short runs may choose the model of a run, its covariance or its power."""
+    return any(given.startswith("model") and given.endswith("=auto") for given in overrides)
+
+
+@contextmanager
+def choosing(words: str = "") -> Iterator[None]:
+    """Context in which such short runs are made: interrupted, they leave nothing, and one line says that.
+
+    By default it names the command as it was typed.
+    """
+    if not words:
+        typed = shlex.join(["smcmc", *sys.argv[1:]])
+        words = f"interrupted before the run began: nothing was stored; the same command begins again: {typed}"
+    try:
+        with interrupts.Saying(f"smcmc: {words}"):
+            yield
+    except (KeyboardInterrupt, Exception) as error:
+        if not isinstance(error, KeyboardInterrupt) and not interrupts.is_interrupted():
+            raise
+        fail(words, interrupts.STATUS)
+
+
+def settle_jobs(jobs: list[list[str]], config_dir: str | None, words: str = "") -> list[list[str]]:
     """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for, and with the start of large tables; says
-    what was chosen."""
+    what was chosen. Where that is interrupted `words` are printed, as by `choosing`."""
     from splitmerge_cli.runs import stages
 
-    if any(given.startswith("model") and given.endswith("=auto") for job in jobs for given in job):
+    if any(map(chooses, jobs)):
         from splitmerge_cli.api import selection
 
-        jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+        with choosing(words):
+            jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
     said: dict[str, None] = {}
     jobs = stages.choose_starts(jobs, config_dir, said.setdefault)
     for line in said:
@@ -152,6 +214,10 @@ Overrides = Annotated[
         help="Keys of smcmc run, with their values.",
     ),
 ]
+Workers = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="What runs at the same time; by default as many as there are processors."),
+]
 Cfg = Annotated[str | None, typer.Option("--cfg", "-c", help="Show the configuration: job, hydra or all.")]
 Resolve = Annotated[bool, typer.Option("--resolve", help="With --cfg: resolve interpolations.")]
 Package = Annotated[str | None, typer.Option("--package", "-p", help="With --cfg: this part alone.")]
@@ -172,6 +238,18 @@ Figures = Annotated[
         metavar="ID|PAPER|all ...", autocompletion=complete_figure, help="As smcmc list figures names them; or all."
     ),
 ]
+
+
+def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
+    """Overrides of one run with what ``--workers`` says, which its key `workers` says too."""
+    from splitmerge_cli.config import ConfigError
+
+    if workers is None:
+        return list(overrides)
+    for given in overrides:
+        if given.startswith("workers=") and given != f"workers={workers}":
+            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
+    return [*(given for given in overrides if not given.startswith("workers=")), f"workers={workers}"]
 
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:

@@ -1,11 +1,24 @@
 """``smcmc certify``."""
 
 import re
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors, settle_jobs
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Overrides,
+    Workers,
+    app,
+    complain,
+    console,
+    explain_errors,
+    settle_jobs,
+    with_workers,
+)
+
+if TYPE_CHECKING:
+    from splitmerge_cli.studies.certificate import Certificate
 
 
 @app.command()
@@ -33,6 +46,7 @@ def certify(
         str | None,
         typer.Option(metavar="FILE", help="Rows like those of data.path, whose predictive densities are estimated."),
     ] = None,
+    workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE
@@ -51,7 +65,7 @@ def certify(
     from splitmerge_cli.studies.certify import MIXTURE, check_coupling
     from splitmerge_cli.studies.predictive import items_of
 
-    given = list(overrides or [])
+    given = with_workers(overrides or [], workers)
     if not any(re.match(r"init=", each) for each in given):
         given.append(f"init={MIXTURE}")
     [given] = settle_jobs([given], config_dir)
@@ -60,17 +74,19 @@ def certify(
     for note in plan.dataset.notes:
         complain(f"note: {note}")
     found = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    show_certificate(found)
+    typer.echo(found.path)
+
+
+def show_certificate(found: "Certificate") -> None:
+    """Print the lines of a certificate, and the posterior means."""
     for line in found.lines():
         typer.echo(line)
-    estimates = found.estimates()
-    if len(estimates):
+    shown = found.shown_estimates()
+    if len(shown):
         from rich.table import Table
 
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)
-        means = estimates.set_index("quantity")["mean"]
-        # most models keep no empty clusters
-        shown = estimates if means["K"] != means["n_clusters"] else estimates[estimates["quantity"] != "K"]
-        for name, mean, _, low, high, _ in shown.itertuples(index=False):
-            table.add_row(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}")
+        for row in shown:
+            table.add_row(*row)
         console().print(table)
-    typer.echo(found.path)

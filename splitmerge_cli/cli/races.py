@@ -6,7 +6,17 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, fail, settle_jobs
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Workers,
+    app,
+    complain,
+    console,
+    explain_errors,
+    fail,
+    settle_jobs,
+    with_workers,
+)
 
 
 @app.command()
@@ -22,9 +32,7 @@ def race(
     certify: Annotated[
         int, typer.Option(min=0, help="Pairs of coupled chains of each sampler, for variances without bias; 0: none.")
     ] = 0,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Chains at the same time; by default one per processor.")
-    ] = None,
+    workers: Workers = None,
     config_dir: ConfigDir = None,
 ) -> None:
     """Compare samplers on one posterior: smcmc race sampler=sams,sdds,rgsm data=csv data.path=FILE
@@ -56,6 +64,7 @@ def race(
             raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
     else:
         keys, launcher = sweeps.split_hydra(keys)
+        sweeps.check_workers(workers, launcher)
         jobs = jobs_of(keys, seeds, seconds, config_dir, partial(settle_jobs, config_dir=config_dir))
         outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher, config_dir=config_dir)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
@@ -84,7 +93,7 @@ def race(
     for line in found.lines():
         typer.echo(line)
     if certify:
-        for each in races.efficiencies(jobs, certify, config_dir):
+        for each in races.efficiencies([with_workers(job, workers) for job in jobs], certify, config_dir):
             typer.echo(each)
     # beside the runs: results/SAMPLER-DATA/ID
     typer.echo(races.write_race(found, runs[0].path.parents[1]))

@@ -13,6 +13,7 @@ from splitmerge_cli.cli.base import (
     Figures,
     Out,
     Scale,
+    Workers,
     app,
     complain,
     complete_figure,
@@ -40,9 +41,7 @@ def reproduce(
         typer.Option("--scale", help="quick (minutes; the default) or paper (the paper's sizes); --check: as kept."),
     ] = None,
     out: Out = Path("results"),
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="Runs at the same time; by default one per processor.")
-    ] = None,
+    workers: Workers = None,
     check: Annotated[
         bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with what was kept.")
     ] = False,
@@ -126,18 +125,47 @@ def report(
     prior, model and start, what to do next, and how to repeat it; of several first the table that compares them. One
     run: RUN/report.html; several: OUT/reports/ID.html, beside them. The page loads nothing from elsewhere.
 
-    Without runs: results/report.html, every figure, the papers' numbers beside ours, verdicts.
-    """
-    if not runs:
-        from splitmerge_cli.papers.report import report as write_report
+    The folder of a sweep or race stands for its runs; that of a certificate has a page of its own, report.html.
 
-        typer.echo(write_report(out, config_dir))
-        return
-    from splitmerge_cli.pages.runs import write_report as write_page
+    Without RUN: all finished runs of the present folder, or of OUT. Where figures of papers are drawn in OUT, or there
+    is no run: results/report.html, every figure, the papers' numbers beside ours, verdicts.
+    """
     from splitmerge_cli.runs import open_run
 
-    found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
-    typer.echo(write_page([open_run(one.path, config_dir) for one in found.values()]))
+    named = runs or []
+    if not named:
+        from splitmerge_cli.papers.report import has_figures
+        from splitmerge_cli.papers.report import report as write_report
+
+        finished = [] if has_figures(out) else _runs_here(out)
+        if not finished:
+            typer.echo(write_report(out, config_dir))
+            return
+        named = [one.path for one in finished]
+    from splitmerge_cli.pages.runs import write_report as write_page
+
+    certificates = [each for path in named for each in certificates_in(path)]
+    if certificates:
+        from splitmerge_cli.pages.certificates import write_report as write_certificate
+        from splitmerge_cli.studies.certify import open_certificate
+
+        for each in dict.fromkeys(certificates):
+            typer.echo(write_certificate(open_certificate(each)))
+    found = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
+    if found:
+        typer.echo(write_page([open_run(one.path, config_dir) for one in found.values()]))
+
+
+def _runs_here(out: Path) -> "list[Run]":
+    """The finished runs of the present folder where it is that of a run, of results or of a sweep; else those of
+    `out`."""
+    from splitmerge_cli.results.names import LISTED_RUNS, STATUS
+    from splitmerge_cli.results.read import find_runs
+
+    here = Path()
+    if not any(next(here.glob(place), None) for place in (STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}")):
+        here = out
+    return [run for run in find_runs(here) if run.is_done]
 
 
 def checked_scale(scale: str) -> str:
@@ -170,7 +198,7 @@ def diagnose(
 
     shown = console(200)
     status, of_topics = 0, []
-    for path in runs:
+    for path in _show_certificates(runs):
         for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
@@ -237,7 +265,7 @@ def summary(
     if columns and (levels or shown):
         raise ConfigError("--columns: expected by itself, without --levels, clusters=, answers= and core=")
     status = 0
-    for path in runs:
+    for path in runs if levels or columns or shown else _show_certificates(runs):
         found = runs_in(path)
         for one in found:
             try:
@@ -291,14 +319,44 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
 
 
 def runs_in(path: Path) -> "list[Run]":
-    """Find the run of a folder, or those below it; raises `ConfigError` where the folder has none."""
+    """Find the run of a folder, those below it, or those of its sweep or race; raises `ConfigError` without one."""
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.results.read import find_runs
 
     found = find_runs(path)
+    if not found and certificates_in(path):
+        raise ConfigError(
+            f"{path}: a certificate, whose coupled chains are no runs; expected runs (smcmc diagnose {path} shows it)"
+        )
     if not found:
-        raise ConfigError(f"{path}: no run here; expected a folder that smcmc run printed")
+        raise ConfigError(
+            f"{path}: no run here; expected a folder that smcmc run, sweep, race or certify printed, or one above"
+        )
     return found
+
+
+def certificates_in(path: Path) -> list[Path]:
+    """The folders of certificates at or below a folder without runs."""
+    from splitmerge_cli.results.read import find_runs
+    from splitmerge_cli.studies.certify import find_certificates
+
+    return [] if find_runs(path) else find_certificates(path)
+
+
+def _show_certificates(paths: list[Path]) -> list[Path]:
+    """Print the certificates among some folders, and return the other folders."""
+    from splitmerge_cli.cli.certificates import show_certificate
+    from splitmerge_cli.studies.certify import open_certificate
+
+    others = []
+    for path in paths:
+        found = certificates_in(path)
+        for each in found:
+            typer.echo(f"{each} (certificate)")
+            show_certificate(open_certificate(each))
+        if not found:
+            others.append(path)
+    return others
 
 
 def _topics_of(run: "Run") -> "RunTopics":

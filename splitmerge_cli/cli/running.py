@@ -13,12 +13,16 @@ from splitmerge_cli.cli.base import (
     Overrides,
     Package,
     Resolve,
+    Workers,
     app,
+    chooses,
+    choosing,
     complain,
     console,
     explain_errors,
     fail,
     settle_jobs,
+    with_workers,
 )
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
@@ -47,8 +51,8 @@ The folder of the run is the last line on stdout. A finished run is not repeated
 _SWEEP_HELP = """Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'
 
 Keys are those of smcmc run; several values make a grid. A value with a comma stands in quotes:
-"data.path='a,b.csv',c.csv". hydra/launcher=joblib (processes, the default) or basic (one
-after another) chooses the engine, hydra.launcher.n_jobs the number of jobs at the same time; dask and submitit_slurm
+"data.path='a,b.csv',c.csv". --workers N is the number of jobs at the same time (hydra.launcher.n_jobs=N too).
+hydra/launcher=joblib (processes, the default) or basic (one after another) chooses the engine; dask and submitit_slurm
 run them on many machines. Finished runs are skipped, unfinished ones continued; a job that fails, or whose process is
 killed, does not stop the others. Runs that another process writes are waited for: two sweeps of one grid share the
 work."""
@@ -70,13 +74,14 @@ def _with_keys(text: str) -> str:
 @explain_errors
 def run(
     overrides: Overrides = None,
+    workers: Workers = None,
     cfg: Cfg = None,
     resolve: Resolve = False,
     package: Package = None,
     info: Info = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    overrides = overrides or []
+    overrides = with_workers(overrides or [], workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -86,10 +91,11 @@ def run(
     from splitmerge_cli.runs import closing, stages
 
     chosen = None
-    if any(given.endswith("=auto") and given.startswith("model") for given in overrides):
+    if chooses(overrides):
         from splitmerge_cli.api.selection import settle
 
-        overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
+        with choosing():
+            overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
     spec = specify(overrides, config_dir)
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
@@ -153,6 +159,7 @@ def sweep(
     detach: Annotated[
         bool, typer.Option("--detach", help="Leave the jobs to the queue of Slurm; the same command collects them.")
     ] = False,
+    workers: Workers = None,
     cfg: Cfg = None,
     resolve: Resolve = False,
     package: Package = None,
@@ -162,21 +169,19 @@ def sweep(
     from splitmerge_cli.sweeps import sweep as sweeps
 
     given, own = sweeps.split_hydra(overrides or [])
+    sweeps.check_workers(workers, own)
     jobs = sweeps.expand(given, config_dir)
     if _shows(cfg, resolve, package, info):
         _show([*jobs[0], *own], cfg, resolve, package, info, config_dir)
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
-    try:
-        jobs = settle_jobs(jobs, config_dir)
-    except KeyboardInterrupt:
-        fail(f"interrupted: {len(jobs)} to do; the same command continues the sweep", interrupts.STATUS)
+    jobs = settle_jobs(jobs, config_dir, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
     if dry_run:
         outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
     else:
         progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
-        outcomes = sweeps.run_jobs(jobs, None, progress, own, config_dir, detach=detach)
+        outcomes = sweeps.run_jobs(jobs, workers, progress, own, config_dir, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:

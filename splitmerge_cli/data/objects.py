@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, require
 from splitmerge_cli.data.corpora.corpus import vectorize
+from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.table import Table
@@ -54,8 +55,8 @@ def from_object(
     types : mapping, optional
         ``mixed``: types of some columns, as data.types of a file.
     **words : object
-        ``documents``: `stop_words`, `min_documents` and `max_share`, as data.stop_words and so on of a file, but that
-        none is left out where nothing is given.
+        ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
+        file, but that no stop word is left out where nothing is given.
 
     Raises
     ------
@@ -283,16 +284,20 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     return counts, vocabulary, names
 
 
-def count_words(documents: Iterable[str | Sequence[str]]) -> tuple[csr_array, list[str]]:
-    """Count the words of texts, found as by scikit-learn's CountVectorizer, or as they are given."""
+def count_words(
+    documents: Iterable[str | Sequence[str]], min_length: str | int = AUTO
+) -> tuple[csr_array, list[str], list[str]]:
+    """Count the words of texts, found by `splitmerge_cli.data.corpora.texts`, or as they are given; also notes."""
     each = list(documents)
     texts = all(isinstance(document, str) for document in each)
-    options: dict[str, Any] = {} if texts else {"analyzer": list}
     if not texts and any(isinstance(document, str) for document in each):
         raise DataError("data: texts and lists of words; expected the one or the other")
     if not texts and not all(isinstance(word, str) for document in each for word in document):
         raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
+    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
     try:
-        return vectorize(each, **options)
+        return count_texts(each, min_length) if texts else (*vectorize(each, analyzer=list), [])
+    except DataError:
+        raise
     except (ValueError, TypeError) as error:
         raise DataError(f"data: {error}; expected texts, or sequences of words") from error

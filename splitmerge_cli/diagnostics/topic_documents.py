@@ -55,7 +55,7 @@ def documents(
     Returns
     -------
     pandas.DataFrame
-        Columns document (from 0), name (where there are names), tokens, topic, proportion, low, high, second,
+        Columns row (from 1), name (where there are names), tokens, topic, proportion, low, high, second,
         second_proportion. A proportion is a share of the tokens of the document: the mean over the states, of the
         reference alone where there are none; topic and second are those of the largest. low and high: quantiles of
         the states, of level 0.95; NaN where there are fewer than 10. Empty documents have no topic.
@@ -81,7 +81,7 @@ def documents(
         some = lengths > 0
         ends = np.quantile(counts[:, some] / lengths[some], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
         low[some], high[some] = ends
-    frame = pd.DataFrame({"document": np.arange(J)})
+    frame = pd.DataFrame({"row": np.arange(1, J + 1)})
     if names is not None:
         frame["name"] = list(names)
     frame["tokens"] = lengths

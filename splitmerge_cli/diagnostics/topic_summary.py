@@ -62,7 +62,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
         top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with
         the largest terms phi_kw log(phi_kw/p_w) of the Kullback-Leibler divergence of the topic from the corpus, p_w
         being the share of the tokens), divergence (their sum over all words, in nats), prototypes (names, or numbers
-        from 0, of the documents with most of the topic, (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
+        from 1, of the documents with most of the topic, (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
     """
     own = np.asarray(labels, dtype=np.int32)
     corpus, vocabulary = dataset.values, dataset.vocabulary
@@ -97,7 +97,7 @@ def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP)
                 "top_words": [vocabulary[w] for w in words.indices[relevant[k]]],
                 "telling": [vocabulary[w] for w in at[np.argsort(-term, kind="stable")[:most]]],
                 "divergence": float(term.sum()) + rest,
-                "prototypes": [int(j) if corpus.documents is None else corpus.documents[j] for j in shown],
+                "prototypes": [int(j) + 1 if corpus.documents is None else corpus.documents[j] for j in shown],
             }
         )
     return pd.DataFrame(rows)

@@ -66,33 +66,37 @@ class Graph(Kind):
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
         from splitmerge_cli.data.base import Dataset, notes_entry
-        from splitmerge_cli.data.graphs.adjacency import adjacency, losses, sizes
+        from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, adjacency, losses, merge, read_weights, sizes
         from splitmerge_cli.data.objects import table_of
 
         names: list[str] | None = None
         if self.recognises(data):
             names = [str(node) for node in data.nodes]
             number = {node: k for k, node in enumerate(data.nodes)}
-            ends = np.array([(number[a], number[b]) for a, b, *_ in data.edges], dtype=np.int64).reshape(-1, 2)
+            ties = list(data.edges(data="weight", default=1))
+            ends = np.array([(number[a], number[b]) for a, b, _ in ties], dtype=np.int64).reshape(-1, 2)
             N, directed = len(number), data.is_directed()
-            weighted = len({weight for *_, weight in data.edges(data="weight", default=1)}) > 1
+            weight, bad = read_weights([tie[2] for tie in ties])
+            if bad is not None:
+                a, b, found = ties[bad]
+                raise DataError(f"data: edge ({a!r}, {b!r}), 'weight': {found!r}; expected {A_WEIGHT}")
         else:
             values, names, _ = table_of(data, "an adjacency matrix")
             if values.shape[0] != values.shape[1]:
                 raise DataError(f"data: shape {values.shape}; expected an adjacency matrix [N, N]")
             N = values.shape[0]
-            rows = values.nonzero()
-            ends = np.stack(rows, axis=1).astype(np.int64)
+            ends, weight = _ties(values, names)
             there, back = (np.unique(ends[:, k] * N + ends[:, 1 - k]) for k in (0, 1))
             directed = not np.array_equal(there, back)
-            weighted = len(ends) > 0 and len(np.unique(np.asarray(values[rows], dtype=np.float64))) > 1
+        weighted = len(np.unique(weight)) > 1
         loops = ends[:, 0] == ends[:, 1]
         given = ends if directed or not self.recognises(data) else np.sort(ends, axis=1)
         further = len(ends) - len(np.unique(given, axis=0)) if len(ends) else 0
         notes = [f"data: {one}" for one in losses(directed, weighted, int(loops.sum()), further)]
-        ends = np.sort(ends[~loops], axis=1)
-        ends = np.unique(ends, axis=0) if len(ends) else ends
-        matrix = adjacency(N, ends[:, 0], ends[:, 1])
+        merged = merge(N, ends[:, 0], ends[:, 1], weight)
+        matrix = adjacency(N, merged.i, merged.j)
+        if zeros := merged.counts["below_threshold"]:
+            notes.append(f"data: pairs of weight 0: {zeros}; they are no edges")
         meta = sizes(matrix) | notes_entry(notes)
         return Dataset(name, self.name, matrix, truth, names=names, meta=meta)
 
@@ -109,7 +113,10 @@ class Graph(Kind):
                 f"new nodes: shape {values.shape}; expected [n, {dataset.N}], their ties to the nodes of the data"
             )
         # held in a data set of another kind: it is no graph
-        return Dataset("new nodes", "binary", (values != 0).astype(np.uint8))
+        ends, _ = _ties(values, None)
+        found = np.zeros(values.shape, dtype=np.uint8)
+        found[ends[:, 0], ends[:, 1]] = 1
+        return Dataset("new nodes", "binary", found)
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
         """The graph with new nodes behind the old ones, to which alone they are tied."""
@@ -137,3 +144,34 @@ class Graph(Kind):
             "density": inside / (n * (n - 1)) if n > 1 else np.nan,
             "density_outside": outside / (n * rest) if rest else np.nan,
         }
+
+
+def _ties(values: Any, names: list[str] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Read a matrix whose entries above 0 are edges: their rows and columns, int64 ``[entries, 2]``, and weights.
+
+    Raises
+    ------
+    DataError
+        An entry is no weight.
+    """
+    from scipy.sparse import coo_array, issparse
+
+    from splitmerge_cli.data.base import place_of
+    from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
+
+    if issparse(values):
+        entries = coo_array(values)
+        entries.sum_duplicates()
+        row, column, given = entries.row, entries.col, entries.data
+        weight, bad = read_weights(given)
+        place = None if bad is None else (int(row[bad]), int(column[bad]))
+    else:
+        given = values.ravel()
+        weight, bad = read_weights(given)
+        place = None if bad is None else divmod(bad, values.shape[1])
+        row, column = np.nonzero(weight.reshape(values.shape))
+        weight = weight[weight != 0]
+    if place is not None:
+        raise DataError(f"data: {place_of(*place, names)}: {given[bad]}; expected {A_WEIGHT} (0: no edge)")
+    there = weight > 0
+    return np.stack([row[there], column[there]], axis=1).astype(np.int64), weight[there]

@@ -27,6 +27,8 @@ MOST_ITEMS = 12
 """Items of least certainty that are listed."""
 MOST_CHECKS = 16
 """Quantities that are listed, those first in which the data are least like the model's."""
+PROTOTYPES = 3
+"""Documents of a topic that are named."""
 SURE = 0.9
 """Certainty from which on items are counted as certain."""
 
@@ -250,13 +252,25 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
 
 
 def _topics(run: Run) -> Markup:
+    shown = _documents_of_topics(run)
     rows = [
         [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), _short(topic["coherence"])]
+        + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
         for topic in run.summary["topics"]
     ]
     chain = run.summary["topics_of"]["chain"]
     caption = f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: 0 is most."
-    return table(["topic", "share", "words", "coherence"], rows, caption, numbers=[0, 1, 3])
+    caption += " Documents: those with the largest share of the topic." if shown else ""
+    return table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
+
+
+def _documents_of_topics(run: Run) -> dict[int, list[str]]:
+    """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
+    if not run.has_documents:
+        return {}
+    frame = run.documents().dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+    label = frame["name"] if "name" in frame else frame["row"].astype(str)
+    return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
 
 
 def _share(value: Any) -> str:

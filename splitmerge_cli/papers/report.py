@@ -60,6 +60,11 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
     return path
 
 
+def has_figures(out: Path) -> bool:
+    """Whether the results hold figures of papers."""
+    return (out / FOLDER).is_dir()
+
+
 def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
     """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
     folder, where = out / FOLDER, folders(out, config_dir)

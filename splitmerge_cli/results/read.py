@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli import received
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results import names
 from splitmerge_cli.results.files import is_locked, report_damage
 from splitmerge_cli.results.manifest import Manifest, read_sealed
-from splitmerge_cli.results.names import CONFIG, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+from splitmerge_cli.results.names import CONFIG, LISTED_RUNS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,6 +29,8 @@ GROUPS = ("data", "model", "sampler", "schedule")
 """Keys that every configuration holds."""
 MOST_CONFIG = 1 << 22
 """Bytes of ``config.yaml``."""
+REMEDY_OF_LIST = "the command of the sweep or race writes it again"
+"""Advice about a damaged list of runs."""
 STATES = ("running", "done", "failed", "interrupted")
 
 
@@ -317,6 +320,11 @@ class Run:
         """One row per token: its topic in the last state of the chain with the highest log joint density."""
         return self._table(names.TOKENS, columns)
 
+    @property
+    def has_documents(self) -> bool:
+        """Whether the run lists its documents."""
+        return (self.path / names.DOCUMENTS).is_file()
+
     def documents(self) -> "pd.DataFrame":
         """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
         import pandas as pd
@@ -326,14 +334,16 @@ class Run:
         file = self._file(names.DOCUMENTS)
         with report_damage(file):
             numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
-            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values=numbers)
+            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values={**numbers, "document": [""]})
+            if "document" in frame:  # of a run made earlier
+                frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
             if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
                 raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
             for column in ("proportion", "low", "high", "second_proportion"):
                 frame[column] = frame[column].astype(float)
                 if not frame[column].dropna().between(0, 1).all():
                     raise ValueError(f"{column}: expected shares")
-            if frame["document"].tolist() != list(range(len(frame))):
+            if frame["row"].tolist() != list(range(1, len(frame) + 1)):
                 raise ValueError("expected a row for every document")
             return frame.astype({"topic": "Int64", "second": "Int64"})
 
@@ -409,5 +419,36 @@ class Run:
 
 
 def find_runs(out: str | Path) -> list[Run]:
-    """All runs under a folder, in the order of their paths."""
-    return [Run(status.parent) for status in sorted(Path(out).rglob(STATUS)) if status.is_file()]
+    """All runs under a folder, in the order of their paths; else those that sweeps and races list there, in theirs.
+
+    The table of a sweep or race stands for its folder.
+
+    Raises
+    ------
+    DataError
+        A run that is listed is not there.
+    DamagedRun
+        A list is not what was written.
+    """
+    folder = Path(out)
+    if folder.is_file():
+        folder = folder.parent
+        if not (folder / LISTED_RUNS).is_file():
+            return []
+    if below := [Run(status.parent) for status in sorted(folder.rglob(STATUS)) if status.is_file()]:
+        return below
+    lists = [file for file in sorted(folder.rglob(LISTED_RUNS)) if file.is_file()]
+    return list({run.path.resolve(): run for file in lists for run in _listed_runs(file)}.values())
+
+
+def _listed_runs(file: Path) -> list[Run]:
+    """The runs of a sweep or race, whose folders are named from the folder of the results."""
+    Manifest(file.parent / MANIFEST, REMEDY_OF_LIST).check(file.name)
+    runs = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+        places = [file.parents[2] / line, Path(line)]
+        path = next((place for place in places if (place / STATUS).is_file()), None)
+        if path is None:
+            raise DataError(f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again")
+        runs.append(Run(path))
+    return runs

@@ -140,8 +140,9 @@ CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "tellin
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
 """Columns of ``column_summary.csv``."""
 
-DOCUMENTS = ("document", "name", "tokens", "topic", "proportion", "low", "high", "second", "second_proportion")
-"""Columns of ``documents.csv``: `name` where the documents have names."""
+DOCUMENTS = ("row", "name", "tokens", "topic", "proportion", "low", "high", "second", "second_proportion")
+"""Columns of ``documents.csv``: `row` counts from 1, `name` where the documents have names; in runs made earlier the
+first is `document`, from 0."""
 
 
 def core(table: str, optional: Collection[str] = ()) -> pa.Schema:

@@ -51,14 +51,35 @@ def take_over(tells: bool = True) -> None:
 
 _words = ""
 _tells = False
+_kept = False
+"""Whether the line is that of `Saying`."""
 
 
 def say(words: str) -> None:
     """Set the line that is written should the process have to be ended; empty: none."""
     global _words
+    if _kept:
+        return
     words = words if _tells else ""
     _words = words
     _interrupt.say(f"{words}\n".encode(errors="backslashreplace") if words else b"")
+
+
+class Saying:
+    """Context in which that line is `words`, whatever the runs that are made in it set."""
+
+    def __init__(self, words: str) -> None:
+        self._words = words
+
+    def __enter__(self) -> None:
+        global _kept
+        say(self._words)
+        _kept = True
+
+    def __exit__(self, *error: object) -> None:
+        global _kept
+        _kept = False
+        say(SAID)
 
 
 def tell() -> None:

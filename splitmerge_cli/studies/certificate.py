@@ -252,6 +252,16 @@ class Certificate:
         mean, error = values.mean(axis=0), values.std(axis=0, ddof=1) / np.sqrt(n)
         return pd.DataFrame({"quantity": names, **self._intervals("mean", mean, error), "pairs": n})
 
+    def shown_estimates(self) -> list[tuple[str, str, str]]:
+        """Posterior means as text: quantity, estimate, interval."""
+        table = self.estimates()
+        means = table.set_index("quantity")["mean"]
+        # most models keep no empty clusters
+        if len(table) and means["K"] == means["n_clusters"]:
+            table = table[table["quantity"] != "K"]
+        rows = table[["quantity", "mean", "low", "high"]].itertuples(index=False)
+        return [(name, f"{mean:.4g}", f"{low:.4g} to {high:.4g}") for name, mean, low, high in rows]
+
     def co_clustering(self) -> pd.DataFrame:
         """Posterior probabilities that two items are in one cluster, which need no burn-in.
 
@@ -438,7 +448,7 @@ class Certificate:
         """Warn where the bound has limits."""
         if self.starts >= FEW_STARTS:
             return
-        advice = "" if self.config["init"] == "mixture" else "; init=mixture starts apart"
+        advice = "" if self.config.get("init") == "mixture" else "; init=mixture starts apart"
         yield (
             f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that "
             f"none of them visits stays unseen, and a bound is then far too small{advice}"

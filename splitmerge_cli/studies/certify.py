@@ -213,7 +213,7 @@ def _certify(
         nonlocal announced, last
         made = [known[number] for number in sorted(known)]
         versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
-        of = {"identity": identity, "schedule": asdict(schedule), "begun": count}
+        of = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
         write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
         announced, last = count, time.monotonic()
         return made
@@ -246,14 +246,39 @@ def _certify(
 
 def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
     """The schedule, how many pairs were begun, and those whose outcome is known."""
+    found, schedule, pairs = _contents(stored)
+    if found["identity"] != identity:
+        raise DamagedRun(stored, REMEDY)
+    return schedule, found["begun"], pairs
+
+
+def _contents(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
+    """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
     found = read_sealed(stored, REMEDY)
     with report_damage(stored, REMEDY):
         pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
-        if found["identity"] != identity or not set(pairs) <= set(range(found["begun"])):
+        if not isinstance(found["identity"], str) or not set(pairs) <= set(range(found["begun"])):
             raise DamagedRun(stored, REMEDY)
-        schedule = found["schedule"]
+        schedule = dict(found["schedule"])
         powers = tuple(schedule.pop("powers", ()))
-        return Schedule(**schedule, powers=powers), found["begun"], pairs
+        return found, Schedule(**schedule, powers=powers), pairs
+
+
+def open_certificate(path: Path) -> Certificate:
+    """Read the certificate of a folder: the pairs that are finished.
+
+    Raises
+    ------
+    DamagedRun
+        A file is not what was written.
+    """
+    found, schedule, pairs = _contents(path / PAIRS)
+    return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
+
+
+def find_certificates(folder: Path) -> list[Path]:
+    """The folders of all certificates in a folder, in the order of their paths."""
+    return sorted(file.parent for file in folder.rglob(PAIRS) if file.is_file())
 
 
 def choose_schedule(

@@ -17,6 +17,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.results.names import LISTED_RUNS
 from splitmerge_cli.results.read import GROUPS, Run
 from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.runs.clusterings import interval_of_run
@@ -249,7 +250,7 @@ def write_sweep(out: Path, jobs: Sequence[str], runs: Sequence[Run]) -> Path:
     name = hashlib.sha256(json.dumps([run.path.name for run in runs]).encode()).hexdigest()[:12]
     with SealedFolder(out / "sweeps" / name) as files:
         files.add_csv("sweep", table)
-        files.add_text("runs.txt", "".join(f"{run}\n" for run in table["run"]))
+        files.add_text(LISTED_RUNS, "".join(f"{run}\n" for run in table["run"]))
     return out / "sweeps" / name / "sweep.csv"
 
 

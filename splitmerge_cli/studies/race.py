@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError, compose, hydra_adapter, shared_choices
 from splitmerge_cli.diagnostics import race as races
 from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
+from splitmerge_cli.results.names import LISTED_RUNS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import hyperparameters
 from splitmerge_cli.results.tables import SealedFolder
@@ -165,7 +166,9 @@ class Race:
         with SealedFolder(folder) as files:
             files.add_csv("race", self.table())
             files.add_csv("chains", self.chains)
-            files.add_text("runs.txt", "".join(f"{run.path}\n" for run in self.runs))
+            # from the folder of the results, which may move
+            listed = [run.path.relative_to(out) if run.path.is_relative_to(out) else run.path for run in self.runs]
+            files.add_text(LISTED_RUNS, "".join(f"{path}\n" for path in listed))
         return folder
 
 

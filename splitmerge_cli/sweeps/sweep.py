@@ -393,6 +393,26 @@ def _budget(job: Sequence[str]) -> float:
     return 0.0
 
 
+def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
+    """Raise a `ConfigError` where the number of jobs at the same time is given, and a launcher says it in another way.
+
+    Parameters
+    ----------
+    workers : int or None
+        What ``--workers`` says.
+    launcher : sequence of str
+        Hydra's own overrides.
+    """
+    for given in launcher if workers is not None else ():
+        key, _, value = given.lstrip("+~").partition("=")
+        if key == "hydra.launcher.n_jobs" and value != str(workers):
+            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
+        if key == "hydra/launcher" and value != "joblib":
+            raise ConfigError(
+                f"--workers {workers}: {given} has options of its own, hydra.launcher.KEY; expected joblib"
+            )
+
+
 def _is_hydra(arg: str) -> bool:
     return arg.lstrip("+~").startswith(("hydra.", "hydra/"))
 

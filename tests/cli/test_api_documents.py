@@ -13,8 +13,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
+from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.recorders import topics
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
@@ -168,7 +170,7 @@ def test_topics_in_the_corpuss_own_terms(topic_model: sm.SplitMergeTopics) -> No
     assert table["size"].tolist() == [36, 36] and table["documents"].tolist() == [12, 12]
     row = table[table["cluster"] == 0].iloc[0]
     assert set(row["top_words"][:2]) == {"cats", "mice"} == set(row["telling"][:2])
-    assert len(row["top_words"]) == 4 and row["prototypes"] == [0, 1, 4]
+    assert len(row["top_words"]) == 4 and row["prototypes"] == [1, 2, 5]
     # two topics of the same size without a word in common: log 2 but for eta
     assert 0.5 < row["divergence"] < np.log(2)
     with pytest.raises(ConfigError, match="expected model=hdp"):
@@ -204,7 +206,7 @@ def test_many_tokens_have_states_to_predict_from(monkeypatch: pytest.MonkeyPatch
 def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
     run = topic_model.posterior_.run
     table, best = run.documents(), run.summary["topics_of"]["chain"]
-    assert table["tokens"].tolist() == [3] * 24
+    assert table["tokens"].tolist() == [3] * 24 and table["row"].tolist() == list(range(1, 25))
     partitions = run.partitions()
     late = np.stack(partitions[(partitions["chain"] == best) & (partitions["iteration"] > 150)]["labels"].to_list())
     reference = run.tokens()["topic"].to_numpy()
@@ -225,6 +227,23 @@ def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
             assert pd.isna(row["second"])
 
 
+def test_documents_have_their_names_everywhere(smcmc: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f"doc {k};{word}\n" for k, text in enumerate(TEXTS) for word in text.split())
+    Path("words.csv").write_text("doc;word\n" + rows)
+    path = run_path(smcmc("run", "data=corpus", "data.path=words.csv", "iterations=40", "seed=0"))
+    run = Run(path)
+    frame = run.documents()
+    assert frame["name"].tolist() == [f"doc {k}" for k in range(len(TEXTS))]
+    assert (path / "documents.csv").read_text().startswith("row,name,tokens,topic")
+    smcmc("report", str(path))
+    page = (path / "report.html").read_text()
+    best = frame.sort_values("proportion", ascending=False)
+    assert any(f"{name}" in page for name in best["name"][:3]) and "with the largest share of the topic" in page
+    shown = sm.Posterior.load(path).cluster_summary()
+    assert all(name.startswith("doc ") for names in shown["prototypes"] for name in names)
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -233,7 +252,7 @@ def test_documents_csv(topic_model: sm.SplitMergeTopics) -> None:
         ([[b"cats"]], "no string"),
         (np.array([[0.5, 1.0]]), "no whole number"),
         (np.array([[-1, 1]]), "Negative values"),
-        (["", ""], "expected texts"),
+        (["", ""], "no word; expected one at least"),
     ],
 )
 def test_bad_documents_are_said(given: Any, said: str) -> None:

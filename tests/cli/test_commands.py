@@ -1,6 +1,7 @@
 """The other commands, and what people see before they run anything."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from cli.calls import read_rejection
 from splitmerge_cli.config import complete
+from splitmerge_cli.sweeps import sweep
 
 
 def test_help_is_quick_to_import() -> None:
@@ -136,3 +139,37 @@ def test_a_dry_run_shows_overrides_as_they_are_given(smcmc):
     grid = ("data=gaussian", "N=20", "model.concentration=gamma(1,1),gamma(2,2)")
     shown = smcmc("sweep", "sampler=sams", *grid, "--dry-run").stdout
     assert "model.concentration=gamma(1,1)" in shown and "\\" not in shown
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        (["certify", "pairs=20"], "pairs=20: no key, but an option of smcmc certify; expected --pairs 20"),
+        (["certify", "k=20"], "k=20: no key, but an option of smcmc certify; expected -k 20"),
+        (["race", "sampler=sams,sdds", "seeds=2"], "seeds=2: .* smcmc race; expected --seeds 2"),
+        (["sweep", "seed=0,1", "dry_run=true"], "dry_run=true: .* smcmc sweep; expected --dry-run in its place"),
+        (["reproduce", "scale=quick"], "scale=quick: .* smcmc reproduce; expected --scale quick"),
+        (["summary", "columns=1"], "columns=1: .* smcmc summary; expected --columns"),
+    ],
+)
+def test_an_option_that_is_typed_as_a_key_is_named(smcmc, typed: list[str], expected: str) -> None:
+    assert re.match(f"smcmc: {expected}", read_rejection(smcmc, *typed))
+
+
+def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ["data=gaussian", "N=20", "iterations=20"]
+    smcmc("run", *given, "--workers", "2")
+    assert smcmc("run", *given, "workers=2", "--workers", "2").stderr.startswith("done before")
+    asked = []
+    monkeypatch.setattr(sweep, "run_jobs", lambda jobs, workers=None, *_, **__: asked.append(workers) or [])
+    smcmc("sweep", *given, "seed=0,1", "--workers", "2")
+    smcmc("sweep", *given, "seed=0,1", "--workers", "2", "hydra.launcher.n_jobs=2")
+    assert asked == [2, 2]
+    for command in ("run", "certify"):
+        said = read_rejection(smcmc, command, *given, "workers=3", "--workers", "2")
+        assert said == "smcmc: --workers 2: beside workers=3; expected one of the two\n"
+    for command in ("sweep", "race"):
+        said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra.launcher.n_jobs=3")
+        assert said == "smcmc: --workers 2: beside hydra.launcher.n_jobs=3; expected one of the two\n"
+        said = read_rejection(smcmc, command, *given, "--workers", "2", "hydra/launcher=dask")
+        assert said.startswith("smcmc: --workers 2: hydra/launcher=dask has options of its own")

@@ -4,8 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from cli.calls import wait_for
@@ -102,6 +105,7 @@ def struck(*args, **kwargs):
     time.sleep(60)
 {module}.{name} = struck
 import sys
+import time
 from splitmerge_cli.__main__ import main
 sys.argv = ["smcmc", {args}]
 main()
@@ -188,3 +192,33 @@ def test_signals_that_are_ignored_stay_ignored(python) -> None:
     with pytest.raises(subprocess.TimeoutExpired):
         process.wait(timeout=0.5)
     process.kill()
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_choice_that_is_interrupted_leaves_nothing(
+    spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: int
+) -> None:
+    """The line names the command as it was typed: a temporary folder is continued by none."""
+    (tmp_path / "scratch").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(place, 1, (600, 4)) for place in (0, 4)])
+    pd.DataFrame(rows, columns=list("abcd")).to_csv("t.csv", index=False)
+    typed = ["run", "model=auto", "data=csv", "data.path=t.csv"]
+    process = spawn(*typed)
+    wait_for(lambda: list(Path(tmp_path, "scratch").glob("smcmc-*/*/*/work/*")), process)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == interrupts.STATUS
+    said = stderr.splitlines()[-1]
+    assert said.startswith(
+        "smcmc: interrupted before the run began: nothing was stored; the same command begins again: "
+    )
+    assert said.endswith(f" {' '.join(typed)}")
+    # a second process removes what one that had to be ended could not
+    for _ in range(100):
+        if not list(Path(tmp_path, "scratch").iterdir()):
+            break
+        time.sleep(0.05)
+    assert not list(Path(tmp_path, "scratch").iterdir()) and not Path("results").exists()

@@ -276,7 +276,8 @@ def documents(draw: Any) -> Case:
             name, data = "d.parquet", _parquet(pd.DataFrame(rows, columns=["doc", "word", "count"]), draw)
         else:
             options["header"] = True
-            name, data = _pack("d.csv", _grid([["doc", "word", "count"], *rows], ",", draw), draw)
+            end = draw(st.sampled_from(",;\t|"))
+            name, data = _pack("d.csv", _grid([["doc", "word", "count"], *rows], end, draw), draw)
     elif how == "npz":
         name, data = "d.npz", _sparse(scipy.sparse.csr_array(counts))
     elif how == "ldac":
@@ -290,10 +291,11 @@ def documents(draw: Any) -> Case:
         plain = [f"w{chr(97 + j)}" for j in range(len(words))]
         expected = [sorted(np.repeat(plain, row).tolist()) for row in counts]
         texts = [" ".join(np.repeat(plain, row)) for row in counts]
-        options["format"] = "text"
+        # "we" is a stop word
+        options |= {"format": "text", "stop_words": "none"}
         if how == "folder":
             files |= {f"{i}.txt": text.encode() for i, text in enumerate(texts)}
-            return Case("corpus", {"path": ".", "format": "text"}, files, (expected, None))
+            return Case("corpus", options | {"path": "."}, files, (expected, None))
         texts = [text for text in texts if text]
         expected = [document for document in expected if document]
         name, data = _pack("d.txt", "\n".join(texts).encode(), draw)

@@ -18,6 +18,9 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora import files as corpus_files
 from splitmerge_cli.data.corpora.files import corpus, digest
+from splitmerge_cli.data.corpora.known_words import known_words
+from splitmerge_cli.data.corpora.texts import Words
+from splitmerge_cli.data.objects import from_object
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
 WORDS = ["heart", "lung", "acute", "flow"]
@@ -103,6 +106,45 @@ def test_columns_of_tables() -> None:
     for name in ("id", "nan"):
         put("n.csv", f"1,{name}\n2,{name}\n")
         assert corpus("n.csv", header=False).vocabulary == [name]
+
+
+@pytest.mark.parametrize(("name", "usual"), [("t.csv", ","), ("t.tsv", "\t"), ("t.words", ",")])
+@pytest.mark.parametrize(("end", "key"), [(";", "semicolon"), ("|", "pipe"), ("\t", "tab"), (",", "comma")])
+@pytest.mark.parametrize("first", ["doc;word;count\n", "sep=;\ndoc;word;count\n", ""])
+def test_separators_of_tokens(name: str, usual: str, end: str, key: str, first: str) -> None:
+    rows = "doc 1;heart;2\ndoc 1;acute;1\ndoc 2;acute;2\ndoc 2;flow;1\n"
+    if "sep" in first and end == "|":
+        return  # no spreadsheet program writes it
+    made = corpus(put(name, (first + rows).replace(";", end)), format="tokens")
+    assert made.values.documents == ["doc 1", "doc 2"] and made.vocabulary == ["heart", "acute", "flow"]
+    assert made.values.tokens.words.tolist() == [0, 0, 1, 1, 1, 2]
+    assert any("ends a cell (data.separator)" in note for note in made.notes) == (end != usual)
+    assert corpus(name, format="tokens", separator=key).notes == []
+
+
+def test_tokens_in_other_tables() -> None:
+    frame = pd.read_csv(io.BytesIO(b"doc,word,count\na,heart,2\nb,flow,3\nb,acute,1"))
+    frame.to_excel("t.xlsx", index=False)
+    frame.to_feather("t.feather")
+    frame.to_parquet("t.parquet")
+    for name in ("t.xlsx", "t.feather", "t.parquet"):
+        made = corpus(name)
+        assert made.values.documents == ["a", "b"] and made.values.tokens.words.tolist() == [0, 0, 1, 1, 1, 2]
+    with pytest.raises(DataError, match=r"^data.separator=semicolon: expected auto: t.xlsx is no table in a text file"):
+        corpus("t.xlsx", separator="semicolon")
+
+
+def test_what_is_no_column_of_texts() -> None:
+    put("t.csv", "doc;word;count\nb;heart;2\na;flow;1\n")
+    with pytest.raises(DataError, match=r"^t.csv: one column, and a semicolon as often in each row; expected data.sep"):
+        corpus("t.csv", separator="comma")
+    put("t.txt", "doc;word;count\nb;heart;2\na;flow;1\n")
+    with pytest.raises(DataError, match=r"^t.txt: the first rows may be cells of a table or texts with semicolons"):
+        corpus("t.txt")
+    assert corpus("t.txt", columns=["doc", "word", "count"]).values.documents == ["b", "a"]
+    assert "no document has two words: nothing says which words share a topic" in corpus("t.csv", columns=[2]).notes
+    # a comma in each line is none between cells
+    assert corpus(put("c.txt", "the heart, as it is\na flow, and no words\n")).meta["format"] == "text"
 
 
 def test_a_table_in_parquet() -> None:
@@ -299,7 +341,11 @@ REVIEWS = 'id,title,text\n1,one,"The heart, as it is, beats"\n2,two,"A flow of w
 def test_the_column_of_texts_is_found() -> None:
     made = corpus(put("t.csv", REVIEWS), stop_words="none")
     assert table(made)[0] == ["as", "beats", "heart", "is", "it", "the"] and made.values.tokens.J == 2
-    assert made.notes == ["t.csv: column text is read as texts, a document a row (data.columns chooses another)"]
+    assert made.notes == [
+        "t.csv: words of one character are left out: 1 of 13, a (data.min_length=1 keeps them)",
+        "t.csv: column text is read as texts, a document a row (data.columns chooses another)",
+    ]
+    assert made.values.documents == ["1", "2"]
     assert table(corpus("t.csv", columns=[3], stop_words="none")) == table(made)
     pd.read_csv("t.csv").to_parquet("t.parquet")
     assert table(corpus("t.parquet", stop_words="none")) == table(made)
@@ -312,8 +358,9 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     made = corpus(put("t.txt", english))
     assert made.vocabulary == ["cat", "dog", "heart", "question"]
     assert made.notes == [
+        "t.txt: words of one character are left out: 3 of 72, a (data.min_length=1 keeps them)",
         "data.stop_words=auto: the English list: 11 words with 78% of the tokens are left out "
-        "(data.stop_words=none keeps them)"
+        "(data.stop_words=none keeps them)",
     ]
     german = "".join(f"der hund{k} und die katze{k % 3} sehen den mond{k % 7}\n" for k in range(24))
     made = corpus(put("t.txt", german))
@@ -328,6 +375,83 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     put("stop.txt", "Hund1\nder\n")
     left = corpus("t.txt", stop_words="stop.txt").vocabulary or []
     assert "hund1" not in left and "der" not in left and "die" in left
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The C language, don't; 5 x_y", ["the", "language", "don", "x_y"]),
+        ("犬 が 走る 人々 \u8336 물 나무", ["犬", "走る", "人々", "茶", "물", "나무"]),
+        ("good \U0001f600\U0001f600 \u2764\ufe0f \u2764", ["good", "\U0001f600", "\U0001f600", "\u2764", "\u2764"]),
+        ("\U0001f1e9\U0001f1ea \U0001f44d\U0001f3fd", ["\U0001f1e9\U0001f1ea", "\U0001f44d\U0001f3fd"]),
+        ("\U0001f468\u200d\U0001f469\u200d\U0001f467", ["\U0001f468\u200d\U0001f469\u200d\U0001f467"]),
+        ("हिन्दी में नमस्ते", ["हिन्दी", "में", "नमस्ते"]),
+        ("สวัสดี ครับ", ["สวัสดี", "ครับ"]),
+        ("mu\u0308ller MÜLLER Wort\u00adteil", ["müller", "müller", "wortteil"]),
+        (
+            "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645 \u0648",
+            ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"],
+        ),
+    ],
+)
+def test_words_of_texts(text: str, words: list[str]) -> None:
+    assert Words()(text) == words
+
+
+def test_words_that_are_left_out_are_said() -> None:
+    lines = ["\U0001f34e が \U0001f34c", "犬 猫 x", "b", "", "犬 動物"]
+    made = corpus(put("t.txt", "\n".join(lines)), stop_words="none")
+    assert made.vocabulary == ["動物", "犬", "猫", "\U0001f34c", "\U0001f34e"]
+    assert made.notes == [
+        "t.txt: words of one character are left out: 3 of 9, が, x, b (data.min_length=1 keeps them)",
+        "documents without a word: 2 of 5 (3, 4); they have no topic",
+    ]
+    assert corpus("t.txt", stop_words="none", min_length=1).notes == [
+        "documents without a word: 1 of 5 (4); they have no topic"
+    ]
+    assert corpus("t.txt", stop_words="none", min_length=2).vocabulary == ["動物"]
+    assert from_object(lines, "documents").notes == [note.replace("t.txt", "data") for note in made.notes]
+    for bad in (0, 1.5, True, "two"):
+        with pytest.raises(DataError, match=r"^data.min_length=.*: expected auto, or a whole number, at least 1"):
+            corpus("t.txt", min_length=bad)
+    with pytest.raises(DataError, match=r"^data.min_length=1: expected auto: the words of t.csv are given"):
+        corpus(put("t.csv", TABLE), min_length=1)
+    # new documents have their words as the data have them
+    assert known_words(made, ["犬 \U0001f34c が"]).tokens.words.tolist() == [1, 3]
+    single = corpus("t.txt", stop_words="none", min_length=1)
+    assert len(known_words(single, ["犬 x が"]).tokens.words) == 3
+
+
+@pytest.mark.parametrize(
+    ("words", "language"),
+    [
+        (["動物", "散歩", "餌やり", "電車", "切符"], "Chinese or Japanese"),
+        (["มหาวิทยาลัย", "สวัสดี", "รถไฟ", "ครับ"], "Thai, Lao, Burmese or Khmer"),
+    ],
+)
+def test_texts_without_spaces_are_noted(words: list[str], language: str) -> None:
+    rng = np.random.default_rng(0)
+    drawn = [rng.choice(words, 12) for _ in range(20)]
+    assert not corpus(put("t.txt", "\n".join(map(" ".join, drawn))), stop_words="none").notes
+    (note,) = [n for n in corpus(put("t.txt", "\n".join(map("".join, drawn)))).notes if "letters" in n]
+    assert re.match(rf"t.txt: words of {language} have \d+ letters in the mean, such as '.*': topics of whole", note)
+    assert any(language in note for note in from_object(["".join(each) for each in drawn], "documents").notes)
+
+
+@pytest.mark.parametrize(
+    ("content", "names"),
+    [
+        ("doc,text\nx1,the heart is a heart\nx2,the flow is a flow\n", ["x1", "x2"]),
+        ("text,ID\nthe heart is a heart,7\nthe flow is a flow,9\n", ["7", "9"]),
+        (",text\nfirst,the heart is a heart\nlast,the flow is a flow\n", ["first", "last"]),
+        ("doc,text\nx1,the heart is a heart\nx1,the flow is a flow\n", None),
+        ("group,text\nx1,the heart is a heart\nx2,the flow is a flow\n", None),
+    ],
+)
+def test_texts_have_the_names_of_their_rows(content: str, names: list[str] | None) -> None:
+    made = corpus(put("t.csv", content))
+    assert made.values.documents == names and made.values.tokens.J == 2
+    assert corpus("t.csv", N=1).values.documents == (None if names is None else names[:1])
 
 
 def test_a_document_a_line() -> None:
@@ -394,7 +518,7 @@ def test_digests_of_folders() -> None:
         ("a\nb !\n", {}, "t.txt: no word; expected one at least, of two letters or digits or more"),
         ("the and\nwe\n", {"stop_words": "english"}, "data.stop_words=english, .*: no word of t is left"),
         (TEXT, {"vocabulary": "v.txt"}, "data.vocabulary=v.txt: expected null: texts bring their own words"),
-        (TEXT, {"columns": [1, 2]}, r"data.columns=\[1, 2\]: expected null with data.format=text"),
+        (TEXT, {"columns": [1, 2], "format": "text"}, r"data.columns=\[1, 2\]: expected null with data.format=text"),
         (TEXT, {"format": "words"}, "data.format=words: expected one of auto, tokens, npz, ldac, uci, text"),
         (TEXT, {"N": 5}, "N=5: expected a whole number from 1 to 4, the documents of t.txt"),
         (TEXT, {"N": 0}, "N=0: expected a whole number from 1 to 4"),

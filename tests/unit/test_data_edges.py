@@ -255,7 +255,11 @@ def test_names_of_columns(read: Callable[..., Dataset], text: str, header: Any, 
         ("a,b,1\nb,c,-1\n", "e.csv", "e.csv: row 2, column 3: '-1'; expected a number, at least 0"),
         ("a,b,1\nb,c,nan\n", "e.csv", "e.csv: row 2, column 3: 'nan'; expected a number, at least 0"),
         ("a,b,1\nb,c,inf\n", "e.csv", "e.csv: row 2, column 3: 'inf'; expected a number"),
-        ("a,b,1\nb,c,1e31\n", "e.csv", r"e.csv: row 2, column 3: '1e31'; expected a number of magnitude 1e\+30"),
+        (
+            "a,b,1\nb,c,1e31\n",
+            "e.csv",
+            r"row 2, column 3: '1e31'; expected a number, at least 0 and at most 1e\+30",
+        ),
         ("a,b,1\nb,c,\n", "e.csv", "e.csv: row 2, column 3: an empty cell; expected a number"),
         ("a b 1\nb c x\n", "e.txt", r"e.txt: row 2, column 3: 'x'; expected a number.*data.weights=null"),
         ("1,2\n1.0,3\n", "e.csv", "e.csv: row 2, column 1: '1.0'; expected one way to write a node: .* '1'"),
@@ -283,6 +287,14 @@ def test_files_that_are_refused(read: Callable[..., Dataset], text: str | bytes,
     with pytest.raises(DataError, match=message) as info:
         read(text, name)
     assert "\n" not in str(info.value)
+
+
+@pytest.mark.parametrize("weight", [-1.0, np.nan, np.inf, 1e31])
+def test_weights_of_parquet_are_refused_as_those_of_text(tmp_path: Path, weight: float) -> None:
+    file = tmp_path / "e.parquet"
+    pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "weight": [1.0, weight]}).to_parquet(file)
+    with pytest.raises(DataError, match=r"row 2, column 3 \('weight'\): .*; expected a number, at least 0 and at most"):
+        edges(file)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_stop_words_of_texts_are_left_out() -> None:
     texts = ["the cat sat on the mat", "a dog and the cat"]
     assert (from_object(texts, "documents").vocabulary or [])[-2:] == ["sat", "the"]
     found = from_object(texts, "documents", stop_words="auto")
-    assert found.vocabulary == ["cat", "dog", "mat", "sat"] and "the English list" in found.meta["notes"][0]
+    assert found.vocabulary == ["cat", "dog", "mat", "sat"] and "the English list" in found.meta["notes"][1]
     assert from_object(texts, "documents", stop_words="auto", min_documents=2).vocabulary == ["cat"]
     # words that somebody chose stay, unless a list is named
     words = [text.split() for text in texts]
@@ -218,3 +218,39 @@ def test_columns_of_new_items_are_found_by_name_whatever_holds_them(kind: str) -
     assert isinstance(sparse.values, np.ndarray) and sparse.values.tolist() == [[2.25, 0.0]]
     with pytest.raises(DataError, match="complex numbers"):
         get_kind(kind).new_items(dataset, np.array([[1j, 2.0]]))
+
+
+WEIGHTS = [-2.0, np.nan, np.inf, -np.inf, 1e31, "x", None]
+
+
+@pytest.mark.parametrize("weight", WEIGHTS, ids=str)
+@pytest.mark.parametrize("form", ["array", "sparse", "frame", "graph", "directed", "several"])
+def test_weights_of_edges_are_not_negative(form: str, weight: Any) -> None:
+    """The rule of the files: a number, at least 0."""
+    numbers = isinstance(weight, float)
+    matrix = np.array([[0, 1.5, weight], [1.5, 0, 0], [weight, 0, 0]], dtype=None if numbers else object)
+    kinds = {"graph": networkx.Graph, "directed": networkx.DiGraph, "several": networkx.MultiGraph}
+    if form in kinds:
+        data: Any = kinds[form]([("a", "b", {"weight": 1.5}), ("a", "c", {"weight": weight})])
+        place = r"edge \('a', 'c'\), 'weight': "
+    elif form == "sparse":
+        if not numbers:
+            return  # there are none of objects
+        data, place = scipy.sparse.csr_array(matrix), "row 1, column 3: "
+    else:
+        data = pd.DataFrame(matrix) if form == "frame" else matrix
+        place = r"row 1, column 3( \('2'\))?: "
+    with pytest.raises(DataError, match=rf"^data: {place}.*; expected a number, at least 0 and at most 1e\+30"):
+        from_object(data, "graph")
+
+
+def test_a_weight_of_0_is_no_edge() -> None:
+    matrix = np.array([[0, 0.25, 0], [0.25, 0, 0], [0, 0, 0]])
+    graph = networkx.Graph([(0, 1, {"weight": 0.25}), (1, 2, {"weight": 0.0})])
+    for data in (matrix, scipy.sparse.csr_array(matrix), pd.DataFrame(matrix), graph):
+        assert from_object(data, "graph").values.toarray().tolist() == [[0, 1, 0], [1, 0, 0], [0, 0, 0]]
+    assert from_object(graph, "graph").notes[-1] == "data: pairs of weight 0: 1; they are no edges"
+    # new nodes are read by the same rule
+    with pytest.raises(DataError, match=r"^data: row 1, column 2: -1; expected a number, at least 0"):
+        get_kind("graph").new_items(from_object(matrix, "graph"), [[1, -1, 0]])
+    assert get_kind("graph").new_items(from_object(matrix, "graph"), [[0.5, 0, 2]]).values.tolist() == [[1, 0, 1]]

@@ -5,12 +5,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from splitmerge_cli.data.base import DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.corpora.bag_of_words import ROW
 from splitmerge_cli.data.corpora.corpus import dataset
 from splitmerge_cli.data.corpora.formats import (
+    LONGEST_TERM,
     Read,
+    names_tokens,
     number_to_take,
     read_ldac,
     read_npz,
@@ -22,17 +25,20 @@ from splitmerge_cli.data.corpora.formats import (
     texts_in,
 )
 from splitmerge_cli.data.corpora.split import require_split, split
-from splitmerge_cli.data.corpora.words import keep_words, require_words
+from splitmerge_cli.data.corpora.texts import AUTO, require_shortest
+from splitmerge_cli.data.corpora.words import keep_words, note_short_documents, require_words
 from splitmerge_cli.data.opening import readable, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
-from splitmerge_cli.data.tables.separators import BY_SUFFIX
+from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {
     ".csv": "tokens",
     ".tsv": "tokens",
     ".parquet": "tokens",
+    ".feather": "tokens",
+    ".xlsx": "tokens",
     ".npz": "npz",
     ".ldac": "ldac",
     ".lda-c": "ldac",
@@ -45,7 +51,6 @@ FOREIGN = {
     ".mm",
     ".json",
     ".jsonl",
-    ".xlsx",
     ".xls",
     ".pkl",
     ".zip",
@@ -54,8 +59,10 @@ FOREIGN = {
     ".pdf",
     ".docx",
 }
-TABLES = {".xlsx", ".feather", *BY_SUFFIX}
-"""Tables besides of which one column may hold texts."""
+NO_TEXTS = {".parquet", ".xlsx", ".feather"}
+"""Endings of tables that are no text files."""
+TABLES = {*NO_TEXTS, *BY_SUFFIX}
+"""Endings of tables, of which one column may hold texts."""
 HEAD = 1 << 16
 """Bytes that are looked at to tell a format."""
 WHAT = "a table of document and word, sparse counts (.npz), LDA-C, UCI's bag of words, texts, or a folder of texts"
@@ -75,6 +82,8 @@ def corpus(
     heldout: float = 0.0,
     heldout_by: str = "document",
     split_seed: int = 0,
+    separator: str = "auto",
+    min_length: str | int = AUTO,
 ) -> Dataset:
     """Read documents.
 
@@ -83,21 +92,21 @@ def corpus(
     path : str or Path
         A file, or a folder of texts.
     format : {"auto", "tokens", "npz", "ldac", "uci", "text"}
-        ``tokens``: a table (.csv, .tsv, .parquet) of document and word, a row per token, or of document, word and
-        count. ``npz``: a sparse matrix of counts ``[documents, words]``, as ``scipy.sparse.save_npz`` writes it.
-        ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the numbers of
-        documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a file with a
-        document a line, or a folder with a file for each, whose words are runs of two letters or digits at least, in
-        lower case. ``auto``: by the ending of the name or, where that decides nothing, by the first lines. Text
-        files may be gzipped.
+        ``tokens``: a table (text, .parquet, .feather, .xlsx) of document and word, a row per token, or of document,
+        word and count. ``npz``: a sparse matrix of counts ``[documents, words]``, as ``scipy.sparse.save_npz`` writes
+        it. ``ldac``: lines ``M WORD:COUNT ... WORD:COUNT``, words numbered from 0. ``uci``: three lines with the
+        numbers of documents, words and entries, then lines of document, word and count, numbered from 1. ``text``: a
+        file with a document a line, or a folder with a file for each, whose words are found by
+        `splitmerge_cli.data.corpora.texts`. ``auto``: by the ending of the name or, where that decides nothing, by the
+        first lines. Text files may be gzipped.
     vocabulary : str or Path, optional
         A file with the words, one a line: needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers
         without it, for ``tokens`` those of the table; not for ``text``.
     columns : sequence of str or int, optional
         ``tokens``: the columns of document, word and perhaps count, by name or number (1 is the first), or one of
-        texts, a document a row, whose words are those of ``text`` (of .xlsx, .feather and .txt files, too); by default
-        the one column that holds texts, in a table that has one; else those with such names, or the first, second and
-        third, but for first ones that have no name and count the rows.
+        texts, a document a row, whose words are those of ``text``; by default the one column that holds texts, in a
+        table that has one; else those with such names, or the first, second and third, but for first ones that have no
+        name and count the rows.
     header : {"auto", True, False}
         ``tokens``: whether the first line of a text file names the columns. ``auto``: it does if it holds a name given
         in `columns`, names such as doc and word, or a word where counts are, or begins with an empty cell above
@@ -110,6 +119,11 @@ def corpus(
         Take the first N documents; all by default.
     heldout, heldout_by, split_seed
         What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
+    separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}
+        ``tokens``: what ends the cells of a text file; ``auto``: see
+        `splitmerge_cli.data.tables.separators.layout`.
+    min_length : "auto" or int
+        ``text``: characters of a word at least. ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
 
     Returns
     -------
@@ -127,40 +141,46 @@ def corpus(
     _require_columns(columns)
     require_encoding(encoding)
     header = header_key("data.header", header)
+    require(separator in ("auto", *SEPARATORS), "data.separator", separator, f"one of auto, {', '.join(SEPARATORS)}")
+    require_shortest(min_length)
     require_words(stop_words, min_documents, max_share)
     require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else require_file(path, WHAT)
     if format == "auto":
-        format = _find_format(path, encoding, columns)
+        format = _find_format(path, encoding, columns, separator)
     if path.is_dir() and format != "text":
         raise DataError(f"data.format={format}: {path} is a folder; expected a file (a folder is read as text)")
     require(columns is None or format == "tokens", "data.columns", columns, f"null with data.format={format}")
+    as_text = format == "tokens" and suffix_of(path) not in NO_TEXTS
+    require(separator == "auto" or as_text, "data.separator", separator, f"auto: {path} is no table in a text file")
     require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
     found_column = None
     if format == "tokens" and columns is None and words is None:
-        found_column = _text_column(path, encoding)
+        found_column = _text_column(path, encoding, separator)
         columns = None if found_column is None else [found_column]
     if format == "tokens" and columns is not None and len(columns) == 1:
         require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
-        read: Read = read_text_column(path, columns[0], header, encoding, N)
+        read: Read = read_text_column(path, columns[0], header, encoding, N, separator, min_length)
         if found_column is not None:
             note = f"{path}: column {found_column} is read as texts, a document a row (data.columns chooses another)"
             read = read._replace(notes=[*read.notes, note])
         format = "text"
     elif format == "tokens":
-        read = read_tokens(path, columns, header, words, encoding, N)
+        read = read_tokens(path, columns, header, words, encoding, N, separator)
     elif format == "text":
-        read = read_texts(path, encoding, N)
+        read = read_texts(path, encoding, N, min_length)
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
-    whole = _whole(path, read, N, format)
-    chosen = keep_words(whole, stop_words, min_documents, max_share, format == "text", encoding)
-    return split(chosen, heldout, heldout_by, split_seed)
+    texts = format == "text"
+    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words of {path} are given")
+    whole = _whole(path, read, N, format, {"min_length": min_length} if texts else {})
+    chosen = keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
+    return split(note_short_documents(chosen), heldout, heldout_by, split_seed)
 
 
-def _text_column(path: Path, encoding: str) -> str | int | None:
+def _text_column(path: Path, encoding: str, separator: str) -> str | int | None:
     """The one column of a table that holds texts; None without one.
 
     Raises
@@ -168,7 +188,7 @@ def _text_column(path: Path, encoding: str) -> str | int | None:
     DataError
         There are several.
     """
-    found = text_columns(path, encoding)
+    found = text_columns(path, encoding, separator)
     if len(found) > 1:
         raise DataError(
             f"{path}: columns of texts: {', '.join(map(str, found))}; expected data.columns=[{found[0]}], the one that "
@@ -177,7 +197,7 @@ def _text_column(path: Path, encoding: str) -> str | int | None:
     return found[0] if found else None
 
 
-def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
+def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str, Any]) -> Dataset:
     """The first N documents of what was read, nothing held out."""
     made, vocabulary, notes = read
     J = made.tokens.J if format in ("tokens", "text") else number_to_take(path, N, made.tokens.J)
@@ -186,7 +206,7 @@ def _whole(path: Path, read: Read, N: int | None, format: str) -> Dataset:
     if not len(made.tokens.words):
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
     meta = {"path": str(path), "format": format} | notes_entry(notes)
-    return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta)
+    return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta, options=options)
 
 
 def _require_columns(columns: Sequence[str | int] | None) -> None:
@@ -199,8 +219,8 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
     require(good, "data.columns", columns, expected)
 
 
-def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None) -> str:
-    """Find the format of a file or folder, of which `columns` are asked for.
+def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
+    """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for.
 
     Raises
     ------
@@ -210,7 +230,7 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
     if path.is_dir():
         return "text"
     suffix = suffix_of(path)
-    if columns is not None and len(columns) == 1 and suffix in TABLES:
+    if suffix in TABLES and (separator != "auto" or columns is not None):
         return "tokens"
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
@@ -225,13 +245,26 @@ def _format_by_lines(path: Path, encoding: str) -> str:
         return "uci"
     if any(":" in line for line in lines) and all(re.fullmatch(r"\d+(\s+\d+:\d+)*", line) for line in lines):
         return "ldac"
-    tabs = {line.count("\t") for line in lines if line}
-    if len(tabs) == 1 and tabs <= {1, 2}:
+    if (end := _ends_cells([line for line in lines if line])) is not None:
         raise DataError(
-            f"{path}: the first rows may be cells of a table or texts with tabs; expected data.format=tokens (document "
-            "and word in each row) or data.format=text (a document a row)"
+            f"{path}: the first rows may be cells of a table or texts with {end}s; expected data.format=tokens "
+            "(document and word in each row) or data.format=text (a document a row)"
         )
     return "text"
+
+
+def _ends_cells(lines: list[str]) -> str | None:
+    """Name the sign that may end the cells of a table of tokens; None where the lines are texts."""
+    for end, name in ("\t", "tab"), (";", "semicolon"), ("|", "vertical bar"), (",", "comma"):
+        rows = [line.split(end) for line in lines]
+        if {len(row) for row in rows} not in ({2}, {3}):
+            continue
+        # texts have other signs as well, and sentences between them
+        terms = all(len(cell.split()) <= LONGEST_TERM for row in rows for cell in row)
+        counts = len(rows) > 1 and all(len(row) == 3 and row[2].strip().isdecimal() for row in rows[1:])
+        if end == "\t" or (terms and (names_tokens(rows[0]) or counts)):
+            return name
+    return None
 
 
 def _first_lines(path: Path, encoding: str) -> list[str]:

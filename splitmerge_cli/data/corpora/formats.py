@@ -19,16 +19,25 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.corpora import bag_of_words
-from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of, vectorize
+from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
+from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
+from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
-from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS, WORDS, layout
+from splitmerge_cli.data.tables.separators import (
+    BY_SUFFIX,
+    DECIMALS,
+    SEPARATORS,
+    WORDS,
+    layout,
+    without_separator_line,
+)
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
-from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, Table, is_text, list_names, quote
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 
@@ -51,7 +60,8 @@ LONGEST_TERM = 3
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
-"""Names of columns for documents, words and counts, in lower case."""
+NAMES = DOCUMENT_NAMES | {"id", "ids", "name", "names", "file", "filename"}
+"""Names of columns for documents, words and counts, in lower case; of columns for the names of texts."""
 CHOOSE = (
     "data.columns=[DOCUMENT,WORD] or [DOCUMENT,WORD,COUNT] chooses them, by name or number; data.columns=[TEXT] reads "
     "one column of texts; data.format says what else a file holds"
@@ -72,13 +82,14 @@ def read_tokens(
     vocabulary: Path | None,
     encoding: str,
     N: int | None,
+    separator: str = "auto",
 ) -> Read:
     """A table of document and word, a row per token, or of document, word and count.
 
     Parameters
     ----------
     path : Path
-        A .parquet file, or text with commas (.csv) or tabs.
+        A text, .parquet, .feather or .xlsx.
     columns : sequence of str or int, optional
         The two or three columns, by name or number.
     header : {"auto", True, False}
@@ -89,16 +100,16 @@ def read_tokens(
         Of the text files.
     N : int, optional
         The first N documents, as they appear; by default all.
+    separator : str
+        What ends the cells of a text, as of `splitmerge_cli.data.tables.files.csv`.
 
     Raises
     ------
     DataError
         The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
     """
-    if suffix_of(path) == ".parquet":
-        table, has_names = read_parquet(path, MOST_COLUMNS), True
-    else:
-        table, has_names = _text(path, columns, header, encoding)
+    table = open_table(path, encoding, separator)
+    has_names = _parse_tokens(table, columns, header) if isinstance(table, Text) else True
     document, word, count = _resolve(table, columns)
     table.columns = [pc.utf8_trim_whitespace(c) if is_text(c) else c for c in table.columns]
     if columns is None:
@@ -134,37 +145,59 @@ def read_tokens(
     return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
 
 
-def read_text_column(path: Path, column: str | int, header: str | bool, encoding: str, N: int | None) -> Read:
-    """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`."""
-    suffix = suffix_of(path)
-    if suffix == ".parquet":
-        table: Table = read_parquet(path, MOST_COLUMNS)
-    elif suffix == ".feather":
-        table = read_feather(path)
-    else:
-        table = text = read_sheet(path, ask=ONE_SHEET) if suffix == ".xlsx" else _text_table(path, encoding)
-        if header is True or (header == "auto" and _names_texts(text, column)):
-            text.take_header()
-        text.parse([{}])
-    texts = words_of(table, index(table, "data.columns", column), "a text").slice(0, N)
+def read_text_column(
+    path: Path,
+    column: str | int,
+    header: str | bool,
+    encoding: str,
+    N: int | None,
+    separator: str = "auto",
+    shortest: str | int = AUTO,
+) -> Read:
+    """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`.
+
+    The documents have the names of a column such as id or doc, where its cells differ.
+    """
+    table = open_table(path, encoding, separator)
+    if isinstance(table, Text):
+        if header is True or (header == "auto" and _names_texts(table, column)):
+            table.take_header()
+        table.parse([{}])
+    j = index(table, "data.columns", column)
+    names = _identifiers(table, j)
+    texts = words_of(table, j, "a text").slice(0, N)
     number_to_take(path, N, table.rows)
-    counts, vocabulary = _count_words(path, (text or "" for text in texts.to_pylist()))
-    return Read(Corpus(tokens_of(counts, path), len(vocabulary)), vocabulary, table.notes)
+    counts, vocabulary, notes = _count_words(path, (text or "" for text in texts.to_pylist()), shortest)
+    documents = None if names is None else names[: len(texts)]
+    return Read(Corpus(tokens_of(counts, path), len(vocabulary), documents), vocabulary, [*table.notes, *notes])
 
 
-def text_columns(path: Path, encoding: str) -> list[str | int]:
-    """Name, or number without a name, of each column of a text file or .parquet whose cells are mostly texts."""
-    if suffix_of(path) == ".parquet":
-        found: Table = read_parquet(path, MOST_COLUMNS)
-        cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in found.columns]
-        names = found.names
+def _identifiers(table: Table, text: int) -> list[str] | None:
+    """The names of the documents in a table of texts: cells of a column named so, or of the first without a name, that
+    differ from row to row."""
+    for j, name in enumerate(table.names or []):
+        if j == text or not (name.strip().lower() in NAMES or (j == 0 and NAMELESS.fullmatch(name))):
+            continue
+        column = table.cells(j)
+        if not (is_text(column) or pa.types.is_integer(column.type)) or column.null_count:
+            continue
+        found = [str(cell).strip() for cell in column.to_pylist()]
+        if all(found) and len(set(found)) == len(found):
+            return found
+    return None
+
+
+def text_columns(path: Path, encoding: str, separator: str = "auto") -> list[str | int]:
+    """Name, or number without a name, of each column of a table whose cells are mostly texts."""
+    table = open_table(path, encoding, separator)
+    names = table.names
+    if isinstance(table, Text):
+        rows = [row for _, row in islice(table.lines(), LOOKED_AT + 1)]
+        cells = [[row[j] for row in rows[1:] if j < len(row)] for j in range(table.width)]
+        if all(len(cell.split()) < LONGEST_TERM for cell in rows[0]):
+            names = [cell.strip() for cell in rows[0]]
     else:
-        found = _text_table(path, encoding)
-        rows = [row for _, row in islice(found.lines(), LOOKED_AT + 1)]
-        cells = [[row[j] for row in rows[1:] if j < len(row)] for j in range(found.width)]
-        names = (
-            [cell.strip() for cell in rows[0]] if all(len(cell.split()) < LONGEST_TERM for cell in rows[0]) else None
-        )
+        cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in table.columns]
     texts = [j for j, column in enumerate(cells) if _are_texts(column)]
     return [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
 
@@ -175,14 +208,31 @@ def _are_texts(cells: Sequence[str | None]) -> bool:
     return 2 * sum(len(cell.split()) > LONGEST_TERM for cell in held) > len(held) > 0
 
 
-def _text_table(path: Path, encoding: str) -> Text:
-    """A text file; what ends its cells is found as `data=csv` finds it, but for spaces, which stand within texts."""
-    data, usual = read_text(path, encoding), BY_SUFFIX.get(suffix_of(path), "comma")
-    found = layout(data, usual).separator
-    end = usual if found == "space" else found
-    table = Text(path, data, SEPARATORS[end], most=MOST_COLUMNS)
-    if end != usual:
-        table.notes.append(f"{path}: {WORDS[end]} ends a cell")
+def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
+    """A table of documents in any of the formats; of a text the first row may still name the columns.
+
+    What ends the cells of a text is found as `data=csv` finds it, except that spaces between words separate nothing.
+    """
+    suffix = suffix_of(path)
+    if suffix == ".parquet":
+        return read_parquet(path, MOST_COLUMNS)
+    if suffix == ".feather":
+        return read_feather(path)
+    if suffix == ".xlsx":
+        return read_sheet(path, ask=ONE_SHEET)
+    data, before, named = without_separator_line(read_text(path, encoding))
+    usual = BY_SUFFIX.get(suffix, "comma")
+    found = layout(data, usual, named if separator == "auto" and named else separator)
+    table = Text(
+        path,
+        tabs(path, data, before) if found.separator == "space" else data,
+        "\t" if found.separator == "space" else SEPARATORS[found.separator],
+        before,
+        MOST_COLUMNS,
+        DECIMALS[found.decimal],
+    )
+    if separator == "auto" and found.separator != usual:
+        table.notes.append(f"{path}: {WORDS[found.separator]} ends a cell (data.separator)")
     return table
 
 
@@ -195,22 +245,24 @@ def _names_texts(table: Text, column: str | int) -> bool:
     return first == 1 and max(others, default=0) > 1
 
 
-def _text(path: Path, columns: Sequence[str | int] | None, header: str | bool, encoding: str) -> tuple[Text, bool]:
-    """A parsed text file, and whether its first row surely names the columns."""
-    delimiter = "," if suffix_of(path) == ".csv" else "\t"
-    table = Text(path, read_text(path, encoding), delimiter, most=MOST_COLUMNS)
+def _parse_tokens(table: Text, columns: Sequence[str | int] | None, header: str | bool) -> bool:
+    """Parse a text of tokens; return whether its first row surely names the columns."""
     named = _has_header(table, columns) if header == "auto" else bool(header)
     if named:
         table.take_header()
         if len(table.top) == 1:
-            raise DataError(f"{path}: the file holds a header and no row of data; expected at least one row")
+            raise DataError(f"{table.path}: the file holds a header and no row of data; expected at least one row")
     count = _resolve(table, columns)[2]
+
+    def misfit(cell: str) -> str | None:
+        return None if NUMBER.fullmatch(table.number(cell.strip(" \t"))) else COUNT
+
     if count is None:
         table.parse([{}])
     else:
         # a count may be written as 2.0
-        table.parse([{count: pa.float64()}], lambda cell: None if NUMBER.fullmatch(cell.strip(" \t")) else COUNT)
-    return table, named
+        table.parse([{count: pa.float64()}], misfit)
+    return named
 
 
 def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:
@@ -219,8 +271,7 @@ def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:
     if table.heads_index():
         return True
     if columns is None:
-        lower = {cell.lower() for cell in head}
-        if lower & DOCUMENT_NAMES and lower & WORD_NAMES:
+        if names_tokens(head):
             return True
         counts = head[2:] if len(head) == 3 else []
     else:
@@ -229,6 +280,12 @@ def _has_header(table: Text, columns: Sequence[str | int] | None) -> bool:
         counts = [head[j] for column in columns[2:] if (j := position(column, len(head))) is not None]
     # an empty cell or a NaN is a faulty count, not a name
     return any(re.match(r"[^\W\d]", cell) and cell.lower() not in ("nan", "inf", "infinity") for cell in counts)
+
+
+def names_tokens(head: Sequence[str]) -> bool:
+    """Whether the cells of a first row name columns of documents and words."""
+    lower = {cell.strip().lower() for cell in head}
+    return bool(lower & DOCUMENT_NAMES and lower & WORD_NAMES)
 
 
 def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
@@ -248,6 +305,11 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
     kinds = [[j for j in read if names and names[j] in known] for known in (DOCUMENT_NAMES, WORD_NAMES, COUNT_NAMES)]
     if all(len(kind) == 1 for kind in kinds[:2]) and len(kinds[2]) == len(read) - 2 <= 1:
         return kinds[0][0], kinds[1][0], kinds[2][0] if kinds[2] else None
+    if len(read) == 1 and isinstance(table, Text) and (other := table.other_delimiter()) is not None:
+        raise DataError(
+            f"{table.path}: one column, and {other} as often in each row; expected data.separator, which says what "
+            "ends a cell"
+        )
     if len(read) == 1:
         raise DataError(f"{table.path}: one column; data.columns=[{read[0] + 1}] reads it as texts, a document a row")
     if len(read) not in (2, 3) or (kinds[0] and kinds[1]):
@@ -454,10 +516,10 @@ def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
         yield data.decode("utf-8")
 
 
-def read_texts(path: Path, encoding: str, N: int | None) -> Read:
-    """Texts: the files of a folder, or the lines of a file; words as scikit-learn's CountVectorizer counts them.
+def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = AUTO) -> Read:
+    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.data.corpora.texts` finds them.
 
-    Words are in lower case, of two letters or digits at least, in the order of the alphabet. Where all files are in
+    They are in the order of the alphabet. Where all files are in
     folders of the folder, these are the categories. The empty lines at the end of a file are no documents.
 
     Parameters
@@ -468,6 +530,8 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
         Of the texts.
     N : int, optional
         The first N documents; by default all.
+    shortest : "auto" or int
+        Characters of a word at least, as of `splitmerge_cli.data.corpora.texts.Words`.
     """
     names: list[str] | None = None
     labels, categories = None, None
@@ -490,18 +554,14 @@ def read_texts(path: Path, encoding: str, N: int | None) -> Read:
         # decoded line by line; a line alone ends a document
         opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
         texts = (line.removesuffix("\n") for line in islice(opened, number_to_take(path, N, lines)))
-    counts, words = _count_words(path, texts)
-    return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words)
+    counts, words, notes = _count_words(path, texts, shortest)
+    return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words, notes)
 
 
-def _count_words(path: Path, texts: Iterator[str]) -> tuple[csr_array, list[str]]:
-    """Count the words of texts: counts ``[documents, words]``, and the words."""
-    try:
-        return vectorize(texts)
-    except DataError:
-        raise
-    except ValueError as error:
-        raise DataError(f"{path}: no word; expected one at least, of two letters or digits or more") from error
+def _count_words(path: Path, texts: Iterator[str], shortest: str | int) -> tuple[csr_array, list[str], list[str]]:
+    """Count the words of texts: counts ``[documents, words]``, the words, and notes."""
+    counts, words, notes = count_texts(texts, shortest, str(path))
+    return counts, words, [f"{path}: {note}" for note in notes]
 
 
 def number_to_take(path: Path, N: int | None, documents: int) -> int:

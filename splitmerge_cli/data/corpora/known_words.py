@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of, vectorize
+from splitmerge_cli.data.corpora.texts import AUTO, Words
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 
 
@@ -58,7 +59,8 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     elif has_counts(data):
         counts, words, _ = counts_of(data)
     else:
-        counts, words = _count_words(data)
+        shortest = dataset.meta.get("documents", {}).get("options", {}).get("min_length", AUTO)
+        counts, words = _count_words(data, Words(shortest))
     if words is None:
         if counts.shape[1] != len(vocabulary):
             raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
@@ -80,12 +82,9 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     return NewDocuments(tokens_of(found), int(totals[left].sum()), [words[k] for k in commonest[:3]])
 
 
-def _count_words(documents: Any) -> tuple[csr_array, list[str]]:
+def _count_words(documents: Any, find_words: Words) -> tuple[csr_array, list[str]]:
     """Count the words of texts, or of sequences of words, which may be empty."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    split = CountVectorizer().build_analyzer()
-    each = [split(document) if isinstance(document, str) else list(document) for document in documents]
+    each = [find_words(document) if isinstance(document, str) else list(document) for document in documents]
     if not all(isinstance(word, str) for words in each for word in words):
         raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
     return vectorize(each, analyzer=list) if any(each) else (csr_array((len(each), 0), dtype=np.int32), [])

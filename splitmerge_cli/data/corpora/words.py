@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError, Dataset, require
+from splitmerge_cli.data.base import DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, dataset
 from splitmerge_cli.data.corpora.counts import read_vocabulary
 from splitmerge_cli.data.opening import require_file
@@ -22,6 +22,8 @@ OF_LIST = 0.2
 wordfreq 3.1 that share is 0.46 in English, and at most 0.12 (Dutch) in the other languages it has small lists of."""
 FEWEST = 20
 """Documents from which on words of texts in another language are left out by how many documents have them."""
+SHOWN = 3
+"""Documents that a note names at most."""
 COMMON = 0.5
 """Share of the documents above which these have a word that tells none from another."""
 
@@ -111,6 +113,26 @@ def keep_words(
         vocabulary = [vocabulary[w] for w in np.flatnonzero(kept)]
         corpus = replace(corpus, tokens=tokens, V=len(vocabulary))
     return dataset(whole.name, corpus, vocabulary, meta=meta, options=options)
+
+
+def note_short_documents(whole: Dataset) -> Dataset:
+    """Note which documents have no word, and whether none has two, so that nothing says which words share a topic."""
+    corpus, notes = whole.values, list(whole.notes)
+    lengths = corpus.tokens.lengths
+    if lengths.max() < 2:
+        notes.append("no document has two words: nothing says which words share a topic")
+    empty = np.flatnonzero(lengths == 0)
+    if len(empty):
+        notes.append(_list_empty(corpus, empty))
+    return replace(whole, meta=whole.meta | notes_entry(notes))
+
+
+def _list_empty(corpus: Corpus, empty: NDArray[np.int64]) -> str:
+    """A note on documents without a word."""
+    named = [str(j + 1) if corpus.documents is None else corpus.documents[j] for j in empty[:SHOWN]]
+    more = ", ..." * (len(empty) > SHOWN)
+    many = f"{len(empty):,} of {corpus.tokens.J:,}"
+    return f"documents without a word: {many} ({', '.join(named)}{more}); they have no topic"
 
 
 def _find_stop_words(

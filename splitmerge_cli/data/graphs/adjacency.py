@@ -1,5 +1,6 @@
 """Simple undirected graphs: the adjacency matrix, and the part of a graph that is kept."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -7,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import Dataset, numbered_labels, require
+from splitmerge_cli.data.base import MAGNITUDE, Dataset, numbered_labels, require
 
 Nodes = NDArray[np.int64]
 """Numbers of nodes, int64 ``[edges]``."""
@@ -149,6 +150,29 @@ def sizes(matrix: csr_array) -> dict[str, int]:
     """Numbers of nodes, edges and nodes without an edge."""
     isolated = int((np.diff(matrix.indptr) == 0).sum())
     return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}
+
+
+A_WEIGHT = f"a number, at least 0 and at most {MAGNITUDE:g}"
+"""The weight of an edge in a file or an object, for messages; 0: no edge."""
+
+
+def read_weights(weights: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], int | None]:
+    """Weights of edges as numbers, and the position of the first that is none; None if all are weights.
+
+    Words, complex numbers, missing, negative and infinite ones are no weights; they become NaN or stay as they are.
+    """
+    values = np.asarray(weights)
+    numbers = values.astype(np.float64) if values.dtype.kind in "biuf" else np.array(list(map(_number, weights)))
+    with np.errstate(invalid="ignore"):
+        good = (numbers >= 0) & (numbers <= MAGNITUDE)
+    return numbers, None if good.all() else int(np.argmin(good))
+
+
+def _number(value: Any) -> float:
+    try:
+        return np.nan if isinstance(value, str | bytes | complex | np.complexfloating) else float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 NO_DIRECTIONS = "edges have no direction"

@@ -11,10 +11,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError, require
-from splitmerge_cli.data.tables.columns import index, numbers, position, words
+from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, read_weights
+from splitmerge_cli.data.tables.columns import index, position, words
 from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
-from splitmerge_cli.data.tables.table import NUMBER, Table, is_text, list_names, quote
+from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 
 ENDS = ("source", "target")
@@ -26,7 +27,7 @@ HEADER_WORDS = {
 """Names of columns that hold the ends of edges."""
 MISSING = ("", "nan", "NaN")
 A_NODE = "the name of a node"
-NOT_NEGATIVE = "a number, at least 0 (data.weights=null reads no weights)"
+NO_WEIGHT = "data.weights=null reads no weights"
 WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 """A whole number as a name; it fits an int64."""
 
@@ -208,16 +209,18 @@ def names_of(table: Table, j: int) -> pa.ChunkedArray:
 
 def _weights(table: Table, j: int) -> NDArray[np.float64]:
     """Column `j` as weights, checked."""
-    column = table.columns[j]
+    column, expected = table.columns[j], f"{A_WEIGHT} ({NO_WEIGHT})"
     if is_text(column):
         trimmed = pc.utf8_trim_whitespace(column)
         good = pc.match_substring_regex(trimmed, f"(?i)^({NUMBER.pattern})$").to_numpy()
         if not good.all():
-            raise table.error(int(np.argmin(good)), j, NOT_NEGATIVE)
+            raise table.error(int(np.argmin(good)), j, expected)
         table.columns[j] = pc.cast(trimmed, pa.float64())
-    values = numbers(table, j, "data.weights chooses")
-    if (values < 0).any():
-        raise table.error(int(np.argmax(values < 0)), j, NOT_NEGATIVE)
+    elif not is_of_numbers(column):
+        raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({NO_WEIGHT})")
+    values, bad = read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
+    if bad is not None:
+        raise table.error(bad, j, expected)
     return values
 
 

@@ -27,6 +27,7 @@ from splitmerge_cli.data.base import (
     require_size,
 )
 from splitmerge_cli.data.graphs.adjacency import (
+    A_WEIGHT,
     NO_DIRECTIONS,
     NO_WEIGHTS,
     Nodes,
@@ -35,12 +36,13 @@ from splitmerge_cli.data.graphs.adjacency import (
     keep,
     losses,
     merge,
+    read_weights,
     sizes,
 )
 from splitmerge_cli.data.graphs.edge_rows import (
     A_NODE,
     MISSING,
-    NOT_NEGATIVE,
+    NO_WEIGHT,
     WHOLE,
     Columns,
     Rows,
@@ -400,10 +402,9 @@ def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], ke
     """The weight of an edge."""
     a, b, given = tie
     value = given.get(key)
-    good = isinstance(value, int | float) and 0 <= value <= MAGNITUDE
-    if not good or value is None:
+    (weight,), bad = read_weights([value])
+    if bad is not None:
         found = "no such attribute" if value is None else quote(str(value))
-        raise DataError(
-            f"{path}: edge {number} ({quote(str(a))}, {quote(str(b))}), '{key}': {found}; expected {NOT_NEGATIVE}"
-        )
-    return float(value)
+        place = f"{path}: edge {number} ({quote(str(a))}, {quote(str(b))}), '{key}'"
+        raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
+    return float(weight)

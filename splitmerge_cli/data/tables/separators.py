@@ -22,6 +22,8 @@ WORDS = {
 LOOKED_AT = 100
 """Rows that are looked at."""
 _BYTES = 1 << 20
+_SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
+"""The first line by which spreadsheet programs say what separates cells."""
 _WITH_COMMA = re.compile(r"[-+]?\d*,\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _WITH_POINT = re.compile(r"[-+]?\d*\.\d+(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 
@@ -62,6 +64,15 @@ def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "a
         if any(map(_WITH_COMMA.fullmatch, cells)) and not any(map(_WITH_POINT.fullmatch, cells)):
             decimal = "comma"
     return Layout(separator, decimal)
+
+
+def without_separator_line(data: bytes) -> tuple[bytes, int, str | None]:
+    """The rows of a text without the line ``sep=;`` of spreadsheet programs, the number of lines that were taken off,
+    and the separator that it names."""
+    line = _SEP_LINE.match(data)
+    if line is None:
+        return data, 0, None
+    return data[line.end() :], 1, next(name for name, end in SEPARATORS.items() if end == line[1].decode())
 
 
 def _first_lines(data: bytes) -> str:

@@ -23,15 +23,21 @@ from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.missing import in_text
 from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS, WORDS, Layout, layout
+from splitmerge_cli.data.tables.separators import (
+    BY_SUFFIX,
+    DECIMALS,
+    SEPARATORS,
+    WORDS,
+    Layout,
+    layout,
+    without_separator_line,
+)
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.kinds import Kind
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
-_SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
-"""The first line by which spreadsheet programs say what separates cells."""
 
 
 def read_written(
@@ -45,10 +51,9 @@ def read_written(
     notes: list[str] = []
     before = 0
     if not wanted.kind.one_column:
-        if sep := _SEP_LINE.match(data):
-            data, before = data[sep.end() :], 1
-            if separator == "auto":
-                separator = next(name for name, end in SEPARATORS.items() if end == sep[1].decode())
+        data, before, named = without_separator_line(data)
+        if separator == "auto" and named is not None:
+            separator = named
         blank = re.match(rb"([ \t]*\r?\n)+", data)
         if blank and data[blank.end() :].strip():
             lines = data.count(b"\n", 0, blank.end())
