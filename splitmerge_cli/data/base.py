@@ -149,8 +149,15 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
     """Labels of any type, numbered by first appearance; -1 for None and NaN."""
     import pandas as pd
 
-    given = labels if isinstance(labels, list | tuple | pd.Series) else np.asarray(labels)
-    return pd.factorize(pd.Series(given))[0].astype(np.int32)
+    if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
+        labels = listed()  # of Arrow and polars
+    # whole numbers of a list, or of pandas, would become floats beside a gap
+    if isinstance(labels, list | tuple):
+        given = pd.Series(labels, dtype=object)
+    else:
+        exact = isinstance(labels, pd.Series | pd.api.extensions.ExtensionArray)
+        given = pd.Series(labels if exact else np.asarray(labels))
+    return pd.factorize(given)[0].astype(np.int32)
 
 
 def place_of(i: int, j: int, columns: Sequence[str] | None) -> str:

@@ -1,6 +1,7 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from scipy.sparse import csr_array, issparse
 from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, require
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.tables.columns import index
+from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.wanted import as_list
@@ -99,7 +101,9 @@ def as_pandas(data: Any) -> Any:
     if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
         return data
     if hasattr(data, "to_pandas"):
-        return data.to_pandas()
+        # a column of whole numbers with gaps would become floats
+        exact = {"integer_object_nulls": True} if type(data).__module__.split(".")[0] in ("pyarrow", "polars") else {}
+        return data.to_pandas(**exact)
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
 
 
@@ -108,13 +112,44 @@ def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
     data = as_pandas(data)
     if isinstance(data, pd.DataFrame):
         counted = isinstance(data.index, pd.RangeIndex)
-        return data.to_numpy(), [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
+        values = data.to_numpy()
+        whole = [j for j, kind in enumerate(data.dtypes) if pd.api.types.is_integer_dtype(kind) and kind.itemsize == 8]
+        if values.dtype.kind == "f" and any(_is_long(data.iloc[:, j].dropna().to_numpy()) for j in whole):
+            values = data.to_numpy(dtype=object)
+        return values, [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
     if issparse(data):
         return data, None, None
     try:
-        return np.asarray(data), None, None
+        values = np.asarray(data)
+        if isinstance(data, list | tuple) and values.dtype.kind == "f" and (np.abs(values) >= EXACT).any():
+            exact = np.array(data, dtype=object)
+            values = exact if _is_long(exact.ravel()) else values
+        return values, None, None
     except ValueError as error:
         raise DataError(f"data: {error}; expected rows of the same length") from error
+
+
+def _is_long(cells: NDArray[Any]) -> bool:
+    """Whether cells hold a whole number that loses digits as float64."""
+    if cells.dtype == object:
+        return any(isinstance(cell, int | np.integer | Decimal) and cell != _as_float(cell) for cell in cells)
+    return cells.dtype.kind in "iu" and cells.itemsize == 8 and long_digits(pa.chunked_array([cells])) is not None
+
+
+def _as_float(cell: Any) -> Any:
+    """A whole number as float64; any other number as it is."""
+    try:
+        return float(cell) if int(cell) == cell else cell
+    except (OverflowError, ValueError):  # too large, or a NaN of Decimal
+        return cell if cell != cell else np.inf
+
+
+def with_long_integers(cells: pd.Series) -> pd.Series:
+    """A column of a data frame whose whole numbers Arrow takes: as text where they are too long for 64 bits."""
+    if cells.dtype != object:
+        return cells
+    whole = [isinstance(cell, int) and not -(2**63) <= cell < 2**63 for cell in cells]
+    return cells.map(lambda cell: str(cell) if isinstance(cell, int) else cell) if any(whole) else cells
 
 
 def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
@@ -149,16 +184,21 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
     DataError
         A cell is no number.
     """
+    long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
+    for j in long:
+        table.columns[j] = pa.chunked_array([pa.array(_as_texts(values[:, j]), pa.string())])
+        set_aside(table, j)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.full(values.shape, np.nan)
     for j in range(values.shape[1]):
+        if j in table.left_out:
+            continue
         cells = values[:, j]
         try:
             out[:, j] = cells.astype(np.float64)
         except (TypeError, ValueError):
-            texts = [None if missing else str(cell) for cell, missing in zip(cells, pd.isna(cells), strict=True)]
-            table.columns[j] = pa.chunked_array([pa.array(texts, pa.string())])
+            table.columns[j] = pa.chunked_array([pa.array(_as_texts(cells), pa.string())])
             if not whole and set_aside(table, j):
                 continue
             if (written := written_column(table, j)) is not None:
@@ -174,6 +214,11 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
                     ) from None
             raise
     return out
+
+
+def _as_texts(cells: NDArray[Any]) -> list[str | None]:
+    """Cells as they are written; None of missing ones."""
+    return [None if missing else str(cell) for cell, missing in zip(cells, pd.isna(cells), strict=True)]
 
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:

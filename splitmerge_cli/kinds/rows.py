@@ -138,15 +138,17 @@ class Rows(Kind):
         from splitmerge_cli.data.base import Dataset, has_nan, notes_entry
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
-        from splitmerge_cli.data.tables.notes import note_classes, set_aside
+        from splitmerge_cli.data.tables.notes import note_classes, note_rounding, set_aside
         from splitmerge_cli.data.tables.table import column_key
 
         rows = table.rows
         table.take(N)
         if wanted.columns is None:
             for j in wanted.resolve(table)[1]:
-                set_aside(table, j)
+                set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
+        for j in kept:
+            note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self.read_columns(table, kept, wanted)
         read = kept

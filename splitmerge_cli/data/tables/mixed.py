@@ -85,8 +85,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
-            readings[j] = Reading(why=NAMES_OF_ITEMS, names=True)
-        if cells.text is not None and cells.numbers is None and (said := _say_names(cells, readings[j])):
+            readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
+        if (
+            cells.text is not None
+            and (cells.numbers is None or cells.is_padded)
+            and (said := _say_names(cells, readings[j]))
+        ):
             if readings[j].problem:
                 readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
             else:
