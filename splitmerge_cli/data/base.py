@@ -57,6 +57,8 @@ class Dataset:
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
         ``binary``, ``points``, ``mixed``: name of each column, where the file gives one.
+    positions : tuple of int or None
+        Place of each column in its table, from 0, where columns of that are left out, or in another order.
     types : tuple of ColumnType or None
         ``mixed``: the type of each column.
     names : list of str or None
@@ -85,6 +87,7 @@ class Dataset:
     names: list[str] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     is_recorded: bool = False
+    positions: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         from splitmerge_cli.kinds import get_kind
@@ -97,9 +100,21 @@ class Dataset:
         if self.names is not None and len(self.names) != self.N:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
 
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns; without any, their numbers in the table, as notes have them."""
+        if self.columns:
+            return list(self.columns)
+        return [f"column {j + 1}" for j in self.positions or range(self.values.shape[1])]
+
     def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
-        return place_of(i, j, self.columns)
+        return place_of(i, j, self.columns, self.positions)
+
+    def read_columns(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """New rows without names of columns: of a table as wide as that of the data, the columns that are read."""
+        whole = self.positions is None or cells.ndim != 2 or cells.shape[1] != self.meta.get("width")
+        return cells if whole else cells[:, list(self.positions or ())]
 
     @property
     def N(self) -> int:
@@ -160,9 +175,15 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
     return pd.factorize(given)[0].astype(np.int32)
 
 
-def place_of(i: int, j: int, columns: Sequence[str] | None) -> str:
-    """A cell as messages name it, row and column from 1."""
-    return f"row {i + 1}, column {j + 1}" + (f" ('{columns[j]}')" if columns else "")
+def place_of(i: int, j: int, columns: Sequence[str] | None, positions: Sequence[int] | None = None) -> str:
+    """A cell as messages name it, row and column from 1; `positions`: of the columns in their table."""
+    number = 1 + (j if positions is None else positions[j])
+    return f"row {i + 1}, column {number}" + (f" ('{columns[j]}')" if columns else "")
+
+
+def positions_in(columns: Sequence[int], width: int) -> tuple[int, ...] | None:
+    """`Dataset.positions` of some columns of a table with `width` columns."""
+    return None if list(columns) == list(range(width)) else tuple(columns)
 
 
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"

@@ -1,6 +1,7 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
 from pathlib import Path
@@ -12,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, require
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
@@ -74,18 +75,22 @@ def from_object(
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     given: dict[str, Any] = words if types is None else {"types": types}
-    if columns is not None:
-        data, given["whole"] = _choose_columns(data, as_list("data.columns", columns) or []), True
-    return of_kind.from_object(data, labels, name, **given)
+    if columns is None:
+        return of_kind.from_object(data, labels, name, **given)
+    data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
+    found = of_kind.from_object(data, labels, name, whole=True, **given)
+    positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
+    return replace(found, positions=positions, meta=found.meta | {"width": width})
 
 
-def _choose_columns(data: Any, columns: Sequence[str | int]) -> Any:
-    """Some columns of a table, by name or number (1 the first)."""
+def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:
+    """Some columns of a table, by name or number (1 the first); their positions, and how many it has."""
     values, names, _ = table_of(data, "cells")
     table = object_table(names, values.shape[1])
     chosen = [index(table, "data.columns", column) for column in columns]
     data = as_pandas(data)
-    return data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
+    data = data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
+    return data, chosen, table.width
 
 
 def object_table(columns: list[str] | None, width: int) -> Table:

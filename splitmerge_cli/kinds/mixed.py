@@ -131,11 +131,9 @@ class Mixed(Kind):
 
         if isinstance(new, Dataset) and new.types == dataset.types:
             return new
-        frame = new if isinstance(new, pd.DataFrame) else pd.DataFrame(np.asarray(new, dtype=object))
-        types, columns = dataset.types or (), dataset.columns or []
-        if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):
-            # an array, of which not every column was read
-            frame = frame[[int(column) for column in columns if int(column) < frame.shape[1]]]
+        types, frame = dataset.types or (), new
+        if not isinstance(new, pd.DataFrame):
+            frame = pd.DataFrame(dataset.read_columns(np.asarray(new, dtype=object)))
         if frame.shape[1] != len(types):
             raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
         values = np.full(frame.shape, np.nan)

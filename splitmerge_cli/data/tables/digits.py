@@ -46,7 +46,7 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
 
 
 def _loses_digits(column: pa.ChunkedArray) -> bool:
-    """Whether a column of whole numbers of 64 bits has one that is no float64."""
+    """Whether a column of 64-bit whole numbers has one that is no float64."""
     whole = column.drop_null().to_numpy()
     if not len(whole) or (int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT):
         return False
