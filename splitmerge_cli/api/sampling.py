@@ -99,8 +99,9 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns`` and ``data.types``: ``{"data.types": {"year": "real"}}``; of texts ``data.stop_words``,
-        ``data.min_documents`` and ``data.max_share``. Stop words are left out as of ``data=corpus``.
+        ``data.columns``, ``data.types`` and ``data.repeated``: ``{"data.types": {"year": "real"}}``; of texts
+        ``data.stop_words``, ``data.min_documents`` and ``data.max_share``. Stop words are left out as of
+        ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}
@@ -228,7 +229,7 @@ def choose_progress(progress: str) -> str:
     return progress
 
 
-OF_OBJECTS = ("columns", "types", "stop_words", "min_documents", "max_share")
+OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share")
 """Options of data that hold for an object, too."""
 
 

@@ -40,6 +40,22 @@ class ColumnType:
 
 
 @dataclass(frozen=True)
+class Copies:
+    """Rows of a table, each different one of which is read once.
+
+    Attributes
+    ----------
+    items : numpy.ndarray
+        int32 ``[rows]``: the item that each row is, numbered by first appearance.
+    names : list of str or None
+        Names of the rows, where the data give one.
+    """
+
+    items: NDArray[np.int32]
+    names: list[str] | None = None
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Observations, and their true clusters where known.
 
@@ -66,6 +82,8 @@ class Dataset:
     meta : dict
         How the data came about: parameters of the generator, or the file. ``notes``, where there is something to tell
         the user of how the data were read: list of str, a line each (see `notes`).
+    copies : Copies or None
+        The rows of the table, where rows that repeat others are read once.
     is_recorded : bool
         Whether the numbers are of a table of the user's own, which records real columns to some step (the option
         `resolution` of models of such columns). Generated and published data are taken as they are.
@@ -88,6 +106,7 @@ class Dataset:
     meta: dict[str, Any] = field(default_factory=dict)
     is_recorded: bool = False
     positions: tuple[int, ...] | None = None
+    copies: Copies | None = None
 
     def __post_init__(self) -> None:
         from splitmerge_cli.kinds import get_kind
@@ -142,7 +161,7 @@ class Dataset:
 
     def take(self, rows: NDArray[np.int64]) -> "Dataset":
         """These rows of a table alone, without true labels and names."""
-        return replace(self, values=self.values[rows], truth=None, names=None)
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
 
     @property
     def notes(self) -> list[str]:

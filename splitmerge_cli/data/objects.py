@@ -18,6 +18,7 @@ from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
+from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.wanted import as_list
 from splitmerge_cli.kinds import get_kind
@@ -31,6 +32,7 @@ def from_object(
     *,
     columns: Sequence[str | int] | None = None,
     types: Mapping[str | int, str] | None = None,
+    repeated: str = "keep",
     **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
@@ -56,6 +58,9 @@ def from_object(
         Columns of a table that are read, as data.columns of a file: none of them is left out.
     types : mapping, optional
         ``mixed``: types of some columns, as data.types of a file.
+    repeated : {"keep", "once"}
+        Of tables, as data.repeated of a file: whether rows that repeat others are items of their own. With ``once`` the
+        items of all rows are ``copies.items``.
     **words : object
         ``documents``: `stop_words`, `min_documents` and `max_share`, as data.stop_words and so on of a file, but that
         none is left out where nothing is given.
@@ -76,11 +81,11 @@ def from_object(
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     given: dict[str, Any] = words if types is None else {"types": types}
     if columns is None:
-        return of_kind.from_object(data, labels, name, **given)
+        return read_repeated(of_kind.from_object(data, labels, name, **given), repeated)
     data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
     found = of_kind.from_object(data, labels, name, whole=True, **given)
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
-    return replace(found, positions=positions, meta=found.meta | {"width": width})
+    return read_repeated(replace(found, positions=positions, meta=found.meta | {"width": width}), repeated)
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:

@@ -132,6 +132,8 @@ kappa0, those that are resampled."""
 CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
 MEMBERSHIP = CLUSTERS[3:]
+COPY_OF = "copy_of"
+"""Last column of ``clusters.csv`` where rows that repeat others are read once: the row that a row repeats."""
 CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")
 """Columns of ``cluster_summary.csv``: the last two of networks."""
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")

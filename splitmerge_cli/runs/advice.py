@@ -21,6 +21,10 @@ ENOUGH_DRAWS = 400
 """Effective sample size to which a longer run is to lead."""
 KEPT = "none"
 """Value of ``data.stop_words`` with which all words stay."""
+KEPT_ROWS = "keep"
+"""Value of ``data.repeated`` with which rows that repeat others are items of their own."""
+MANY_COPIES = 0.1
+"""Share of rows that repeat others from which on reading each once is advised."""
 CHAINS = 4
 """Chains whose R-hat tells from more than one pair whether they agree."""
 FEW_DRAWS = 100
@@ -63,8 +67,22 @@ def say_next(run: Run) -> Iterator[str]:
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
+def has_many_copies(summary: Mapping[str, Any]) -> bool:
+    """Whether many rows of the data repeat another row as chance does not make them, and are items of their own."""
+    found = summary.get("repeated")
+    if found is None or found["read"] != KEPT_ROWS:
+        return False
+    return bool(found["rows"] - found["different"] >= MANY_COPIES * found["rows"])
+
+
 def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed."""
+    if has_many_copies(run.summary):
+        changed: dict[str, Any] = {"data.repeated": "once"}
+        # what was chosen by held-out rows was chosen for clusters of copies
+        if "model.covariance" in (run.summary.get("chosen") or {}):
+            changed |= {"model.covariance": auto.AUTO}
+        return "each different row once:", changed
     judged, until = run.summary["convergence"], run.summary.get("until")
     if names := judged.get("not_sampled"):
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}

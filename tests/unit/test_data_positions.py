@@ -80,7 +80,7 @@ def test_an_object_of_chosen_columns_keeps_their_numbers(cells: np.ndarray) -> N
 
 @pytest.mark.parametrize("kind", ["points", "mixed"])
 def test_new_rows_are_as_wide_as_the_table(source: Any, cells: np.ndarray, kind: str) -> None:
-    """Of new rows without names the columns are taken that were read of the data."""
+    """New rows without names have the columns that were read, or all columns of the table."""
     data = read(source, kind)
     for new in (cells[:3], cells[:3][:, [0, 2, 3]]):
         found = get_kind(kind).new_items(data, new)
@@ -98,7 +98,7 @@ def test_a_named_column_is_where_it_stands(tmp_path: Path) -> None:
 
 
 def test_data_of_other_columns_are_other_data(cells: np.ndarray) -> None:
-    """What a run prints depends on the numbers of the columns; of whole tables nothing has changed."""
+    """A run prints the numbers of columns, so its data differ by them."""
     whole = from_object(cells[:, [0, 2, 3]], "points")
     assert whole.positions is None and digest_of(whole) != digest_of(from_object(cells, "points"))
 
