@@ -83,7 +83,8 @@ def from_object(
     if columns is None:
         return read_repeated(of_kind.from_object(data, labels, name, **given), repeated)
     data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
-    found = of_kind.from_object(data, labels, name, whole=True, **given)
+    given["whole"] = True
+    found = of_kind.from_object(data, labels, name, **given)
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
     return read_repeated(replace(found, positions=positions, meta=found.meta | {"width": width}), repeated)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
 from splitmerge_cli.runs.stored import specification_of
@@ -21,8 +22,6 @@ ENOUGH_DRAWS = 400
 """Effective sample size to which a longer run is to lead."""
 KEPT = "none"
 """Value of ``data.stop_words`` with which all words stay."""
-KEPT_ROWS = "keep"
-"""Value of ``data.repeated`` with which rows that repeat others are items of their own."""
 MANY_COPIES = 0.1
 """Share of rows that repeat others from which on reading each once is advised."""
 CHAINS = 4
@@ -70,7 +69,7 @@ def say_next(run: Run) -> Iterator[str]:
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
     """Whether many rows of the data repeat another row as chance does not make them, and are items of their own."""
     found = summary.get("repeated")
-    if found is None or found["read"] != KEPT_ROWS:
+    if found is None or found["read"] != KEEP:
         return False
     return bool(found["rows"] - found["different"] >= MANY_COPIES * found["rows"])
 
@@ -78,7 +77,7 @@ def has_many_copies(summary: Mapping[str, Any]) -> bool:
 def _choose_step(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed."""
     if has_many_copies(run.summary):
-        changed: dict[str, Any] = {"data.repeated": "once"}
+        changed: dict[str, Any] = {"data.repeated": ONCE}
         # what was chosen by held-out rows was chosen for clusters of copies
         if "model.covariance" in (run.summary.get("chosen") or {}):
             changed |= {"model.covariance": auto.AUTO}

@@ -14,6 +14,8 @@ from splitmerge_cli.kinds import get_kind
 KEEP, ONCE = "keep", "once"
 MOST_ROWS = 100_000
 """Rows that are looked at to tell whether chance makes copies: the first."""
+MOST_COUNTED = 10_000_000
+"""Rows up to which copies are counted, which takes some 50 bytes a row."""
 MOST_COLUMNS = 64
 """Columns of which one at a time is left out for that, evenly spaced."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -128,12 +130,12 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
     place = dataset.meta.get("path", "data")
     if repeated == KEEP:
-        if (items := copies_in(dataset)) is None:
+        if dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
             return dataset
         N, U = dataset.N, int(items.max()) + 1
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
         note = f"{place}: {_count(N, U)}, more than chance makes: no density describes copies ({way})"
-        return _noted(dataset, note, N, U)
+        return _with_note(dataset, note, N, U)
     kind = get_kind(dataset.kind)
     tables = kind.has_columns and isinstance(dataset.values, np.ndarray)
     require(tables, "data.repeated", repeated, f"{KEEP}: a table of columns alone is read so")
@@ -152,7 +154,7 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     truth = None if truth is None else truth[first]
     once = replace(dataset, values=dataset.values[first], truth=truth, names=names, copies=copies)
     for note in notes:
-        once = _noted(once, note, N, U)
+        once = _with_note(once, note, N, U)
     return once
 
 
@@ -160,7 +162,7 @@ def _count(N: int, U: int) -> str:
     return f"{N - U:,} of {N:,} rows repeat{'s' * (N - U == 1)} another row"
 
 
-def _noted(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
+def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
     repeated = {"rows": N, "different": U, "read": ONCE if dataset.copies is not None else KEEP}
     return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated": repeated})
 
@@ -179,10 +181,8 @@ def folds(dataset: Dataset, rows: NDArray[np.int64], n: int) -> Iterator[NDArray
 
 
 def keep_together(dataset: Dataset, rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
-    """Rows in groups of copies, each where its first row stands; where there are none every row is a group."""
-    items = copies_in(dataset)
+    """Split rows into groups of copies, by their first rows; without copies every row is a group."""
+    items = copies_in(dataset.take(rows))
     if items is None:
-        return rows[:, None]
-    codes = _by_appearance(items[rows].astype(np.uint64))
-    order = np.argsort(codes, kind="stable")
-    return np.split(rows[order], np.cumsum(np.bincount(codes))[:-1])
+        return list(rows[:, None])
+    return np.split(rows[np.argsort(items, kind="stable")], np.cumsum(np.bincount(items))[:-1])
