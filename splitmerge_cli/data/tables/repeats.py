@@ -99,7 +99,7 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64]) -> bool:
 
 
 def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
-    """The items of the rows of a table in which rows repeat others as chance does not make them; else None.
+    """Number the rows of a table as `items_of_rows`, if some repeat others as chance does not make them; else None.
 
     A table without real columns is none: what is counted, or of a few levels, repeats by chance.
     """
