@@ -62,17 +62,42 @@ def grid(step: float, size: tuple[int, int], copies: int = 0) -> np.ndarray:
         (grid(0.0, (200, 3)), False),
         (grid(0.0, (200, 3), 2), True),
         (grid(0.0, (200, 1), 3), False),
+        (np.repeat(grid(0.0, (100, 1)), 5, axis=0), True),
         (np.tile(grid(0.0, (4, 1)), (9, 1)), True),
-        (grid(0.1, (200, 2)), False),
-        (grid(0.5, (300, 3)), False),
+        (np.tile(grid(0.001, (60, 1)), (6, 1)), True),
+        (np.tile(grid(0.01, (60, 2)), (3, 1)), True),
         (grid(0.01, (200, 4), 40), True),
-        (grid(0.1, (2000, 2)), False),
         # 200 columns, of which no two rows agree in nearly all
         (grid(0.1, (60, 200), 6), True),
+        # recorded to a step, fine or coarse
+        (grid(0.1, (200, 1)), False),
+        (grid(0.001, (500, 1)), False),
+        (grid(1.0, (1000, 1)), False),
+        (grid(0.1, (200, 2)), False),
+        (grid(0.1, (2000, 2)), False),
+        (grid(0.5, (300, 3)), False),
+        (grid(1.0, (1000, 2)), False),
+        (np.append(grid(0.1, (400, 1)), [[0.15]], axis=0), False),
     ],
 )
-def test_chance_makes_more_rows_that_agree_in_nearly_all_columns(x: np.ndarray, copies: bool) -> None:
-    assert are_copies(x, items_of_rows(x)) is copies
+def test_chance_makes_rows_equal_as_often_as_one_step_apart(x: np.ndarray, copies: bool) -> None:
+    assert are_copies(x, items_of_rows(x), range(x.shape[1])) is copies
+
+
+def test_words_beside_one_column_of_numbers_hide_no_copies() -> None:
+    x = np.column_stack([np.arange(100) % 3, grid(0.0, (100, 1))[:, 0]])
+    assert are_copies(np.repeat(x, 5, axis=0), items_of_rows(np.repeat(x, 5, axis=0)), [1])
+    coarse = np.column_stack([np.arange(600) % 3, grid(0.5, (600, 1))[:, 0]])
+    assert not are_copies(coarse, items_of_rows(coarse), [1])
+
+
+def test_few_data_on_a_grid_are_seldom_taken_for_copies() -> None:
+    """At most two of 300 tables with 100 rows each, some equal by chance, are taken for copied ones."""
+    rng = np.random.default_rng(5)
+    tables = [np.round(rng.normal(size=(100, 2)), 1) for _ in range(300)]
+    items = [items_of_rows(x) for x in tables]
+    assert sum(found.max() < 99 for found in items) > 200
+    assert sum(are_copies(x, found, [0, 1]) for x, found in zip(tables, items, strict=True)) <= 2
 
 
 def test_copies_are_looked_for_where_there_are_densities(frame: pd.DataFrame) -> None:

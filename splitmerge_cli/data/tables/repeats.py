@@ -17,7 +17,9 @@ MOST_ROWS = 100_000
 MOST_COUNTED = 10_000_000
 """Rows up to which copies are counted, which takes some 50 bytes a row."""
 MOST_COLUMNS = 64
-"""Columns of which one at a time is left out for that, evenly spaced."""
+"""Real columns that are looked at for that, evenly spaced."""
+SAME = 1e-8
+"""Gaps between values are one if they differ by less, as a share of their range."""
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -35,7 +37,11 @@ def items_of_rows(x: NDArray[Any]) -> NDArray[np.int64]:
 def _hash(column: NDArray[Any], d: int) -> NDArray[np.uint64]:
     """Numbers of 64 bits, equal for equal cells of column `d`."""
     cells = column.astype(np.float64) + 0.0  # -0 is 0
-    bits = np.where(np.isnan(cells), np.nan, cells).view(np.uint64)
+    return _mix(np.where(np.isnan(cells), np.nan, cells).view(np.uint64), d)
+
+
+def _mix(bits: NDArray[np.uint64], d: int) -> NDArray[np.uint64]:
+    """Spread numbers of 64 bits, for the column `d`."""
     with np.errstate(over="ignore"):
         for shift in (29, 32, 30):
             bits = (bits ^ (bits >> np.uint64(shift)) ^ np.uint64(d)) * _MIX
@@ -56,17 +62,13 @@ def _by_appearance(hashes: NDArray[np.uint64], x: NDArray[Any] | None = None) ->
     return codes.astype(np.int64)
 
 
-def _pairs(codes: NDArray[np.int64]) -> float:
-    """Pairs of rows that are equal, given the number of each."""
-    counts = np.bincount(codes).astype(np.float64)
-    return float((counts * (counts - 1) / 2).sum())
+def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) -> bool:
+    """Whether rows are equal as chance does not make them.
 
-
-def are_copies(x: NDArray[Any], items: NDArray[np.int64]) -> bool:
-    """Whether rows are equal as chance does not make them: more pairs of rows agree in all columns than in all but one.
-
-    Values that are recorded to a step agree by chance, in one column and in the next; rows then agree in all but one
-    column more often than in all.
+    Values that are recorded to a step agree by chance, and as often two values differ by one step to one side. So
+    more pairs of rows that are equal, than pairs that differ by one step in one real column and agree in all others,
+    are copies. Where both are few, pairs that are equal have to be more by three standard deviations, unless no two
+    different rows agree in any real column.
 
     Parameters
     ----------
@@ -74,28 +76,58 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64]) -> bool:
         ``[N, D]``.
     items : numpy.ndarray
         As `items_of_rows` has them.
+    reals : sequence of int
+        Columns of real numbers.
     """
     if len(x) > MOST_ROWS:
         x, items = x[:MOST_ROWS], items_of_rows(x[:MOST_ROWS])
-    equal, N = _pairs(items), len(x)
-    different = x[np.unique(items, return_index=True)[1]]
-    U, D = different.shape
-    if U == N or (D == 1 and equal <= U * (U - 1) / 2):
+    counts = np.bincount(items).astype(np.float64)
+    equal = float((counts * (counts - 1.0)).sum()) / 2.0
+    if not equal:
         return False
-    hashes = np.zeros(U, dtype=np.uint64)
-    of_column = {}
-    looked_at = set(np.linspace(0, D - 1, min(D, MOST_COLUMNS)).astype(int).tolist())
-    for d in range(D):
-        hashed = _hash(different[:, d], d)
-        hashes += hashed
-        if d in looked_at:
-            of_column[d] = hashed
-    near = 0.0
-    for hashed in of_column.values():
-        near += _pairs(_by_appearance(hashes - hashed)) if D > 1 else 0.0
+    different = x[np.unique(items, return_index=True)[1]]
+    whole = sum((_hash(different[:, d], d) for d in range(x.shape[1])), np.zeros(len(different), dtype=np.uint64))
+    near, ties = 0.0, False
+    for d in np.asarray(reals)[np.linspace(0, len(reals) - 1, min(len(reals), MOST_COLUMNS)).astype(int)]:
+        cells = different[:, d].astype(np.float64)
+        near += _one_step_apart(cells, whole - _hash(cells, d), counts)
         if near >= equal:
             return False
-    return True
+        present = cells[~np.isnan(cells)]
+        ties = ties or len(np.unique(present)) < len(present)
+    exact = not ties and len(reals) > 1
+    return exact or bool(equal > near + 3.0 * np.sqrt(near + 1.0))
+
+
+def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:
+    """Pairs of rows that differ by the step of a column, and agree in the others.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray
+        ``[U]``, the column in each different row.
+    others : numpy.ndarray
+        ``[U]``, equal where the other columns are.
+    counts : numpy.ndarray
+        ``[U]``, how often each row is there.
+    """
+    there = ~np.isnan(cells)
+    values, place = np.unique(cells[there], return_inverse=True)
+    if len(values) < 2:
+        return 0.0
+    gaps = np.diff(values)
+    # the step is the commonest gap, but for rounding errors
+    bins = np.rint(gaps / (SAME * (values[-1] - values[0]))).astype(np.int64)
+    found, often = np.unique(bins, return_counts=True)
+    is_step = np.append(np.abs(bins - found[np.argmax(often)]) <= 1, False)
+    with np.errstate(over="ignore"):
+        keys = others[there] + _mix(place.astype(np.uint64), len(cells))
+        above = others[there] + _mix((place + 1).astype(np.uint64), len(cells))
+    order = np.argsort(keys)
+    at = np.minimum(np.searchsorted(keys, above, sorter=order), len(keys) - 1)
+    paired = is_step[place] & (keys[order[at]] == above)
+    own = counts[there]
+    return float((own[paired] * own[order[at]][paired]).sum())
 
 
 def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
@@ -107,10 +139,11 @@ def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
     kind = get_kind(dataset.kind)
     if not (dataset.is_recorded and kind.has_columns and isinstance(x, np.ndarray)):
         return None
-    if not any(column.type == "real" for column in kind.types_of(dataset)):
+    reals = [d for d, column in enumerate(kind.types_of(dataset)) if column.type == "real"]
+    if not reals:
         return None
     items = items_of_rows(x)
-    return items if items.max() + 1 < len(x) and are_copies(x, items) else None
+    return items if items.max() + 1 < len(x) and are_copies(x, items, reals) else None
 
 
 def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
