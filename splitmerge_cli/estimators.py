@@ -101,14 +101,17 @@ class _Clustered(_Sampled):
     """Estimators whose items are clustered as they are given."""
 
     def _set_labels(self) -> None:
-        self.labels_: NDArray[np.int32] = self.posterior_.labels
+        copies = self.posterior_.dataset.copies
+        # rows that repeat others may be read once; labels are of all rows
+        self._items = slice(None) if copies is None else copies.items
+        self.labels_: NDArray[np.int32] = self.posterior_.labels[self._items]
         self.n_clusters_ = int(self.labels_.max()) + 1
 
     @property
     def similarity_(self) -> NDArray[np.float64]:
         """ndarray of float64, ``[N, N]``: co-clustering of the items that were fitted."""
         check_is_fitted(self, "posterior_")
-        return self.posterior_.similarity()
+        return self.posterior_.similarity()[self._items][:, self._items]
 
 
 class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Clustered):

@@ -141,6 +141,8 @@ class Posterior:
                 dataset = None
             # model=auto leaves out what is no data of a frame
             dataset = dataset or read(columns_read(data))
+            if dataset is None and kind.has_columns:
+                dataset = read(data, repeated="once")
             if dataset is None:
                 raise ConfigError(f"data: expected those of {path}, true labels included (digest {wanted[:12]})")
         return cls(run, dataset)

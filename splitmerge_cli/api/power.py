@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.tables.repeats import keep_together
 
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 MOST_ROWS = 1_000
@@ -75,9 +76,12 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
 
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")
-    rows = np.random.default_rng(seed).permutation(dataset.N)
-    held = rows[: min(dataset.N // 3, MOST_ROWS)]
-    kept = rows[len(held) : len(held) + MOST_ROWS]
+    together = keep_together(dataset, np.random.default_rng(seed).permutation(dataset.N)[: 2 * MOST_ROWS])
+    within = np.cumsum([len(rows) for rows in together]) <= min(dataset.N // 3, MOST_ROWS)
+    parts = [[rows for rows, here in zip(together, within, strict=True) if here == held] for held in (True, False)]
+    if not parts[0]:
+        raise ConfigError("model.power=auto: two thirds of the rows repeat one row; expected data.repeated=once")
+    held, kept = (np.concatenate(part)[:MOST_ROWS] for part in parts)
     clusters, fit = [], []
     for power in POWERS:
         posterior = sample({**options, "power": power}, _rows(dataset, kept))

@@ -99,8 +99,8 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns`` and ``data.types``: ``{"data.types": {"year": "real"}}``; of texts ``data.stop_words``,
-        ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left out as of
+        ``data.columns``, ``data.types`` and ``data.repeated``: ``{"data.types": {"year": "real"}}``; of texts
+        ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left out as of
         ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
@@ -230,7 +230,7 @@ def choose_progress(progress: str) -> str:
     return progress
 
 
-OF_OBJECTS = ("columns", "types", "stop_words", "min_documents", "max_share", "min_length")
+OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""
 
 

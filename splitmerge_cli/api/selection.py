@@ -7,7 +7,8 @@
     kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
-    density, over `FOLDS` folds. Sets of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
+    density, over `FOLDS` folds. Rows that repeat each other, as chance does not make them, are in the same fold. Sets
+    of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
     covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
     nothing is compared.
 Counts among the columns
@@ -48,6 +49,7 @@ from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
+from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.datasets import build_model, load_dataset
@@ -147,7 +149,7 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
 
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
     density = []
-    for held in np.array_split(rows, min(FOLDS, len(rows))):
+    for held in folds(dataset, rows, FOLDS):
         posterior = sample(options, dataset.take(np.setdiff1d(rows, held)))
         if not posterior.complete:
             raise KeyboardInterrupt

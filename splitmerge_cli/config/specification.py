@@ -7,7 +7,16 @@ from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource
 from splitmerge_cli.config.groups import unshared_options
-from splitmerge_cli.config.schema import DEFAULT_ITERATIONS, DEFAULT_SCANS, ENOUGH, RUNTIME_KEYS, SHARED, Schema, Until
+from splitmerge_cli.config.schema import (
+    DEFAULT_ITERATIONS,
+    DEFAULT_SCANS,
+    ENOUGH,
+    LATER,
+    RUNTIME_KEYS,
+    SHARED,
+    Schema,
+    Until,
+)
 
 
 @dataclass(frozen=True)
@@ -107,8 +116,8 @@ class RunSpecification(Schema):
         """The part of the configuration that determines what is computed.
 
         How held-out documents are evaluated is no part of it where that is never done, nor how chains are tempered
-        where they are not, nor is an option of the model or of a sampler that runs were stored without
-        (`Option.later`), at its default.
+        where they are not, nor is an option of the data, the model or a sampler that runs were stored without (`LATER`,
+        `Option.later`), at its default.
         """
         left_out = [*RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
@@ -117,6 +126,7 @@ class RunSpecification(Schema):
             for key, value in self.values.items()
             if key not in left_out
         }
+        found["data"] = {key: value for key, value in found["data"].items() if LATER.get(key) != value}
         found["model"] = _leave_out_later(found["model"], self.model)
         if (mix := found["schedule"].get("mix")) is None:
             found["sampler"] = _leave_out_later(found["sampler"], self.samplers[0])

@@ -8,7 +8,7 @@ from splitmerge_cli.config.components import Component, DataSource, read_compone
 from splitmerge_cli.config.composition import check_schedule, check_weight, specification_of
 from splitmerge_cli.config.errors import ConfigError, show
 from splitmerge_cli.config.groups import choice
-from splitmerge_cli.config.schema import read_settings
+from splitmerge_cli.config.schema import LATER, read_settings
 from splitmerge_cli.config.specification import RunSpecification
 from splitmerge_cli.config.targets import import_beside, places
 
@@ -43,7 +43,10 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
 def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecification:
     values = {str(key): value for key, value in config.items()}
     settings = read_settings(values)
-    data = read_data(_name(values["data"]), values["data"], search_path)
+    options = dict(values["data"])
+    known = choice("data", _name(options), search_path)
+    options |= {key: default for key, default in LATER.items() if key in known and key not in options}
+    data = read_data(_name(options), options, search_path)
     _check_whole("data", data, search_path)
     data.check()
     model = _component("model", values["model"], search_path)

@@ -40,6 +40,22 @@ class ColumnType:
 
 
 @dataclass(frozen=True)
+class Copies:
+    """Rows of a table, each different one of which is read once.
+
+    Attributes
+    ----------
+    items : numpy.ndarray
+        int32 ``[rows]``: the item that each row is, numbered by first appearance.
+    names : list of str or None
+        Names of the rows, where the data give one.
+    """
+
+    items: NDArray[np.int32]
+    names: list[str] | None = None
+
+
+@dataclass(frozen=True)
 class Dataset:
     """Observations, and their true clusters where known.
 
@@ -57,6 +73,8 @@ class Dataset:
         ``tokens``: the token of each code; ``documents``: the words.
     columns : list of str or None
         ``binary``, ``points``, ``mixed``: name of each column, where the file gives one.
+    positions : tuple of int or None
+        Place of each column in its table, from 0, where columns of that are left out, or in another order.
     types : tuple of ColumnType or None
         ``mixed``: the type of each column.
     names : list of str or None
@@ -64,6 +82,8 @@ class Dataset:
     meta : dict
         How the data came about: parameters of the generator, or the file. ``notes``, where there is something to tell
         the user of how the data were read: list of str, a line each (see `notes`).
+    copies : Copies or None
+        The rows of the table, where rows that repeat others are read once.
     is_recorded : bool
         Whether the numbers are of a table of the user's own, which records real columns to some step (the option
         `resolution` of models of such columns). Generated and published data are taken as they are.
@@ -85,6 +105,8 @@ class Dataset:
     names: list[str] | None = None
     meta: dict[str, Any] = field(default_factory=dict)
     is_recorded: bool = False
+    positions: tuple[int, ...] | None = None
+    copies: Copies | None = None
 
     def __post_init__(self) -> None:
         from splitmerge_cli.kinds import get_kind
@@ -97,9 +119,21 @@ class Dataset:
         if self.names is not None and len(self.names) != self.N:
             raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
 
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns; without any, their numbers in the table, as notes have them."""
+        if self.columns:
+            return list(self.columns)
+        return [f"column {j + 1}" for j in self.positions or range(self.values.shape[1])]
+
     def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
-        return place_of(i, j, self.columns)
+        return place_of(i, j, self.columns, self.positions)
+
+    def read_columns(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """New rows without names of columns: of a table as wide as that of the data, the columns that are read."""
+        whole = self.positions is None or cells.ndim != 2 or cells.shape[1] != self.meta.get("width")
+        return cells if whole else cells[:, list(self.positions or ())]
 
     @property
     def N(self) -> int:
@@ -127,7 +161,7 @@ class Dataset:
 
     def take(self, rows: NDArray[np.int64]) -> "Dataset":
         """These rows of a table alone, without true labels and names."""
-        return replace(self, values=self.values[rows], truth=None, names=None)
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
 
     @property
     def notes(self) -> list[str]:
@@ -149,13 +183,26 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
     """Labels of any type, numbered by first appearance; -1 for None and NaN."""
     import pandas as pd
 
-    given = labels if isinstance(labels, list | tuple | pd.Series) else np.asarray(labels)
-    return pd.factorize(pd.Series(given))[0].astype(np.int32)
+    if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
+        labels = listed()  # of Arrow and polars
+    # whole numbers of a list, or of pandas, would become floats beside a gap
+    if isinstance(labels, list | tuple):
+        given = pd.Series(labels, dtype=object)
+    else:
+        exact = isinstance(labels, pd.Series | pd.api.extensions.ExtensionArray)
+        given = pd.Series(labels if exact else np.asarray(labels))
+    return pd.factorize(given)[0].astype(np.int32)
 
 
-def place_of(i: int, j: int, columns: Sequence[str] | None) -> str:
-    """A cell as messages name it, row and column from 1."""
-    return f"row {i + 1}, column {j + 1}" + (f" ('{columns[j]}')" if columns else "")
+def place_of(i: int, j: int, columns: Sequence[str] | None, positions: Sequence[int] | None = None) -> str:
+    """A cell as messages name it, row and column from 1; `positions`: of the columns in their table."""
+    number = 1 + (j if positions is None else positions[j])
+    return f"row {i + 1}, column {number}" + (f" ('{columns[j]}')" if columns else "")
+
+
+def positions_in(columns: Sequence[int], width: int) -> tuple[int, ...] | None:
+    """`Dataset.positions` of some columns of a table with `width` columns."""
+    return None if list(columns) == list(range(width)) else tuple(columns)
 
 
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"

@@ -50,6 +50,10 @@ def digest_of(dataset: Dataset) -> str:
 
 def _parts(dataset: Dataset) -> Iterator[Any]:
     yield from (dataset.kind, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
+    if dataset.positions is not None:
+        yield dataset.positions
+    if dataset.copies is not None:
+        yield from (dataset.copies.items, dataset.copies.names)
     x = dataset.values
     if isinstance(x, csr_array):
         yield from (x.shape, x.indptr, x.indices, x.data)

@@ -1,6 +1,8 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, require
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.tables.columns import index
+from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
+from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.wanted import as_list
 from splitmerge_cli.kinds import get_kind
@@ -29,6 +33,7 @@ def from_object(
     *,
     columns: Sequence[str | int] | None = None,
     types: Mapping[str | int, str] | None = None,
+    repeated: str = "keep",
     **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
@@ -54,6 +59,9 @@ def from_object(
         Columns of a table that are read, as data.columns of a file: none of them is left out.
     types : mapping, optional
         ``mixed``: types of some columns, as data.types of a file.
+    repeated : {"keep", "once"}
+        Of tables, as data.repeated of a file: whether rows that repeat others are items of their own. With ``once`` the
+        items of all rows are ``copies.items``.
     **words : object
         ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
         file, but that no stop word is left out where nothing is given.
@@ -73,18 +81,23 @@ def from_object(
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     given: dict[str, Any] = words if types is None else {"types": types}
-    if columns is not None:
-        data, given["whole"] = _choose_columns(data, as_list("data.columns", columns) or []), True
-    return of_kind.from_object(data, labels, name, **given)
+    if columns is None:
+        return read_repeated(of_kind.from_object(data, labels, name, **given), repeated)
+    data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
+    given["whole"] = True
+    found = of_kind.from_object(data, labels, name, **given)
+    positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
+    return read_repeated(replace(found, positions=positions, meta=found.meta | {"width": width}), repeated)
 
 
-def _choose_columns(data: Any, columns: Sequence[str | int]) -> Any:
-    """Some columns of a table, by name or number (1 the first)."""
+def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:
+    """Some columns of a table, by name or number (1 the first); their positions, and how many it has."""
     values, names, _ = table_of(data, "cells")
     table = object_table(names, values.shape[1])
     chosen = [index(table, "data.columns", column) for column in columns]
     data = as_pandas(data)
-    return data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
+    data = data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
+    return data, chosen, table.width
 
 
 def object_table(columns: list[str] | None, width: int) -> Table:
@@ -117,7 +130,9 @@ def as_pandas(data: Any) -> Any:
     if fields or (isinstance(data, list | tuple) and data and all(isinstance(row, Mapping) for row in data)):
         return pd.DataFrame(data)
     if hasattr(data, "to_pandas"):
-        return data.to_pandas()
+        # a column of whole numbers with gaps would become floats
+        exact = {"integer_object_nulls": True} if type(data).__module__.split(".")[0] in ("pyarrow", "polars") else {}
+        return data.to_pandas(**exact)
     return pa.table(data).to_pandas() if hasattr(data, "__arrow_c_stream__") else data
 
 
@@ -150,15 +165,45 @@ def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
         raise DataError("data: complex numbers; expected real ones, such as those of data.real")
     if isinstance(data, pd.DataFrame):
         counted = isinstance(data.index, pd.RangeIndex)
-        return data.to_numpy(), [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
+        values = data.to_numpy()
+        whole = [j for j, kind in enumerate(data.dtypes) if pd.api.types.is_integer_dtype(kind) and kind.itemsize == 8]
+        if values.dtype.kind == "f" and any(_is_long(data.iloc[:, j].dropna().to_numpy()) for j in whole):
+            values = data.to_numpy(dtype=object)
+        return values, [str(c) for c in data.columns], None if counted else [str(i) for i in data.index]
     if issparse(data):
         return data, None, None
     try:
         values = np.asarray(data)
+        if isinstance(data, list | tuple) and values.dtype.kind == "f" and (np.abs(values) >= EXACT).any():
+            exact = np.array(data, dtype=object)
+            values = exact if _is_long(exact.ravel()) else values
     except ValueError as error:
         raise DataError(f"data: {error}; expected rows of the same length") from error
     # of a list the numbers are known only now
     return (values, None, None) if values.dtype.kind != "c" else frame_of(values)
+
+
+def _is_long(cells: NDArray[Any]) -> bool:
+    """Whether cells hold a whole number that loses digits as float64."""
+    if cells.dtype == object:
+        return any(isinstance(cell, int | np.integer | Decimal) and cell != _as_float(cell) for cell in cells)
+    return cells.dtype.kind in "iu" and cells.itemsize == 8 and long_digits(pa.chunked_array([cells])) is not None
+
+
+def _as_float(cell: Any) -> Any:
+    """A whole number as float64; any other number as it is."""
+    try:
+        return float(cell) if int(cell) == cell else cell
+    except (OverflowError, ValueError):  # too large, or a NaN of Decimal
+        return cell if cell != cell else np.inf
+
+
+def with_long_integers(cells: pd.Series) -> pd.Series:
+    """A column of a data frame whose whole numbers Arrow takes: as text where they are too long for 64 bits."""
+    if cells.dtype != object:
+        return cells
+    whole = [isinstance(cell, int) and not -(2**63) <= cell < 2**63 for cell in cells]
+    return cells.map(lambda cell: str(cell) if isinstance(cell, int) else cell) if any(whole) else cells
 
 
 def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
@@ -204,16 +249,21 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
     DataError
         A cell is no number.
     """
+    long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
+    for j in long:
+        table.columns[j] = pa.chunked_array([pa.array(_as_texts(values[:, j]), pa.string())])
+        set_aside(table, j)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.full(values.shape, np.nan)
     for j in range(values.shape[1]):
+        if j in table.left_out:
+            continue
         cells = values[:, j]
         try:
             out[:, j] = cells.astype(np.float64)
         except (TypeError, ValueError):
-            texts = [None if missing else str(cell) for cell, missing in zip(cells, pd.isna(cells), strict=True)]
-            table.columns[j] = pa.chunked_array([pa.array(texts, pa.string())])
+            table.columns[j] = pa.chunked_array([pa.array(_as_texts(cells), pa.string())])
             if not whole and set_aside(table, j):
                 continue
             if (written := written_column(table, j)) is not None:
@@ -229,6 +279,11 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
                     ) from None
             raise
     return out
+
+
+def _as_texts(cells: NDArray[Any]) -> list[str | None]:
+    """Cells as they are written; None of missing ones."""
+    return [None if missing else str(cell) for cell, missing in zip(cells, pd.isna(cells), strict=True)]
 
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:

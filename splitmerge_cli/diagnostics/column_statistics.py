@@ -89,7 +89,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     """
     own = np.asarray(labels, dtype=np.int64)
     x, D = dataset.values, dataset.values.shape[1]
-    names = list(dataset.columns or [f"column {j + 1}" for j in range(D)])
+    names = dataset.column_names
     columns = get_kind(dataset.kind).types_of(dataset)
     K = int(own.max()) + 1
     order = np.argsort(own, kind="stable")

@@ -168,7 +168,7 @@ class Kind:
             # whole numbers stay what they are, unless a cell is missing
             kept = dataset.values.dtype.kind == "f" or not new.missing
             values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
-        return replace(dataset, values=values, truth=None, names=None)
+        return replace(dataset, values=values, truth=None, names=None, copies=None)
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as an object, in the words of their file: codes of another file may be others."""
@@ -185,7 +185,7 @@ class Kind:
     # -- descriptions
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         """Entries of a run's summary about its data."""
-        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes")}
+        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes", "repeated")}
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""

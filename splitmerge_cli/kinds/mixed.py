@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class Mixed(Kind):
         import pyarrow as pa
         from scipy.sparse import issparse
 
-        from splitmerge_cli.data.objects import as_pandas, frame_of, table_of
+        from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
         from splitmerge_cli.data.tables.mixed import read_mixed
         from splitmerge_cli.data.tables.notes import check_names
         from splitmerge_cli.data.tables.parquet import from_arrow
@@ -108,7 +109,7 @@ class Mixed(Kind):
         plain = data.set_axis(range(data.shape[1]), axis=1)
         categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
         try:
-            plain = plain.astype(dict.fromkeys(categories, object)).rename(columns=str)
+            plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
             table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
         except (pa.ArrowException, TypeError, ValueError) as error:
             reject_machine_error(error, name)
@@ -135,16 +136,12 @@ class Mixed(Kind):
 
         if isinstance(new, Dataset) and new.types == dataset.types:
             return new
-        frame = new
+        types, frame = dataset.types or (), new
         if not isinstance(new, pd.DataFrame):
             values, _, _ = table_of(new, "cells")
             if not issparse(values) and not isinstance(new, pd.Series):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
-            frame = pd.DataFrame(values.toarray() if issparse(values) else values)
-        types, columns = dataset.types or (), dataset.columns or []
-        if frame is not new and frame.shape[1] > len(types) and all(map(str.isdecimal, columns)):
-            # an array, of which not every column was read
-            frame = frame[[int(column) for column in columns if int(column) < frame.shape[1]]]
+            frame = pd.DataFrame(dataset.read_columns(values.toarray() if issparse(values) else values))
         if frame.shape[1] != len(types):
             raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
         values = np.full(frame.shape, np.nan)
@@ -152,8 +149,8 @@ class Mixed(Kind):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
             if column.levels:
-                code = {_level_of(level): k for k, level in enumerate(column.levels)}
-                values[present, j] = [code.get(_level_of(cell), np.nan) for cell in cells.iloc[present]]
+                levels = _Levels(column.levels)
+                values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
@@ -201,13 +198,26 @@ class Mixed(Kind):
         return {"columns": list(typed), "drop": None, "truth": None, "types": types}
 
 
-def _level_of(cell: Any) -> str:
-    """A level as text, as a file's would be: 1, 1.0 and "1" are the same, and True is "true"."""
-    text = str(cell).strip()
-    if isinstance(cell, bool | np.bool_):
-        return text.lower()
-    try:
-        number = float(text)
-    except ValueError:
-        return text
-    return str(int(number)) if number.is_integer() else str(number)
+class _Levels:
+    """The levels of a column, found as they are written or, where one alone is that number, by number: 1 and 1.0."""
+
+    def __init__(self, levels: Sequence[str]) -> None:
+        self.by_word = {level: k for k, level in enumerate(levels)}
+        numbers = [_number_of(level) for level in levels]
+        self.by_number = {number: k for k, number in enumerate(numbers) if numbers.count(number) == 1}
+
+    def code(self, cell: Any) -> float:
+        """Return the code of a cell, NaN where no level is meant."""
+        word = str(cell).strip()
+        word = word.lower() if isinstance(cell, bool | np.bool_) else word
+        if word in self.by_word:
+            return self.by_word[word]
+        number = _number_of(word)
+        return np.nan if number is None else self.by_number.get(number, np.nan)
+
+
+def _number_of(word: str) -> Decimal | None:
+    """The number that a word writes, to its last digit; None of any other word."""
+    from splitmerge_cli.data.tables.table import NUMBER
+
+    return Decimal(word) if NUMBER.fullmatch(word) else None

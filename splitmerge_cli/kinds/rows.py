@@ -81,7 +81,7 @@ class Rows(Kind):
 
     def of_object(self, name: str, table: Table, values: Any, truth: Labels, names: Any, whole: bool) -> Dataset:
         """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
-        from splitmerge_cli.data.base import Dataset, notes_entry
+        from splitmerge_cli.data.base import Dataset, notes_entry, positions_in
         from splitmerge_cli.data.tables.notes import leave_out_copies, note_classes
 
         width = values.shape[1]
@@ -93,10 +93,18 @@ class Rows(Kind):
             kept, values = self.leave_out(table, kept, values)
             if isinstance(values, np.ndarray):
                 note_classes(table, kept, values)
-        meta = notes_entry(table.notes) | ({"kept": kept, "width": width} if len(kept) < width else {})
         columns = [table.names[j] for j in kept] if table.names else None
-        names = table.item_names if names is None else names
-        return Dataset(name, self.name, values, truth, columns=columns, names=names, meta=meta, is_recorded=True)
+        return Dataset(
+            name,
+            self.name,
+            values,
+            truth,
+            columns=columns,
+            names=table.item_names if names is None else names,
+            meta={"width": width} | notes_entry(table.notes),
+            is_recorded=True,
+            positions=positions_in(kept, width),
+        )
 
     def leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
         """The columns of those that are read that are data, and their cells; `table` notes which are not.
@@ -135,18 +143,20 @@ class Rows(Kind):
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         from scipy.sparse import issparse
 
-        from splitmerge_cli.data.base import Dataset, has_nan, notes_entry
+        from splitmerge_cli.data.base import Dataset, has_nan, notes_entry, positions_in
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
-        from splitmerge_cli.data.tables.notes import note_classes, set_aside
+        from splitmerge_cli.data.tables.notes import note_classes, note_rounding, set_aside
         from splitmerge_cli.data.tables.table import column_key
 
         rows = table.rows
         table.take(N)
         if wanted.columns is None:
             for j in wanted.resolve(table)[1]:
-                set_aside(table, j)
+                set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
+        for j in kept:
+            note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self.read_columns(table, kept, wanted)
         read = kept
@@ -157,13 +167,16 @@ class Rows(Kind):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
+        meta = {"path": str(table.path), "rows": rows, "width": table.width} | notes_entry(table.notes)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         if len(kept) < len(read) or table.left_out:
             meta["typed"] = [column_key(table, j) for j in kept]
         names = table.names_of_items()
-        return Dataset(table.title, self.name, x, labels, columns=columns, names=names, meta=meta, is_recorded=True)
+        positions = positions_in(kept, table.width)
+        return Dataset(
+            table.title, self.name, x, labels, None, columns, None, names, meta, is_recorded=True, positions=positions
+        )
 
     # -- new items
     def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
@@ -171,10 +184,9 @@ class Rows(Kind):
         from splitmerge_cli.data.objects import table_of
 
         if not isinstance(new, Data):
-            if "kept" in dataset.meta:
+            if dataset.positions is not None:
                 values, columns, _ = table_of(new, self.cells)
-                if columns is None and values.shape[1] == dataset.meta["width"]:
-                    new = values[:, dataset.meta["kept"]]
+                new = dataset.read_columns(values) if columns is None else new
             new = self.from_object(new, None, "new items", whole=True)
         return super()._align_items(dataset, new)
 

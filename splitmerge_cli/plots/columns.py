@@ -255,7 +255,7 @@ def standardise(found: Found) -> tuple[Points, list[str]]:
     if len(widest) > MOST_COLUMNS:
         widest = np.sort(np.argsort(-known.deviation, kind="stable")[:MOST_COLUMNS])
     parts, names = [], []
-    place = {name: j for j, name in enumerate(dataset.columns or [])}
+    place = {name: j for j, name in enumerate(dataset.column_names)}
     for f in widest[known.deviation[widest] > 0]:
         j, level = int(known.column[f]), known.level[f]
         type = known.types[j]

@@ -236,7 +236,8 @@ class Run:
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, certainty, second,
         second_probability.
 
-        The last three are missing where they are not known.
+        The last three are missing where they are not known. Of rows that repeat others, where each is read once, the
+        first alone is there: an item.
         """
         import pandas as pd
 
@@ -247,6 +248,17 @@ class Run:
             # a name such as NA is a name
             text = {"name": str}
             frame = pd.read_csv(file, dtype=text, keep_default_na=False, na_values={c: [""] for c in schema.MEMBERSHIP})
+            rows = self.summary["N"]
+            if schema.COPY_OF in frame:
+                rows = self.summary["repeated"]["rows"]
+            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
+                raise ValueError("expected a row for every item")
+            if schema.COPY_OF in frame:
+                frame = frame[frame[schema.COPY_OF] == ""].reset_index(drop=True)
+                if "name" not in frame:
+                    frame["name"] = frame["row"].astype(str)
+                if len(frame) != self.summary["N"]:
+                    raise ValueError("expected a row that repeats no other for every item")
             optional = {"name", *schema.MEMBERSHIP}
             if any(name not in frame for name in schema.CLUSTERS if name not in optional):
                 raise ValueError(f"columns {list(frame)}; expected {list(schema.CLUSTERS)}")
@@ -257,8 +269,6 @@ class Run:
                     raise ValueError(f"{column}: expected probabilities")
                 frame[column] = values
             frame["second"] = frame["second"].astype("Int64")
-            if frame["row"].tolist() != list(range(1, self.summary["N"] + 1)) or (frame["cluster"] < 0).any():
-                raise ValueError("expected a row for every item")
             return frame
 
     @property

@@ -396,18 +396,29 @@ class RunStore:
         labels: list[int],
         names: list[str] | None = None,
         membership: Mapping[str, NDArray[Any]] | None = None,
+        item_of_row: NDArray[np.int32] | None = None,
     ) -> None:
         """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
 
         `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
-        they are empty.
+        they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
+        table is, `names` are those of the rows, and `copy_of` is the row that a row repeats.
         """
-        table: dict[str, Iterable[Any]] = {"row": range(1, len(labels) + 1), "cluster": labels}
+        items, copy_of = list(range(len(labels))), list[int | None]()
+        if item_of_row is not None:
+            items = item_of_row.tolist()
+            first: dict[int, int] = {}
+            rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
+            copy_of = [None if of == row else of for row, of in enumerate(rows, start=1)]
+        table: dict[str, Iterable[Any]] = {"row": range(1, len(items) + 1), "cluster": [labels[i] for i in items]}
         if names is not None:
             table["name"] = names
         for column in schema.MEMBERSHIP:
             values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
-            table[column] = [value if value is not None and value >= 0 else None for value in values]
+            shown = [value if value is not None and value >= 0 else None for value in values]
+            table[column] = [shown[i] for i in items]
+        if item_of_row is not None:
+            table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
         write_text(self.path / CLUSTERS, text.getvalue())

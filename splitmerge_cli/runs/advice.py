@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, choices
 from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
@@ -26,6 +27,8 @@ KEPT = "none"
 """Value of ``data.stop_words`` with which all words stay."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
+MANY_COPIES = 0.1
+"""Share of rows that repeat others from which on reading each once is advised."""
 CHAINS = 4
 """Chains whose R-hat tells from more than one pair whether they agree."""
 FEW_DRAWS = 100
@@ -70,8 +73,22 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
+def has_many_copies(summary: Mapping[str, Any]) -> bool:
+    """Whether many rows of the data repeat another row as chance does not make them, and are items of their own."""
+    found = summary.get("repeated")
+    if found is None or found["read"] != KEEP:
+        return False
+    return bool(found["rows"] - found["different"] >= MANY_COPIES * found["rows"])
+
+
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed."""
+    if has_many_copies(run.summary):
+        changed: dict[str, Any] = {"data.repeated": ONCE}
+        # what was chosen by held-out rows was chosen for clusters of copies
+        if "model.covariance" in (run.summary.get("chosen") or {}):
+            changed |= {"model.covariance": auto.AUTO}
+        return "each different row once:", changed
     until = run.summary.get("until")
     if names := judged.not_sampled:
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}

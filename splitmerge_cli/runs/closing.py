@@ -103,6 +103,13 @@ def warnings(run: Run) -> Iterator[str]:
         yield _describe_swaps(tempering["powers"], run.summary["moves"])
     if portfolio := run.summary.get("portfolio"):
         yield _describe_portfolio(portfolio, min(run.summary["iterations"]))
+    if advice.has_many_copies(run.summary):
+        repeated = run.summary["repeated"]
+        copies, rows = repeated["rows"] - repeated["different"], repeated["rows"]
+        yield (
+            f"the model does not describe these data: {copies:,} of {rows:,} rows repeat another row, which no density "
+            "does; clusters may hold nothing but copies of one row"
+        )
     tables = run.summary.get("hash_tables")
     if tables and tables["empty"] == tables["empty_opposite"] == 1.0:
         fewer = tables["bits"] // 2

@@ -88,7 +88,11 @@ def assemble(
             membership = uncertainty.membership_of(labels, pooled.sampled)
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
-        store.write_clusters(summary["point_estimate"]["labels"], plan.dataset.names, membership)
+        labels, data = summary["point_estimate"]["labels"], plan.dataset
+        if (copies := data.copies) is None:
+            store.write_clusters(labels, data.names, membership)
+        else:
+            store.write_clusters(labels, copies.names, membership, copies.items)
     if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)

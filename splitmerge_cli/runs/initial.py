@@ -92,6 +92,8 @@ def initial_labels(
     else:
         assert given is not None
         labels = given
+        if dataset.copies is not None and len(labels) == len(dataset.copies.items):
+            labels = _codes(labels[np.unique(dataset.copies.items, return_index=True)[1]])
         if len(labels) != N:
             raise DataError(f"{init}: {len(labels)} rows; expected {N}, one label per item")
     K = int(labels.max()) + 1

@@ -8,6 +8,7 @@ from scipy.special import logsumexp
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
 from splitmerge_cli.diagnostics.core import find_core
 from splitmerge_cli.diagnostics.levels import Levels, merge_levels
@@ -80,7 +81,7 @@ def predictive_densities(
     values, parameters = _hyperparameters(run)
     order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]
     density = np.zeros(len(levels))
-    for held in np.array_split(np.sort(order), min(FOLDS, len(order))):
+    for held in folds(dataset, np.sort(order), FOLDS):
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None

@@ -529,7 +529,9 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
         )
     source = spec.data.with_options(path=file)
     digests = of_data(file_digests(replace(spec, data=source)))
-    found = load_dataset(source.with_options(**kind.reader_options(dataset)), kind, digests)
+    # new rows are items of their own, equal though they may be
+    every_row = {} if dataset.copies is None else {"repeated": "keep"}
+    found = load_dataset(source.with_options(**every_row, **kind.reader_options(dataset)), kind, digests)
     try:
         return kind.new_items(dataset, kind.as_given(found))
     except DataError as error:

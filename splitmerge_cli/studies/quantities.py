@@ -70,7 +70,7 @@ class Table(Quantities):
 
     def __init__(self, dataset: Dataset) -> None:
         x, D = dataset.values, dataset.values.shape[1]
-        names = dataset.columns or [f"column {j + 1}" for j in range(D)]
+        names = dataset.column_names
         self.unchecked: list[str] = []
         chosen = np.arange(D)
         if D > MOST_COLUMNS:

@@ -1,7 +1,7 @@
 """The cells of a column in a mixed table: which are missing, which are numbers, which values there are."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
 from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text
 from splitmerge_cli.data.tables.text import Text
 
@@ -48,13 +49,18 @@ class Cells:
     numbers : numpy.ndarray or None
         float64 ``[N]``, NaN where a cell is missing; None of words.
     text : pyarrow.ChunkedArray or None
-        The cells without spaces around them; None of a column of another type.
+        The cells without spaces around them; None of a column of another type. Whole numbers that lose digits as
+        float64 are text whatever their type is.
     is_number : numpy.ndarray or None
         bool ``[N]``, of text: which cells are numbers.
     other : str or None
         What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
     boolean : bool
         Whether the file itself says that its values are true and false.
+    is_padded : bool
+        Whether a cell is of digits that begin with 0.
+    is_long : bool
+        Whether a cell is a whole number of more digits than float64 keeps.
     category : bool
         Whether the file itself says that its values are categories.
     """
@@ -67,6 +73,13 @@ class Cells:
     is_number: NDArray[np.bool_] | None = None
     other: str | None = None
     boolean: bool = False
+    is_padded: bool = False
+    is_long: bool = False
+
+    @property
+    def is_coded(self) -> bool:
+        """Whether digits are codes, each of which is a word: some begin with 0, or lose digits as a number."""
+        return self.is_padded or self.is_long
 
     @property
     def category(self) -> bool:
@@ -102,35 +115,61 @@ class Cells:
         rest = pc.unique(pc.replace_substring_regex(self.text.filter(pa.array(there)), _NUMBER_OF_UNIT, ""))
         return str(rest[0].as_py()) if len(rest) == 1 else None
 
-    def values(self, as_words: bool = False) -> tuple[NDArray[np.int64], list[str], NDArray[np.float64] | None]:
-        """Code of every cell (-1 where it is missing), what the codes stand for, and the numbers that these are.
+    def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
+        """Code of every cell (-1 where it is missing), and what the codes stand for.
 
         Values are in ascending order: as numbers, or in that of the alphabet.
+
+        Parameters
+        ----------
+        spelled : bool
+            Whether two ways to write a number, such as 1.1 and 1.10, are two values: where categories are asked for.
         """
+        if self.numbers is None or self.is_coded:
+            return self._words(sorted)
         codes = np.full(len(self.missing), -1, dtype=np.int64)
         there = ~self.missing
-        if self.numbers is not None and not (as_words and self.text is not None):
-            values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
-            return codes, [_as_word(value, self.boolean) for value in values.tolist()], values
+        values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
+        if self.text is not None:
+            as_written = self._words(lambda words: sorted(words, key=lambda word: (self._number(word), word)))
+            if spelled or len(as_written[1]) == len(values):
+                return as_written
+        return codes, [_as_word(value, self.boolean) for value in values.tolist()]
+
+    def _words(self, order: Callable[[list[str]], list[str]]) -> tuple[NDArray[np.int64], list[str]]:
+        """Codes and values as of `values`, of the cells as they are written; 1.0 is 1, as tables write it with gaps."""
         assert self.text is not None
-        encoded = pc.dictionary_encode(self.text.filter(pa.array(there))).combine_chunks()
+        there = ~self.missing
+        text = self.text.filter(pa.array(there))
+        if self.numbers is not None and not self.is_coded:
+            text = pc.replace_substring_regex(text, r"^([-+]?\d+)[.,]0$", r"\1")
+        encoded = pc.dictionary_encode(text).combine_chunks()
         words = encoded.dictionary.to_pylist()
-        order = sorted(range(len(words)), key=words.__getitem__)
-        rank = np.empty(len(words), dtype=np.int64)
-        rank[order] = np.arange(len(words))
-        codes[there] = rank[encoded.indices.to_numpy()]
-        return codes, [words[k] for k in order], None
+        ordered = order(words)
+        position = {word: k for k, word in enumerate(ordered)}
+        codes = np.full(len(self.missing), -1, dtype=np.int64)
+        codes[there] = np.array([position[word] for word in words], dtype=np.int64)[encoded.indices.to_numpy()]
+        return codes, [self._with_point(word) for word in ordered]
+
+    def _with_point(self, word: str) -> str:
+        """A number with a decimal point, whatever the file has; a word as it is."""
+        return word if self.numbers is None or self.decimal is None or "." in word else word.replace(self.decimal, ".")
+
+    def _number(self, word: str) -> float:
+        return float(self._with_point(word))
 
 
 def _as_word(value: float, boolean: bool) -> str:
     if boolean:
         return "true" if value else "false"
-    return str(int(value)) if value.is_integer() and abs(value) < 2.0**53 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
 
 
 def cells_of(table: Table, j: int, also: Sequence[str | int | float] = ()) -> Cells:
     """The cells of column `j`; `also`: what else stands for a missing one."""
     column = table.cells(j)
+    if not is_text(column) and (digits := long_digits(column)) is not None:
+        column = digits
     kind, types = column.type, pa.types
     if is_text(column):
         return _of_text(table, j, column, also)
@@ -155,16 +194,17 @@ def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str |
     numeric = pc.fill_null(pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$"), False)
     is_number: NDArray[np.bool_] = numeric.to_numpy()
     cells = Cells(table, j, absent, None, text, is_number)
-    if not is_number.any() or cells.matches(_PADDED).any():
+    if not is_number.any():
         return cells
+    is_padded, is_long = bool(cells.matches(_PADDED).any()), has_long_digits(plain)
     numbers = pc.fill_null(
         pc.cast(pc.if_else(numeric, plain, pa.scalar(None, text.type)), pa.float64()), np.nan
     ).to_numpy()
-    if also:  # -99.0 is the missing -99, too
+    if also and not (is_padded or is_long):  # -99.0 is the missing -99, too
         absent = absent | (missing.in_numbers(numbers, also) & is_number)
         numbers = np.where(absent, np.nan, numbers)
     whole = bool((is_number | absent).all())
-    return Cells(table, j, absent, numbers if whole else None, text, is_number)
+    return Cells(table, j, absent, numbers if whole else None, text, is_number, is_padded=is_padded, is_long=is_long)
 
 
 def is_decorated(cell: str) -> bool:

@@ -69,7 +69,7 @@ def is_number(cell: str) -> bool:
 
 def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.ChunkedArray:
     """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps` NaN
-    null.
+    null, decimal numbers become strings.
 
     Raises
     ------
@@ -87,6 +87,8 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
             i = int(np.argmax(bad))
             raise table.error(i, j, f"{expected}: a string or a 64-bit integer")
         return pa.chunked_array([pa.array(np.where(absent, 0, values).astype(np.int64), mask=absent)])
+    if pa.types.is_decimal(column.type):
+        return pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
     if not (is_text(column) or pa.types.is_integer(column.type) or pa.types.is_boolean(column.type)):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected strings or integers")
     return column

@@ -14,6 +14,7 @@ from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
+from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import Table
@@ -40,6 +41,7 @@ def csv(
     decimal: str = "auto",
     encoding: str = "utf-8",
     sheet: str | int | None = None,
+    repeated: str = "keep",
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -78,6 +80,10 @@ def csv(
         Of a text.
     sheet : str or int, optional
         Sheet of an .xlsx file, by name or number; by default the only one that holds cells.
+
+    repeated : {"keep", "once"}
+        Whether rows that repeat others are items of their own, or each different row is one item; see
+        `splitmerge_cli.data.tables.repeats`.
 
     Returns
     -------
@@ -143,7 +149,7 @@ def csv(
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
-    return of_kind.from_table(table, wanted, N, header)
+    return read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
 
 
 def _check_options(path: Path, as_text: bool, suffix: str, texts: Mapping[str, str], sheet: object) -> None:

@@ -14,6 +14,8 @@ categories that the file itself declares                     categorical (two: b
 numbers with a currency, percent signs, commas between       real; what does not agree is rejected
 thousands
 two words, or two whole numbers                              binary
+digits that begin with 0, and whole numbers that lose        as words are
+digits as a number
 text of which every cell differs                             the names of the items; left out
 whole numbers that count up by one from row to row, or all   nothing: they are left out
 differ in a column that is named as an id
@@ -42,6 +44,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
+from splitmerge_cli.data.tables.digits import EXACT
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.overrides import path_word, shell_word
@@ -69,6 +72,8 @@ LARGEST_COUNT = 1000
 """Upper limits of the median count, and of the largest."""
 LONG = 60
 """Mean number of characters from which on text is free."""
+ROUNDED = "if it held longer whole numbers, their last digits were lost before it was read: codes are kept as text"
+"""Warning about numbers beyond those that are all float64."""
 NAMED_AS_ID = re.compile(
     r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial)"
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
@@ -134,12 +139,50 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
         return Reading(why="it holds no value")
     if cells.other is not None:
         return _foreign(cells, key, chosen)
-    if cells.numbers is not None and not cells.category:
-        return _of_numbers(cells, key, name, chosen)
-    codes, words, _ = cells.values()
+    if cells.numbers is not None and not cells.category and not cells.is_coded:
+        return _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
+    codes, words = cells.values(spelled=True)
     if len(words) == 1:
         return Reading(why=f"every value is {quote(words[0])}")
-    return _as_levels(codes, words) if cells.category else _of_words(cells, key, codes, words, chosen)
+    if cells.category:
+        return _as_levels(codes, words)
+    reading = _of_words(cells, key, codes, words, chosen)
+    return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+
+
+def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
+    """A column of numbers that are no quantities, with a warning where they may have been whole numbers with more
+    digits before they came here."""
+    assert cells.numbers is not None
+    present = cells.numbers[~cells.missing]
+    if (reading.type is not None and not reading.type.levels) or np.abs(present).max() < EXACT:
+        return reading
+    if reading.type is None:
+        return replace(reading, why=f"{reading.why}; {ROUNDED}")
+    return replace(reading, said=f"{reading.said}; {ROUNDED}" if reading.said else ROUNDED)
+
+
+def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool) -> Reading:
+    """Complete the `reading` as words that long whole numbers have: ids that repeat, how to read them as numbers."""
+    assert cells.numbers is not None and cells.text is not None
+    way = f"data.types={{{key}:real}}"
+    if reading.problem:
+        return replace(reading, ways=(*reading.ways, f"{way} reads it as numbers, rounded"))
+    if reading.type is None:
+        return replace(reading, ways=(f"{way} would read it, rounded",))
+    if not chosen and REPEATED_ID.search(name):
+        return _repeated_id(key, *cells.values())
+    shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
+    said = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
+    return replace(reading, said=said)
+
+
+def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
+    """An id that stands in several rows: a column that is left out."""
+    counts = np.bincount(codes[codes >= 0])
+    often = f"{words[int(np.argmax(counts))]} stands in {counts.max()} rows"
+    why = f"it is an id that repeats ({often}); each row is an item of its own"
+    return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
 
 
 def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
@@ -148,28 +191,24 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     present = cells.numbers[~cells.missing]
     low, high = present.min(), present.max()
     if low == high:
-        return Reading(why=f"every value is {quote(f'{low:g}')}")
+        return Reading(why=f"every value is {quote(cells.values()[1][0])}")
     different, counts = np.unique(present, return_counts=True)
     whole = bool((different == np.floor(different)).all())
     if whole and len(different) == 2:
-        return _as_levels(*cells.values()[:2])
+        return _as_levels(*cells.values())
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
     if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
-        often = f"{different[np.argmax(counts)]:g} stands in {counts.max()} rows"
-        why = f"it is an id that repeats ({often}); each row is an item of its own"
-        return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
+        return _repeated_id(key, *cells.values())
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
     most = SOME if low > 0 else SOME_FROM_0
     if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most, len(present) // 2):
-        return _as_levels(*cells.values()[:2])
+        return _as_levels(*cells.values())
     if _are_levels(counts):
         said = f"{len(different)} different numbers, each in {counts.min()} rows at least, are read as categories"
-        return replace(
-            _as_levels(*cells.values()[:2]), said=f"{said} (data.types={{{key}:real}} reads them as numbers)"
-        )
+        return replace(_as_levels(*cells.values()), said=f"{said} (data.types={{{key}:real}} reads them as numbers)")
     if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     return _as_numbers(cells, "real")
@@ -231,8 +270,13 @@ def read_as_type(cells: Cells, type: str) -> Reading:
             i = cells.first(~(cells.is_number | cells.missing))
             expected = "a number" if type == "real" else "a whole number from 0"
             return Reading(problem=str(cells.table.error(i, cells.j, f"{expected} (data.types)")))
-        return _as_numbers(cells, type)
-    codes, words, _ = cells.values()
+        reading = _as_numbers(cells, type)
+        if reading.problem or not cells.is_long or cells.text is None:
+            return reading
+        i = cells.first(~cells.missing)
+        shown = quote(str(cells.text[i].as_py()))
+        return replace(reading, said=f"whole numbers such as {shown} are rounded, {cells.numbers[i]:.17g}")
+    codes, words = cells.values(spelled=True)
     if type == "binary" and len(words) != 2:
         shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
@@ -314,7 +358,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         return Reading(
             problem=str(table.error(i, j, f"numbers alone, without the unit '{unit}'")), ways=(as_categories,)
         )
-    if numeric < present and 2 * numeric >= present and not cells.matches(r"^0\d+$").any():
+    if numeric < present and 2 * numeric >= present and not cells.is_coded:
         few = len(words) <= SOME and REPEATED * len(words) <= present
         if few or _are_levels(np.bincount(codes[codes >= 0])):
             said = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"

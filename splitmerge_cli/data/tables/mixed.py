@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, require
+from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, positions_in, require
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import Cells, cells_of
@@ -86,8 +86,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
-            readings[j] = Reading(why=NAMES_OF_ITEMS, names=True)
-        if cells.text is not None and cells.numbers is None and (said := _say_names(cells, readings[j])):
+            readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
+        if (
+            cells.text is not None
+            and (cells.numbers is None or cells.is_padded)
+            and (said := _say_names(cells, readings[j]))
+        ):
             if readings[j].problem:
                 readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
             else:
@@ -123,11 +127,13 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         meta={
             "path": str(table.path),
             "rows": rows,
+            "width": table.width,
             "typed": [column_key(table, j) for j in read],
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
         }
         | notes_entry(table.notes),
         is_recorded=True,
+        positions=positions_in(read, table.width),
     )
 
 

@@ -24,7 +24,7 @@ from splitmerge_cli.data.tables.inference import (
     infer,
     tells_apart,
 )
-from splitmerge_cli.data.tables.table import Table, column_key, is_text, list_names, quote, row_names
+from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
 from splitmerge_cli.kinds import Kind
 
 READ_AS = "columns are read as "
@@ -32,6 +32,8 @@ READ_AS = "columns are read as "
 ROUTINE = (READ_AS, "missing cells: ")
 """Parts of the notes that every table has."""
 NAMES_OF_ITEMS = "every value differs: they are the names of the items"
+LONG_DIGITS = "it holds whole numbers of more digits than a number keeps, as codes do"
+"""Why a column is no data to a model of numbers."""
 MOST_CLASSES = 50
 """Most values of a column that may hold the classes of the rows."""
 LOOKED_AT = 100
@@ -80,12 +82,22 @@ def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
     return len(one) > 0 and one.type == other.type and bool(one.equals(other))
 
 
-def set_aside(table: Table, j: int) -> bool:
+def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> bool:
     """Whether a column is no data to a model of numbers, which is then noted: it holds another word in each row, so
-    that it names the items, or dates."""
+    that it names the items, whole numbers that lose digits as numbers, so that they are codes, or dates; `also`:
+    what else stands for a missing cell."""
     column = table.cells(j)
     if len(column) < SOME:
         return False
+    if (digits := table.long_digits(j, also)) is not None:
+        cells = ["" if cell is None else str(cell).strip() for cell in digits.to_pylist()]
+        present = [cell for cell in cells if not is_missing(cell)]
+        if table.item_names is None and len(set(present)) == len(cells):
+            table.item_names = cells
+        table.left_out.add(j)
+        why = f"{LONG_DIGITS}, such as {quote(present[0])}"
+        note_left_out(table, {j: why}, None, "data.columns would read it, rounded")
+        return True
     if not is_text(column):
         dated = pa.types.is_temporal(column.type)
     elif (names := row_names(column)) is not None:
@@ -103,6 +115,16 @@ def set_aside(table: Table, j: int) -> bool:
         note_left_out(table, {j: reading.why}, {j: f"model=mixed {reading.ways[0]}"})
         return True
     return False
+
+
+def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) -> None:
+    """Note that whole numbers of a column that is read as numbers lose digits; `also` as of `set_aside`."""
+    if (digits := table.long_digits(j, also)) is not None:
+        present = [cell for cell in map(str, digits.to_pylist()) if not is_missing(cell)]
+        table.notes.append(
+            f"{table.path}: {table.column(j)}: whole numbers such as {quote(present[0].strip())} are rounded: they "
+            "have more digits than a number keeps"
+        )
 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:

@@ -19,6 +19,8 @@ MOST_PARTS = 10_000
 """Files in a file, of which it is a zip."""
 TIMES = 4
 """How many times its text a file takes: its words are objects of their own while it is read."""
+KEPT_DIGITS = 15
+"""Digits of a number that spreadsheet programs keep."""
 _NOT_STORED = re.compile(rb"</f>\s*(<v\s*/>|<v>\s*</v>|</c>)")
 """A formula without the value that it had when the file was saved."""
 
@@ -56,13 +58,18 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> She
         formulas = _check_members(path, data)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
         found = _choose_sheet(path, book.worksheets, sheet, ask)
-        before, text = _as_text(path, found)
+        before, text, longest = _as_text(path, found)
     except DataError:
         raise
     except Exception as error:  # a damaged file raises all kinds
         reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable .xlsx file: {error or type(error).__name__}") from error
     table = Sheet(path, text, ",", before)
+    if longest >= 10**KEPT_DIGITS:
+        table.notes.append(
+            f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and there are longer ones, such as "
+            f"'{longest}': codes must stand there as text"
+        )
     if formulas:
         table.notes.append(
             f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores the values "
@@ -122,13 +129,14 @@ def _is_there(value: object) -> bool:
     return value is not None and value != ""
 
 
-def _as_text(path: Path, sheet: Any) -> tuple[int, bytes]:
-    """Number of empty rows at the top, and the others with commas."""
+def _as_text(path: Path, sheet: Any) -> tuple[int, bytes, float]:
+    """Number of empty rows at the top, the others with commas, and the largest whole number."""
     limit = Limit.current()
     rows: list[list[str]] = []
-    before, size, width = 0, 0, 0
+    before, size, width, longest = 0, 0, 0, 0.0
     for values in sheet.iter_rows(values_only=True):
         cells = [_cell(value) for value in values]
+        longest = max([longest, *(abs(value) for value in values if type(value) in (int, float) and value % 1 == 0)])
         while cells and not cells[-1]:
             cells.pop()
         if not cells and not rows:
@@ -145,7 +153,7 @@ def _as_text(path: Path, sheet: Any) -> tuple[int, bytes]:
     limit.check(path, len(rows) * width, " as cells")
     out = StringIO(newline="")
     csv_module.writer(out, lineterminator="\n").writerows(cells + [""] * (width - len(cells)) for cells in rows)
-    return before, out.getvalue().removesuffix("\n").encode("utf-8")
+    return before, out.getvalue().removesuffix("\n").encode("utf-8"), longest
 
 
 def _cell(value: object) -> str:

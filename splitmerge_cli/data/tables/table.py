@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.tables.digits import long_digits
 
 WRITTEN = (
     *("", "NA", "N/A", "Na", "na", "n/a", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN"),
@@ -116,6 +117,10 @@ class Table:
     def cells(self, j: int) -> pa.ChunkedArray:
         """Column `j`."""
         return self.columns[j]
+
+    def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+        """Column `j` as `splitmerge_cli.data.tables.digits.long_digits` has it, as it is written."""
+        return long_digits(self.cells(j), also)
 
     def unnamed_columns(self) -> list[int]:
         """Columns that hold no data by default: the first ones where they have no name, and pandas' index."""

@@ -8,6 +8,7 @@ import csv as csv_module
 import re
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from io import BytesIO, TextIOWrapper
 from itertools import islice, product
 from pathlib import Path
@@ -15,11 +16,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.base import MAGNITUDE, DataError
 from splitmerge_cli.data.opening import Limit, check_rows
+from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quote
 
 _ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
@@ -331,6 +334,24 @@ class Text(Table):
             return values
         at = {j: d for d, j in enumerate(kept)}
         return values[:, [at[j] for j in columns]]
+
+    def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+        column = self.cells(j)
+        if not pa.types.is_floating(column.type):
+            return long_digits(column, also)
+        ends = pc.min_max(column).as_py()
+        if max(-(ends["min"] or 0.0), ends["max"] or 0.0) < EXACT or not self._has_long_digits:
+            return None
+        # numbers were parsed as such
+        names, whole = list(map(str, range(self.width))), min(len(self.data) + 1, 2**31 - 1)
+        skipped = self.first - 1 - self.before
+        written = _parse(self.data, self.delimiter, names, {str(j): pa.string()}, skipped, whole, self.quoted)
+        return long_digits(written.column(0).slice(0, len(column)), also)
+
+    @cached_property
+    def _has_long_digits(self) -> bool:
+        """Whether a whole number of 16 digits stands anywhere: without one, no column is parsed again."""
+        return re.search(rb"(?<![\d.])\d{16,}(?![\d.eE])", self.data) is not None
 
     def row(self, i: int) -> int:
         if not self.quoted:

@@ -1,0 +1,66 @@
+"""Whole numbers that lose digits as float64: codes of 17 digits, say, which are words digit by digit."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+EXACT = 2**53
+"""The whole numbers up to this one are all float64."""
+_LONG = r"^[-+]?\d{16,}(\.0*)?$"
+"""Whole numbers that may lose digits."""
+_MOST_DIGITS = 400
+"""Characters from which on a whole number is larger than every float64."""
+
+
+def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+    """A column as text, where one of its whole numbers loses digits as float64; None of any other column.
+
+    Parameters
+    ----------
+    column : pyarrow.ChunkedArray
+        Whole numbers, decimal numbers or text; nothing is known any more of what a column of floats has lost.
+    also : sequence
+        What else stands for a missing cell.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> long_digits(pa.chunked_array([[2**53, 2**53 + 1]])).to_pylist()
+    ['9007199254740992', '9007199254740993']
+    >>> long_digits(pa.chunked_array([[2**53, 10**18]])) is None
+    True
+    """
+    kind, types = column.type, pa.types
+    text = column
+    if types.is_integer(kind):
+        if kind.bit_width < 64 or not _loses_digits(column):
+            return None
+        text = pc.cast(column, pa.string())
+    elif types.is_decimal(kind):
+        text = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        return None
+    return text if has_long_digits(pc.utf8_trim_whitespace(text), also) else None
+
+
+def _loses_digits(column: pa.ChunkedArray) -> bool:
+    """Whether a column of 64-bit whole numbers has one that is no float64."""
+    whole = column.drop_null().to_numpy()
+    if not len(whole) or (int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT):
+        return False
+    rounded = whole.astype(np.float64)
+    # beyond its type a number has no whole number to be compared with
+    inside = rounded < 2.0 ** (64 if whole.dtype.kind == "u" else 63)
+    return not inside.all() or bool((rounded.astype(whole.dtype) != whole).any())
+
+
+def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
+    """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
+    else stands for a missing cell."""
+    found = pc.unique(text.filter(pc.fill_null(pc.match_substring_regex(text, _LONG), False))).to_pylist()
+    missing = set(map(str, also))
+    return any(
+        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word) for word in found if word not in missing
+    )

@@ -1,0 +1,221 @@
+"""Rows of a table that repeat others: which they are, whether chance makes them, each read once, folds that keep copies
+together."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.base import Copies, DataError, Dataset, notes_entry, require
+from splitmerge_cli.kinds import get_kind
+
+KEEP, ONCE = "keep", "once"
+MOST_ROWS = 100_000
+"""Rows that are looked at to tell whether chance makes copies: the first."""
+MOST_COUNTED = 10_000_000
+"""Rows up to which copies are counted, which takes some 50 bytes a row."""
+MOST_COLUMNS = 64
+"""Real columns that are looked at for that, evenly spaced."""
+SAME = 1e-8
+"""Gaps between values are one if they differ by less, as a share of their range."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+
+def items_of_rows(x: NDArray[Any]) -> NDArray[np.int64]:
+    """Number the different rows of an array by first appearance; missing cells are equal.
+
+    Examples
+    --------
+    >>> items_of_rows(np.array([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]])).tolist()
+    [0, 1, 0]
+    """
+    return _by_appearance(sum((_hash(x[:, d], d) for d in range(x.shape[1])), np.zeros(len(x), dtype=np.uint64)), x)
+
+
+def _hash(column: NDArray[Any], d: int) -> NDArray[np.uint64]:
+    """Numbers of 64 bits, equal for equal cells of column `d`."""
+    cells = column.astype(np.float64) + 0.0  # -0 is 0
+    return _mix(np.where(np.isnan(cells), np.nan, cells).view(np.uint64), d)
+
+
+def _mix(bits: NDArray[np.uint64], d: int) -> NDArray[np.uint64]:
+    """Spread numbers of 64 bits, for the column `d`."""
+    with np.errstate(over="ignore"):
+        for shift in (29, 32, 30):
+            bits = (bits ^ (bits >> np.uint64(shift)) ^ np.uint64(d)) * _MIX
+    return bits
+
+
+def _by_appearance(hashes: NDArray[np.uint64], x: NDArray[Any] | None = None) -> NDArray[np.int64]:
+    """Number different hashes by first appearance; with `x`, check that their rows are equal."""
+    import pandas as pd
+
+    codes, found = pd.factorize(hashes)
+    if x is not None and len(found) < len(x):
+        first = np.unique(codes, return_index=True)[1]
+        for d in range(x.shape[1]):
+            cells = x[:, d]
+            if not np.array_equal(cells, cells[first][codes], equal_nan=cells.dtype.kind == "f"):
+                raise DataError("two rows have one hash of 64 bits; expected data.repeated=keep")
+    return codes.astype(np.int64)
+
+
+def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) -> bool:
+    """Whether rows are equal as chance does not make them.
+
+    Values that are recorded to a step agree by chance, and as often two values differ by one step to one side. So
+    more pairs of rows that are equal, than pairs that differ by one step in one real column and agree in all others,
+    are copies. Where both are few, pairs that are equal have to be more by three standard deviations, unless no two
+    different rows agree in any real column.
+
+    Parameters
+    ----------
+    x : numpy.ndarray
+        ``[N, D]``.
+    items : numpy.ndarray
+        As `items_of_rows` has them.
+    reals : sequence of int
+        Columns of real numbers.
+    """
+    if len(x) > MOST_ROWS:
+        x, items = x[:MOST_ROWS], items_of_rows(x[:MOST_ROWS])
+    counts = np.bincount(items).astype(np.float64)
+    equal = float((counts * (counts - 1.0)).sum()) / 2.0
+    if not equal:
+        return False
+    different = x[np.unique(items, return_index=True)[1]]
+    whole = sum((_hash(different[:, d], d) for d in range(x.shape[1])), np.zeros(len(different), dtype=np.uint64))
+    near, ties = 0.0, False
+    for d in np.asarray(reals)[np.linspace(0, len(reals) - 1, min(len(reals), MOST_COLUMNS)).astype(int)]:
+        cells = different[:, d].astype(np.float64)
+        near += _one_step_apart(cells, whole - _hash(cells, d), counts)
+        if near >= equal:
+            return False
+        present = cells[~np.isnan(cells)]
+        ties = ties or len(np.unique(present)) < len(present)
+    exact = not ties and len(reals) > 1
+    return exact or bool(equal > near + 3.0 * np.sqrt(near + 1.0))
+
+
+def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:
+    """Pairs of rows that differ by the step of a column, and agree in the others.
+
+    Parameters
+    ----------
+    cells : numpy.ndarray
+        ``[U]``, the column in each different row.
+    others : numpy.ndarray
+        ``[U]``, equal where the other columns are.
+    counts : numpy.ndarray
+        ``[U]``, how often each row is there.
+    """
+    there = ~np.isnan(cells)
+    values, place = np.unique(cells[there], return_inverse=True)
+    if len(values) < 2:
+        return 0.0
+    gaps = np.diff(values)
+    # the step is the commonest gap, but for rounding errors
+    bins = np.rint(gaps / (SAME * (values[-1] - values[0]))).astype(np.int64)
+    found, often = np.unique(bins, return_counts=True)
+    is_step = np.append(np.abs(bins - found[np.argmax(often)]) <= 1, False)
+    with np.errstate(over="ignore"):
+        keys = others[there] + _mix(place.astype(np.uint64), len(cells))
+        above = others[there] + _mix((place + 1).astype(np.uint64), len(cells))
+    order = np.argsort(keys)
+    at = np.minimum(np.searchsorted(keys, above, sorter=order), len(keys) - 1)
+    paired = is_step[place] & (keys[order[at]] == above)
+    own = counts[there]
+    return float((own[paired] * own[order[at]][paired]).sum())
+
+
+def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
+    """Number the rows of a table as `items_of_rows`, if some repeat others as chance does not make them; else None.
+
+    A table without real columns is none: what is counted, or of a few levels, repeats by chance.
+    """
+    x = dataset.values
+    kind = get_kind(dataset.kind)
+    if not (dataset.is_recorded and kind.has_columns and isinstance(x, np.ndarray)):
+        return None
+    reals = [d for d, column in enumerate(kind.types_of(dataset)) if column.type == "real"]
+    if not reals:
+        return None
+    items = items_of_rows(x)
+    return items if items.max() + 1 < len(x) and are_copies(x, items, reals) else None
+
+
+def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
+    """A table with its rows as they are, and a note where they repeat others as chance does not make them; or with
+    each different row once.
+
+    Parameters
+    ----------
+    repeated : {"keep", "once"}
+        The option data.repeated.
+
+    Raises
+    ------
+    DataError
+        Another option; ``once`` of data whose rows are no items, or of a sparse matrix.
+    """
+    require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
+    place = dataset.meta.get("path", "data")
+    if repeated == KEEP:
+        if dataset.N > MOST_COUNTED or (items := copies_in(dataset)) is None:
+            return dataset
+        N, U = dataset.N, int(items.max()) + 1
+        way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
+        note = f"{place}: {_count(N, U)}, more than chance makes: no density describes copies ({way})"
+        return _with_note(dataset, note, N, U)
+    kind = get_kind(dataset.kind)
+    tables = kind.has_columns and isinstance(dataset.values, np.ndarray)
+    require(tables, "data.repeated", repeated, f"{KEEP}: a table of columns alone is read so")
+    items = items_of_rows(dataset.values)
+    first = np.unique(items, return_index=True)[1]
+    N, U = dataset.N, len(first)
+    notes = [f"{place}: {_count(N, U)}: each of the {U:,} different rows is one item (data.repeated)"]
+    truth = dataset.truth
+    if truth is not None and (other := int((truth != truth[first][items]).sum())):
+        notes.append(
+            f"{place}: {other:,} row{'s' * (other > 1)} with another true label than the row that they repeat, whose "
+            "label counts"
+        )
+    names = [str(i + 1) for i in first] if dataset.names is None else [dataset.names[i] for i in first]
+    copies = Copies(items.astype(np.int32), dataset.names)
+    truth = None if truth is None else truth[first]
+    once = replace(dataset, values=dataset.values[first], truth=truth, names=names, copies=copies)
+    for note in notes:
+        once = _with_note(once, note, N, U)
+    return once
+
+
+def _count(N: int, U: int) -> str:
+    return f"{N - U:,} of {N:,} rows repeat{'s' * (N - U == 1)} another row"
+
+
+def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
+    repeated = {"rows": N, "different": U, "read": ONCE if dataset.copies is not None else KEEP}
+    return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated": repeated})
+
+
+def folds(dataset: Dataset, rows: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:
+    """Split rows, in their order, into `n` folds at most; copies stay together.
+
+    Parameters
+    ----------
+    rows : numpy.ndarray
+        Different ones.
+    """
+    together = keep_together(dataset, rows)
+    for part in np.array_split(np.arange(len(together)), min(n, len(together))):
+        yield np.concatenate([together[k] for k in part])
+
+
+def keep_together(dataset: Dataset, rows: NDArray[np.int64]) -> Sequence[NDArray[np.int64]]:
+    """Split rows into groups of copies, by their first rows; without copies every row is a group."""
+    items = copies_in(dataset.take(rows))
+    if items is None:
+        return list(rows[:, None])
+    return np.split(rows[np.argsort(items, kind="stable")], np.cumsum(np.bincount(items))[:-1])

@@ -1,0 +1,123 @@
+"""Columns without names have the numbers that they have in their table, wherever some of its columns are left out."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.given import digest_of
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.diagnostics.column_statistics import statistics
+from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.plots import columns as pictures
+from splitmerge_cli.studies.quantities import Table
+
+
+@pytest.fixture
+def cells() -> np.ndarray:
+    """Four columns, of which the second has one value."""
+    x = np.random.default_rng(0).normal(size=(40, 4)).round(3)
+    x[:20, 3] += 6.0
+    x[:, 1] = 2.0
+    return x
+
+
+def as_csv(cells: np.ndarray, folder: Path) -> Path:
+    np.savetxt(folder / "t.csv", cells, delimiter=",", fmt="%.3f")
+    return folder / "t.csv"
+
+
+def as_npy(cells: np.ndarray, folder: Path) -> Path:
+    np.save(folder / "t.npy", cells)
+    return folder / "t.npy"
+
+
+@pytest.fixture(params=["csv", "npy", "array", "list"])
+def source(request: pytest.FixtureRequest, cells: np.ndarray, tmp_path: Path) -> Any:
+    """The cells without names of columns, as a file or an object."""
+    return {"csv": lambda: as_csv(cells, tmp_path), "npy": lambda: as_npy(cells, tmp_path), "array": lambda: cells}.get(
+        request.param, cells.tolist
+    )()
+
+
+def read(source: Any, kind: str, **options: Any) -> Dataset:
+    return csv(source, kind, **options) if isinstance(source, Path) else from_object(source, kind, **options)
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_columns_keep_their_numbers(source: Any, kind: str) -> None:
+    data = read(source, kind)
+    assert data.positions == (0, 2, 3) and "column 2" in data.notes[0]
+    if data.columns is not None:  # those that an array has in a data frame
+        return
+    names = ["column 1", "column 3", "column 4"]
+    assert data.column_names == names
+    assert data.place(4, 1) == "row 5, column 3"
+    assert statistics(data, [0] * 20 + [1] * 20).columns == names
+    assert [name for name, _, _ in Table(data).of_columns] == names
+    assert data.take(np.arange(5)).column_names == names
+
+
+@pytest.mark.parametrize("options", [{"drop": [2]}, {"columns": [1, 3, 4]}, {"columns": [1, 3], "truth": 4}])
+def test_columns_that_are_asked_for_keep_their_numbers(cells: np.ndarray, tmp_path: Path, options: Any) -> None:
+    for kind in ("points", "mixed"):
+        data = csv(as_csv(cells, tmp_path), kind, **options)
+        assert data.column_names == [f"column {n}" for n in options.get("columns", [1, 3, 4])]
+    swapped = csv(as_csv(cells, tmp_path), "points", columns=[4, 1])
+    assert swapped.column_names == ["column 4", "column 1"] and swapped.positions == (3, 0)
+
+
+def test_an_object_of_chosen_columns_keeps_their_numbers(cells: np.ndarray) -> None:
+    data = from_object(cells, "points", columns=[4, 1])
+    assert data.column_names == ["column 4", "column 1"]
+    assert np.array_equal(data.values, cells[:, [3, 0]])
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_new_rows_are_as_wide_as_the_table(source: Any, cells: np.ndarray, kind: str) -> None:
+    """New rows without names have the columns that were read, or all columns of the table."""
+    data = read(source, kind)
+    for new in (cells[:3], cells[:3][:, [0, 2, 3]]):
+        found = get_kind(kind).new_items(data, new)
+        assert np.array_equal(found.values, cells[:3][:, [0, 2, 3]])
+    with pytest.raises(DataError, match="new items: 2 columns; expected 3"):
+        get_kind(kind).new_items(data, cells[:3, :2])
+
+
+def test_a_named_column_is_where_it_stands(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": range(1, 31), "x": np.arange(30.0) ** 2, "y": [None, *np.arange(29.0) ** 3]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    for data in (csv(tmp_path / "t.csv", "points"), from_object(frame, "points")):
+        assert data.columns == data.column_names == ["x", "y"]
+        assert data.first_missing == "row 1, column 3 ('y'): a missing cell"
+
+
+def test_data_of_other_columns_are_other_data(cells: np.ndarray) -> None:
+    """A run prints the numbers of columns, so its data differ by them."""
+    whole = from_object(cells[:, [0, 2, 3]], "points")
+    assert whole.positions is None and digest_of(whole) != digest_of(from_object(cells, "points"))
+
+
+def test_pictures_number_columns_as_tables_do(cells: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest columns alone are described of very wide data; each is drawn with its own cells."""
+    data = from_object(cells * [1.0, 1.0, 1e-6, 1.0], "points")
+    monkeypatch.setattr("splitmerge_cli.diagnostics.column_statistics.MOST_CELLS", 4)
+    labels = np.repeat([0, 1], 20)
+    known = statistics(data, labels)
+    assert known.columns == ["column 1", "column 4"]
+    place = {name: j for j, name in enumerate(data.column_names)}
+    assert [place[name] for name in known.columns] == [0, 2]
+    assert pictures.column(data, place["column 4"], np.arange(40)).tolist() == data.values[:, 2].tolist()
+
+
+def test_a_run_predicts_whole_rows(cells: np.ndarray, tmp_path: Path) -> None:
+    options: Any = {"chains": 1, "iterations": 5, "progress": "none"}
+    with pytest.warns(sm.NotConverged):
+        posterior = sm.sample("gaussian", as_csv(cells, tmp_path), **options)
+        assert posterior.predict(cells[:3]).shape == (3,)
+        assert "column 4 = " in " ".join(posterior.cluster_summary()["telling"])

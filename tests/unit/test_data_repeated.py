@@ -1,0 +1,256 @@
+"""Rows that repeat others: when chance makes them, each read once, in terms of the table's rows, and in one fold."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.api import selection
+from splitmerge_cli.api.power import calibrate
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
+from splitmerge_cli.kinds import get_kind
+from unit.test_data_digits import TABLES, table_of
+
+NOTE = (
+    "80 of 100 rows repeat another row, more than chance makes: no density describes copies (data.repeated=once reads "
+    "each of the 20 different rows once)"
+)
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    """Two groups of ten points, each row five times, in an order of their own."""
+    x = np.random.default_rng(0).normal(size=(20, 2))
+    x[10:] += 8.0
+    rows = np.random.default_rng(1).permutation(np.repeat(np.arange(20), 5))
+    return pd.DataFrame(x[rows], columns=["x", "y"]).assign(group=np.where(rows < 10, "a", "b"))
+
+
+def write(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_csv(folder / "t.csv", index=False)
+    return folder / "t.csv"
+
+
+def test_different_rows_are_numbered_by_first_appearance() -> None:
+    x = np.array([[1.0, np.nan], [2.0, 0.0], [1.0, np.nan], [2.0, -0.0], [np.nan, 1.0]])
+    assert items_of_rows(x).tolist() == [0, 1, 0, 1, 2]
+    assert items_of_rows(np.array([[1, 2], [2, 1], [1, 2]], dtype=np.uint8)).tolist() == [0, 1, 0]
+    rng = np.random.default_rng(0)
+    for dtype in (np.float64, np.float32):
+        x = rng.integers(0, 4, size=(500, 3)).astype(dtype)
+        expected = pd.factorize(pd.MultiIndex.from_arrays(x.T))[0]
+        assert items_of_rows(x).tolist() == expected.tolist()
+
+
+def grid(step: float, size: tuple[int, int], copies: int = 0) -> np.ndarray:
+    """Points recorded to a step; some rows are there once more."""
+    rng = np.random.default_rng(3)
+    x = np.round(rng.normal(size=size) / step) * step if step else rng.normal(size=size)
+    return np.concatenate([x, x[:copies]])
+
+
+@pytest.mark.parametrize(
+    ("x", "copies"),
+    [
+        (grid(0.0, (200, 3)), False),
+        (grid(0.0, (200, 3), 2), True),
+        (grid(0.0, (200, 1), 3), False),
+        (np.repeat(grid(0.0, (100, 1)), 5, axis=0), True),
+        (np.tile(grid(0.0, (4, 1)), (9, 1)), True),
+        (np.tile(grid(0.001, (60, 1)), (6, 1)), True),
+        (np.tile(grid(0.01, (60, 2)), (3, 1)), True),
+        (grid(0.01, (200, 4), 40), True),
+        # 200 columns, of which no two rows agree in nearly all
+        (grid(0.1, (60, 200), 6), True),
+        # recorded to a step, fine or coarse
+        (grid(0.1, (200, 1)), False),
+        (grid(0.001, (500, 1)), False),
+        (grid(1.0, (1000, 1)), False),
+        (grid(0.1, (200, 2)), False),
+        (grid(0.1, (2000, 2)), False),
+        (grid(0.5, (300, 3)), False),
+        (grid(1.0, (1000, 2)), False),
+        (np.append(grid(0.1, (400, 1)), [[0.15]], axis=0), False),
+    ],
+)
+def test_chance_makes_rows_equal_as_often_as_one_step_apart(x: np.ndarray, copies: bool) -> None:
+    assert are_copies(x, items_of_rows(x), range(x.shape[1])) is copies
+
+
+def test_words_beside_one_column_of_numbers_hide_no_copies() -> None:
+    x = np.column_stack([np.arange(100) % 3, grid(0.0, (100, 1))[:, 0]])
+    assert are_copies(np.repeat(x, 5, axis=0), items_of_rows(np.repeat(x, 5, axis=0)), [1])
+    coarse = np.column_stack([np.arange(600) % 3, grid(0.5, (600, 1))[:, 0]])
+    assert not are_copies(coarse, items_of_rows(coarse), [1])
+
+
+def test_few_data_on_a_grid_are_seldom_taken_for_copies() -> None:
+    """At most two of 300 tables with 100 rows each, some equal by chance, are taken for copied ones."""
+    rng = np.random.default_rng(5)
+    tables = [np.round(rng.normal(size=(100, 2)), 1) for _ in range(300)]
+    items = [items_of_rows(x) for x in tables]
+    assert sum(found.max() < 99 for found in items) > 200
+    assert sum(are_copies(x, found, [0, 1]) for x, found in zip(tables, items, strict=True)) <= 2
+
+
+def test_copies_are_looked_for_where_there_are_densities(frame: pd.DataFrame) -> None:
+    assert copies_in(from_object(frame[["x", "y"]], "points")) is not None
+    assert copies_in(from_object(frame, "mixed")) is not None
+    assert copies_in(from_object((frame[["x", "y"]] > 0).astype(int), "binary")) is None
+    levels = pd.DataFrame({"c": list("abcd") * 10, "d": list("xxyy") * 10})
+    assert copies_in(from_object(levels, "mixed")) is None
+    # generated points are taken as they are
+    assert copies_in(get_kind("points").example(20)) is None
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_copies_are_reported(frame: pd.DataFrame, tmp_path: Path, kind: str) -> None:
+    columns = ["x", "y"] if kind == "points" else ["x", "y", "group"]
+    path = write(frame[columns], tmp_path)
+    for data in (csv(path, kind), from_object(frame[columns], kind)):
+        assert data.notes[-1].partition(": ")[2] == NOTE
+        assert data.meta["repeated"] == {"rows": 100, "different": 20, "read": "keep"}
+        assert data.N == 100 and data.copies is None
+    plain = frame[columns].drop_duplicates()
+    assert not [note for note in from_object(plain, kind).notes if "repeat" in note]
+
+
+@pytest.mark.parametrize("source", TABLES)
+def test_each_row_once_of_every_table(tmp_path: Path, source: str) -> None:
+    table = table_of([f"w{i % 3}" for i in range(30)]).append_column("n", [list(range(30))])
+    whole = pa.concat_tables([table, table.slice(0, 12)])
+    data = TABLES[source](whole.select(["c", "x"]), tmp_path)("mixed", repeated="once")
+    assert data.N == 30 and data.copies is not None
+    assert data.copies.items.tolist() == [*range(30), *range(12)]
+    assert data.names == [str(i + 1) for i in range(30)]
+    assert data.notes[-1].endswith(
+        "12 of 42 rows repeat another row: each of the 30 different rows is one item (data.repeated)"
+    )
+
+
+def test_once_keeps_truth_and_names(frame: pd.DataFrame, tmp_path: Path) -> None:
+    named = frame.assign(name=[f"row{i}" for i in range(100)])[["name", "x", "y", "group"]]
+    named.loc[7, "group"] = "c"
+    data = csv(write(named, tmp_path), "points", truth="group", repeated="once")
+    first = np.flatnonzero(~frame.duplicated(["x", "y"]))
+    assert data.names == [f"row{i}" for i in first] and data.copies is not None
+    assert data.copies.names == [f"row{i}" for i in range(100)]
+    assert np.array_equal(data.values, frame[["x", "y"]].to_numpy()[first])
+    assert np.array_equal(data.values[data.copies.items], frame[["x", "y"]].to_numpy())
+    assert data.truth is not None and len(data.truth) == 20
+    assert "with another true label than the row that they repeat" in data.notes[-1]
+
+
+@pytest.mark.parametrize(("kind", "repeated"), [("tokens", "once"), ("points", "twice")])
+def test_other_data_and_other_words_are_rejected(tmp_path: Path, kind: str, repeated: str) -> None:
+    path = write(pd.DataFrame({"x": [1.5, 2.5, 1.5]}), tmp_path)
+    with pytest.raises(DataError, match=f"data.repeated={repeated}: expected keep"):
+        csv(path, kind, repeated=repeated)
+
+
+def parts(dataset: Dataset, rows: np.ndarray) -> list[list[int]]:
+    return [part.tolist() for part in folds(dataset, rows, 5)]
+
+
+def test_copies_are_in_one_fold(frame: pd.DataFrame) -> None:
+    data = from_object(frame[["x", "y"]], "points")
+    rows = np.random.default_rng(0).permutation(100)
+    found = parts(data, rows)
+    assert sorted(i for part in found for i in part) == list(range(100))
+    items = items_of_rows(data.values)
+    held = [set(items[part].tolist()) for part in found]
+    assert len(held) == 5 and sum(map(len, held)) == 20
+    assert [len(part) for part in found] == [20] * 5
+    assert all(len(set(items[group])) == 1 for group in keep_together(data, rows))
+
+
+def test_folds_without_copies_are_as_they_were() -> None:
+    for x in (grid(0.0, (53, 2)), grid(0.5, (53, 2))):
+        data, rows = from_object(x, "points"), np.random.default_rng(0).permutation(53)
+        assert parts(data, rows) == [part.tolist() for part in np.array_split(rows, 5)]
+    assert parts(data, rows[:3]) == [[rows[0]], [rows[1]], [rows[2]]]
+
+
+class Stub:
+    """A posterior that knows what it was given."""
+
+    complete = True
+
+    def __init__(self, seen: list[Any], data: Dataset) -> None:
+        self.seen, self.data, self.partitions = seen, data, np.zeros((2, data.N), dtype=np.int32)
+
+    def log_predictive(self, held: Dataset) -> np.ndarray:
+        self.seen.append((self.data.values, held.values))
+        return np.zeros(held.N)
+
+
+def test_what_is_chosen_by_held_out_rows_has_not_seen_them(frame: pd.DataFrame) -> None:
+    data, seen = from_object(frame[["x", "y"]], "points"), list[Any]()
+    selection.covariances({"name": "gaussian"}, data, lambda _, part: Stub(seen, part))
+    calibrate({"name": "gaussian"}, data, lambda _, part: Stub(seen, part))
+    assert len(seen) > 10
+    for given, held in seen:
+        assert not set(map(tuple, given)) & set(map(tuple, held))
+
+
+def test_a_run_lists_all_rows(frame: pd.DataFrame, tmp_path: Path) -> None:
+    path, out = write(frame[["x", "y"]], tmp_path), tmp_path / "r"
+    options = {"data.repeated": "once", "data.header": True}
+    with pytest.warns(
+        sm.DataNote, match="80 of 100 rows repeat another row: each of the 20 different rows is one item"
+    ):
+        posterior = sm.sample("gaussian", path, chains=2, iterations=2000, store=out, options=options, progress="none")
+    listed = pd.read_csv(posterior.path / "clusters.csv")
+    assert listed["row"].tolist() == list(range(1, 101))
+    assert len(set(zip(listed["cluster"], frame["group"], strict=True))) == 2
+    items = posterior.dataset.copies.items  # type: ignore[union-attr]
+    first = np.unique(items, return_index=True)[1]
+    expected = np.where(first[items] == np.arange(100), np.nan, first[items] + 1)
+    assert np.array_equal(listed["copy_of"], expected, equal_nan=True)
+    assert posterior.run.summary["N"] == 20
+    found = posterior.run.clusters()
+    assert found["name"].tolist() == [str(i + 1) for i in first] and "copy_of" not in found
+    assert posterior.cluster_summary()["size"].tolist() == [10, 10]
+    assert set(posterior.cluster_summary()["prototype"]) <= {str(i + 1) for i in first}
+    # new rows are items of their own, equal though they are
+    assert posterior.predict(frame[["x", "y"]]).shape == (100,)
+    # a partition of the rows of the table, or of the items, begins a chain
+    for labels in (listed["cluster"], posterior.labels):
+        (tmp_path / "start.csv").write_text("\n".join(map(str, labels)) + "\n")
+        again = sm.sample(
+            "gaussian",
+            path,
+            chains=1,
+            iterations=2,
+            options=options | {"init": str(tmp_path / "start.csv")},
+            progress="none",
+        )
+        assert again.n_items == 20
+
+
+def test_an_estimator_labels_all_rows(frame: pd.DataFrame) -> None:
+    model = sm.SplitMergeClustering("gaussian", iterations=1000, random_state=0, options={"data.repeated": "once"})
+    labels = model.fit_predict(frame[["x", "y"]])
+    assert labels.shape == (100,) and model.n_clusters_ == 2 and model.similarity_.shape == (100, 100)
+    assert len(set(zip(labels, frame["group"], strict=True))) == 2
+
+
+def test_a_sample_of_an_object_is_found_again(frame: pd.DataFrame, tmp_path: Path) -> None:
+    data = frame[["x", "y"]]
+    made = sm.sample(
+        "gaussian",
+        data,
+        chains=1,
+        iterations=5,
+        store=tmp_path / "r",
+        options={"data.repeated": "once"},
+        progress="none",
+    )
+    assert sm.Posterior.load(made.path, data).dataset.N == 20
