@@ -100,8 +100,8 @@ def sample(
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
         ``data.columns``, ``data.types`` and ``data.repeated``: ``{"data.types": {"year": "real"}}``; of texts
-        ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left out as of
-        ``data=corpus``.
+        ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left
+        out as of ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}

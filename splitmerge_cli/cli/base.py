@@ -90,12 +90,14 @@ def _reject_options(command: Callable[..., None], words: Sequence[object]) -> No
 
 def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
     """Options of a command by the names that a user types: how each is written, and whether it takes no value."""
-    options = {}
+    options: dict[str, tuple[str, bool]] = {}
     for name, parameter in inspect.signature(command, eval_str=True).parameters.items():
         for info in getattr(parameter.annotation, "__metadata__", ()):
             if isinstance(info, OptionInfo):
                 # typer takes the first declaration for a default
-                declared = [each for each in (info.default, *(info.param_decls or ())) if str(each).startswith("-")]
+                declared = [
+                    str(each) for each in (info.default, *(info.param_decls or ())) if str(each).startswith("-")
+                ]
                 for written in declared or [f"--{name.replace('_', '-')}"]:
                     options[written.lstrip("-")] = written, parameter.annotation.__origin__ is bool
     return options

@@ -159,7 +159,7 @@ class Dataset:
         place = self.place(i, int(np.isnan(self.values[i]).argmax()))
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
 
-    def take(self, rows: NDArray[np.int64]) -> "Dataset":
+    def take(self, rows: NDArray[np.int64] | slice) -> "Dataset":
         """These rows of a table alone, without true labels and names."""
         return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
 

@@ -351,7 +351,9 @@ def count_words(
         raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
     require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
     try:
-        return count_texts(each, min_length) if texts else (*vectorize(each, analyzer=list), [])
+        if texts:
+            return count_texts((str(document) for document in each), min_length)
+        return *vectorize(each, analyzer=list), []
     except DataError:
         raise
     except (ValueError, TypeError) as error:

@@ -331,11 +331,17 @@ def predict(
     _check_missing(model, dataset, new)
     draws = Draws.of(states)
     parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
-    arrays = (
-        np.concatenate([getattr(part, name) for part in parts])
-        for name in ("log_density", "probability", "log_density_error", "probability_error")
+
+    def join(name: str) -> NDArray[np.float64]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Prediction(
+        join("log_density"),
+        join("probability"),
+        join("log_density_error"),
+        join("probability_error"),
+        max(part.states for part in parts),
     )
-    return Prediction(*arrays, max(part.states for part in parts))
 
 
 def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
