@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import classes, compose
@@ -29,8 +30,9 @@ from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import CELL, Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.schedules import iteration_matrix
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
@@ -298,6 +300,40 @@ def test_kernels_alone_are_exact(name: str, number: int) -> None:
 
 
 ITERATIONS = 12_000
+
+
+def cases_with_cells() -> Iterator[Any]:
+    """Cases whose state holds missing cells; those with scales that are resampled, which take seconds, are slow."""
+    for case in cases():
+        name, number = case.values
+        options = design_of(MODELS[name])[number]
+        has_gaps = options.get("missing") is True or options.get("complete") is False
+        if has_gaps and options.get("covariance") == "full":
+            long = options["b0"] == "gamma(2,3)" or options["kappa0"] == "gamma(2,4)"
+            yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * long)
+
+
+@pytest.mark.parametrize(("name", "number"), list(cases_with_cells()))
+@pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 1, 1, 0)])
+def test_cells_alone_have_their_conditional(labels: tuple[int, ...], name: str, number: int) -> None:
+    """`refresh` alone, in a partition where a cluster lacks most or all of a column, by Kolmogorov and Smirnov."""
+    case = case_of(name, number)
+    assert case.cell is not None
+    prior, parameters = case.model.prior_values, case.model.parameters
+    case.model.set_labels(np.array(labels, dtype=np.int32))
+    refresh, found = Refresh(case.model, Rng(3)), []
+    for _ in range(2500):
+        for _ in range(4):
+            refresh.step()
+        found.append(case.model.parameters[CELL - 3, 0])
+    case.model.set_prior_values(prior)
+    case.model.set_parameters(parameters)
+    t = np.linspace(-5.0, 5.0, 81)
+    log_p = np.array([case.cell(labels, value) for value in np.sinh(t)]) + np.log(np.cosh(t))
+    density = np.exp(log_p - log_p.max())
+    total = np.cumsum(density) - 0.5 * density
+    total /= density.sum()
+    assert stats.kstest(found, lambda value: np.interp(np.arcsinh(value), t, total)).pvalue > 1e-3
 
 
 def quick_cases() -> Iterator[Any]:
