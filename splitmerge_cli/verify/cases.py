@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any
@@ -68,6 +68,9 @@ class Case:
     held : callable, optional
         Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
         which moves of topics alone never change.
+    cell : callable, optional
+        Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
+        partition at a value as ``parameters`` of the model has it, all else integrated out.
     """
 
     model: Model
@@ -77,6 +80,7 @@ class Case:
     title: str
     resample: Callable[[], NDArray[np.float64]] | None = None
     held: Callable[[float], NDArray[np.float64]] | None = None
+    cell: Callable[[tuple[int, ...], float], float] | None = None
 
     @cached_property
     def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
@@ -179,16 +183,17 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     held, integrable = _hold_scales(points, options)
     filled = _fill_reals(points, [0, 1], another()) if missing and is_joint else points
 
-    def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
+    def weight(concentration: Concentration, hold: bool = True, x: Any = None) -> Callable[[State], float]:
         b0, kappa0 = held if hold else integrable
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
-        x = filled if hold else points
+        x = (filled if hold else points) if x is None else x
         return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
     integrated = partial(weight, hold=False) if held is not integrable or filled is not points else None
-    return _mixture_case(another, mixture_states(size), weight, options, title, integrated)
+    case = _mixture_case(another, mixture_states(size), weight, options, title, integrated)
+    return case if filled is points else _with_cell(case, points, [0, 1], lambda x: weight(1.0, False, x))
 
 
 def _hold_scales(points: NDArray[np.float64], options: dict[str, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -231,9 +236,32 @@ def _fill_reals(x: NDArray[np.float64], columns: Sequence[int], model: Model) ->
     parameters = model.parameters
     assert parameters is not None
     for (i, at), value in zip(cells, parameters[-len(cells) :, 0], strict=True):
-        seen = x[~np.isnan(x[:, columns[at]]), columns[at]]
-        found[i, columns[at]] = value + (seen.min() / 2 + seen.max() / 2 if len(seen) else 0.0)
+        found[i, columns[at]] = value + _middle_of(x[:, columns[at]])
     return found
+
+
+def _middle_of(column: NDArray[np.float64]) -> float:
+    """The number from which a model of full covariances counts the missing cells of a column."""
+    seen = column[~np.isnan(column)]
+    return float(seen.min() / 2 + seen.max() / 2) if len(seen) else 0.0
+
+
+def _with_cell(
+    case: Case, x: NDArray[np.float64], columns: Sequence[int], weigh: Callable[[Any], Callable[[State], float]]
+) -> Case:
+    """A case with the density of the second missing cell of these columns; `weigh` gives log weights of a table."""
+
+    def log_density(labels: tuple[int, ...], value: float) -> float:
+        i, at = np.argwhere(np.isnan(x[:, columns]))[CELL]
+        filled = np.array(x)
+        filled[i, columns[at]] = value + _middle_of(x[:, columns[at]])
+        return weigh(filled)((labels, max(labels) + 1))
+
+    return replace(case, cell=log_density)
+
+
+CELL = 1
+"""Number of the missing cell whose density a case has."""
 
 
 def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -267,14 +295,16 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     fixed = {k: v for k, v in options.items() if k != "concentration"}
     fixed["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
 
-    def weight(concentration: Concentration, hold: bool = True) -> Callable[[State], float]:
+    def weight(concentration: Concentration, hold: bool = True, table: Any = None) -> Callable[[State], float]:
         b0, kappa0 = held if hold else integrable
         own = fixed | {"b0": b0, "kappa0": kappa0}
-        return mixed_log_weight(filled if hold else x, types, (2, 3, 0, 0, 0), concentration, **own)
+        table = (filled if hold else x) if table is None else table
+        return mixed_log_weight(table, types, (2, 3, 0, 0, 0), concentration, **own)
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
     integrated = partial(weight, hold=False) if held is not integrable or filled is not x else None
-    return _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}", integrated)
+    case = _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}", integrated)
+    return case if filled is x else _with_cell(case, x, [3, 4], lambda table: weight(1.0, False, table))
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

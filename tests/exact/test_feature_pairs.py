@@ -1,5 +1,5 @@
-"""Every pair of features of every model in one enumerated case: options that change the form of a posterior, and what
-data may have (missing cells, sparse points); of the likelihood every three.
+"""Features of models that are enumerated together: all pairs, and all threes in a likelihood. A feature is an option
+that changes the form of a posterior, or something that data may have (missing cells, sparse points).
 
 A covering design: each level of a feature meets each level of every other in some case, and each case is enumerated,
 each kernel alone and the default schedule. Errors that two features make together are in no case of one of them. A new
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import classes, compose
@@ -29,8 +30,9 @@ from splitmerge_cli.runs.schedule import build_schedule
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.verify.cases import Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import CELL, Case, sampled_frequencies, small_case
 from splitmerge_cli.verify.schedules import iteration_matrix
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
@@ -69,7 +71,7 @@ OF_DATA = {
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
     "Mixed": {"complete": [True, False]},
 }
-"""What data may have, as options of the small cases."""
+"""Features of the data, as options of the small cases."""
 _SPARSE = "of sparse points"
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "Gaussian": [
@@ -90,7 +92,10 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"noise": "nig", "candidates": CANDIDATES}, "expected with conjugate=false and noise=known"),
     ],
 }
-"""What does not go together, and what is said of it; beside priors without a concentration to resample."""
+"""Features that do not go together, and the message; priors without a concentration to resample follow by
+themselves."""
+LONG = {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"}
+"""With missing cells as well an integral of minutes: a four that no pair or three needs."""
 
 
 def features_of(model: type[Model]) -> dict[str, list[Any]]:
@@ -113,7 +118,7 @@ def levels_of(option: Option) -> list[Any]:
     return LEVELS.get(option.name, [])
 
 
-def refused_of(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
+def list_refusals(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
     found = list(REFUSED.get(model.__name__, []))
     if any(option.name == "prior" for option in model.OPTIONS):
         without = [prior for prior in features_of(model)["prior"] if prior.split("(")[0] in ("uniform", "esc")]
@@ -124,12 +129,18 @@ def refused_of(model: type[Model]) -> list[tuple[dict[str, Any], str]]:
 def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
     return any(
         all(key in options and options[key] == value for key, value in refused.items())
-        for refused, _ in refused_of(model)
+        for refused, _ in list_refusals(model)
     )
 
 
+def is_long(options: Mapping[str, Any]) -> bool:
+    """Whether options make an integral that takes minutes."""
+    has_gaps = options.get("missing") is True or options.get("complete") is False
+    return has_gaps and all(options.get(key) == value for key, value in LONG.items())
+
+
 def interactions_of(model: type[Model]) -> list[frozenset[Level]]:
-    """Every pair of levels of two features that go together, and every three of features of the likelihood."""
+    """All pairs of levels that go together, and all threes in the likelihood."""
     features = features_of(model)
     levels = [(name, t) for name, values in features.items() for t in range(len(values))]
     of_likelihood = [level for level in levels if level[0] not in OF_PRIOR]
@@ -152,7 +163,11 @@ def design_of(model: type[Model]) -> list[dict[str, Any]]:
             if name in chosen:
                 continue
             given = {key: features[key][t] for key, t in chosen.items()}
-            legal = [t for t, value in enumerate(values) if not is_refused(model, given | {name: value})]
+            legal = [
+                t
+                for t, value in enumerate(values)
+                if not is_refused(model, given | {name: value}) and not is_long(given | {name: value})
+            ]
             gain = {
                 t: sum(
                     frozenset([(name, t), *others]) in wanted
@@ -170,17 +185,17 @@ def design_of(model: type[Model]) -> list[dict[str, Any]]:
 
 
 def text_of(options: Mapping[str, Any], features: Mapping[str, list[Any]]) -> str:
-    """What is not as in the plainest posterior."""
+    """Return the levels that are not those of the plainest posterior, for the name of a test."""
     return " ".join(f"{k}={v}" for k, v in options.items() if v != features[k][0]).replace(str(CANDIDATES), "two")
 
 
 @cache
 def case_of(name: str, number: int) -> Case:
     model, options = MODELS[name], design_of(MODELS[name])[number]
-    return small_case(model, 3 if options.get("candidates") else 4, number % 3, _given(options))
+    return small_case(model, 3 if options.get("candidates") else 4, number % 3, _as_options(options))
 
 
-def _given(options: Mapping[str, Any]) -> dict[str, Any]:
+def _as_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Options as a user gives them: sparse points know no power."""
     return {key: value for key, value in options.items() if (key, value) != ("power", 1.0)}
 
@@ -223,18 +238,18 @@ def test_every_interaction_is_in_a_case(name: str) -> None:
     ],
 )
 def test_every_level_moves_the_posterior(name: str, feature: str, t: int) -> None:
-    """What the tests below compare would show a level that the code does not heed."""
+    """A level that the code does not heed would be seen by the tests below."""
     model, features = MODELS[name], features_of(MODELS[name])
     plain = {key: values[0] for key, values in features.items()}
-    changed = small_case(model, 4, 0, _given(plain | {feature: features[feature][t]})).partitions[1]
-    expected = small_case(model, 4, 0, _given(plain)).partitions[1]
+    changed = small_case(model, 4, 0, _as_options(plain | {feature: features[feature][t]})).partitions[1]
+    expected = small_case(model, 4, 0, _as_options(plain)).partitions[1]
     if len(changed) == len(expected):
         assert total_variation(changed, expected) > 2e-3
 
 
 @pytest.mark.parametrize(
     ("name", "options", "message"),
-    [pytest.param(n, *one, id=f"{n} {one[0]}") for n, cls in MODELS.items() for one in refused_of(cls)],
+    [pytest.param(n, *one, id=f"{n} {one[0]}") for n, cls in MODELS.items() for one in list_refusals(cls)],
 )
 def test_what_does_not_go_together_is_refused(name: str, options: dict[str, Any], message: str) -> None:
     if options.keys() == {"sparse", "missing"}:
@@ -287,6 +302,40 @@ def test_kernels_alone_are_exact(name: str, number: int) -> None:
 ITERATIONS = 12_000
 
 
+def cases_with_cells() -> Iterator[Any]:
+    """Cases whose state holds missing cells; those with scales that are resampled, which take seconds, are slow."""
+    for case in cases():
+        name, number = case.values
+        options = design_of(MODELS[name])[number]
+        has_gaps = options.get("missing") is True or options.get("complete") is False
+        if has_gaps and options.get("covariance") == "full":
+            long = options["b0"] == "gamma(2,3)" or options["kappa0"] == "gamma(2,4)"
+            yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * long)
+
+
+@pytest.mark.parametrize(("name", "number"), list(cases_with_cells()))
+@pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 1, 1, 0)])
+def test_cells_alone_have_their_conditional(labels: tuple[int, ...], name: str, number: int) -> None:
+    """`refresh` alone, in a partition where a cluster lacks most or all of a column, by Kolmogorov and Smirnov."""
+    case = case_of(name, number)
+    assert case.cell is not None
+    prior, parameters = case.model.prior_values, case.model.parameters
+    case.model.set_labels(np.array(labels, dtype=np.int32))
+    refresh, found = Refresh(case.model, Rng(3)), []
+    for _ in range(2500):
+        for _ in range(4):
+            refresh.step()
+        found.append(case.model.parameters[CELL - 3, 0])
+    case.model.set_prior_values(prior)
+    case.model.set_parameters(parameters)
+    t = np.linspace(-5.0, 5.0, 81)
+    log_p = np.array([case.cell(labels, value) for value in np.sinh(t)]) + np.log(np.cosh(t))
+    density = np.exp(log_p - log_p.max())
+    total = np.cumsum(density) - 0.5 * density
+    total /= density.sum()
+    assert stats.kstest(found, lambda value: np.interp(np.arcsinh(value), t, total)).pvalue > 1e-3
+
+
 def quick_cases() -> Iterator[Any]:
     """All cases; those whose prior draws hyper-parameters by slices, which cost ten times as much, are slow, but for
     the ones of the cheapest model."""
@@ -298,7 +347,7 @@ def quick_cases() -> Iterator[Any]:
         yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * (by_slices and name != "bernoulli"))
 
 
-@pytest.mark.parametrize(("name", "number"), quick_cases())
+@pytest.mark.parametrize(("name", "number"), list(quick_cases()))
 def test_default_schedule_has_the_posterior(name: str, number: int) -> None:
     """All that is unknown resampled: frequencies of partitions against the posterior in which it is integrated out, at
     the noise of a chain. Where nothing is, the composed matrix."""
@@ -306,7 +355,7 @@ def test_default_schedule_has_the_posterior(name: str, number: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "number"), cases())
+@pytest.mark.parametrize(("name", "number"), list(cases()))
 def test_default_schedule_has_the_posterior_in_long_chains(name: str, number: int) -> None:
     check_schedule(name, number, 40 * ITERATIONS, 0.007)
 

@@ -122,7 +122,7 @@ def test_cells_given_the_partition_have_their_conditional(labels, words):
 
 @pytest.mark.parametrize("words", [False, True])
 def test_cells_drawn_at_once_have_the_grain_of_every_row(words):
-    """A cluster lacks two of three cells of a column: their draws, by Kolmogorov and Smirnov.
+    """Cells of which most are missing have their conditional, by Kolmogorov and Smirnov.
 
     The step without the grain, with that of the row that has the cell, or with that of the rows that lack it, is seen.
     """
