@@ -18,7 +18,7 @@ FILE = "auto.csv"
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
 CROSSES = {"emm": "independence"}
-"""By model, the sampler in place of the one that the races chose, whose chains stay in the mode where they begin: a race
+"""By model, the sampler in place of the one that races chose, whose chains stay in the mode where they begin: a race
 to a target that all chains reach does not show it."""
 
 

@@ -43,7 +43,7 @@ cdef enum:
 
 
 cdef class Independence(SplitMerge):
-    """Independence proposals of the number of clusters and all of them, between split-merge moves of two items.
+    """Independence proposals of all clusters and their number, between split-merge moves of two items.
 
     Notes
     -----

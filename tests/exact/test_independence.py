@@ -1,4 +1,4 @@
-"""Independence proposals of all clusters: chains cross between the modes of the entity/mention model, coupled ones meet;
+"""Independence proposals of all clusters: chains cross between modes of the entity/mention model, coupled chains meet;
 starts apart in the number of clusters. The ratio: `test_transition_matrix`, the cases of `emm`.
 """
 
@@ -41,5 +41,5 @@ def test_starts_are_apart_in_the_number_of_clusters():
     assert chain_of("N=300", "init=sequential", "K0=17").model.K == 17
     numbers = {prepare(specify(["data=emm", "N=300", "init=sequential"])).builder.chain(c).model.K for c in range(6)}
     assert len(numbers) > 3
-    with pytest.raises(ConfigError, match="K0=101: expected at most model.kmax=100"):
+    with pytest.raises(ConfigError, match=r"K0=101: expected at most model\.kmax=100"):
         chain_of("N=300", "init=sequential", "K0=101")
