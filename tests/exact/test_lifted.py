@@ -60,9 +60,15 @@ def pairs_of(part: Clusters, N: int) -> list[tuple[frozenset[int], frozenset[int
     return pairs + [(a, b, len(a | b) / (N * K)) for a, b in combinations(part, 2)]
 
 
-@pytest.mark.parametrize("case_name", ["bernoulli", "irm-uneven", "gaussian-uniform"])
-def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case_name):
-    case, most = case_of(case_name), 3
+THREE = [small_case(Bernoulli, 3, 0), small_case(Gaussian, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("case", "moves"), [*((case_of(name), 3) for name in ("bernoulli", "irm-uneven", "gaussian-uniform"))]
+    + [(case, 0) for case in THREE]
+)  # fmt: skip
+def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case, moves):
+    """By default of as many powers as there are directions of the items of the two clusters."""
     parts = [clusters_of(labels) for labels, _ in case.states]
     weight, number = dict(zip(parts, case.pi, strict=True)), {part: t for t, part in enumerate(parts)}
     P, N = np.zeros((len(parts),) * 2), case.model.N
@@ -75,10 +81,11 @@ def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case_name):
             if len(a | b) > 2:
                 assert balance_defect(fibre.L, fibre.pi) > 1e-6
             start = np.array([float(state[:2] == (a, b)) / 2 for state in fibre.states])
+            most = moves or 2 * len(a | b)
             for m in range(1, most + 1):
                 for end, reached in zip(fibre.parts, start @ np.linalg.matrix_power(fibre.L, m), strict=True):
                     P[number[part], number[end]] += chance * reached / most
-    sampler = Nonreversible(case.model, Rng(0), moves=most)
+    sampler = Nonreversible(case.model, Rng(0), moves=moves)
     np.testing.assert_allclose(transition_matrix(case.model, sampler.rng, sampler, case.states), P, atol=1e-13)
     assert balance_defect(P, case.pi) < 1e-15
 
