@@ -10,10 +10,13 @@ from every_sampler import case_of
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.studies.certify import check_coupling
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import balance_defect, state_of, stationarity_defect, transition_matrix
@@ -88,6 +91,15 @@ def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case, moves):
     sampler = Nonreversible(case.model, Rng(0), moves=moves)
     np.testing.assert_allclose(transition_matrix(case.model, sampler.rng, sampler, case.states), P, atol=1e-13)
     assert balance_defect(P, case.pi) < 1e-15
+
+
+def test_lifted_moves_are_counted_one_by_one():
+    """One lifted move in each step of two items: proposed, or null without an item to move, and never twice."""
+    case = small_case(Bernoulli, 2, 0)
+    sampler = Nonreversible(case.model, Rng(0), moves=1)
+    for steps in range(1, 60):
+        sampler.step()
+        assert sampler.counts()[0]["proposed"] == steps
 
 
 # -- directions that are kept
