@@ -10,10 +10,13 @@ from every_sampler import case_of
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
+from splitmerge_cli.models.bernoulli import Bernoulli
+from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.studies.certify import check_coupling
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import balance_defect, state_of, stationarity_defect, transition_matrix
@@ -60,9 +63,15 @@ def pairs_of(part: Clusters, N: int) -> list[tuple[frozenset[int], frozenset[int
     return pairs + [(a, b, len(a | b) / (N * K)) for a, b in combinations(part, 2)]
 
 
-@pytest.mark.parametrize("case_name", ["bernoulli", "irm-uneven", "gaussian-uniform"])
-def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case_name):
-    case, most = case_of(case_name), 3
+THREE = [small_case(Bernoulli, 3, 0), small_case(Gaussian, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("case", "moves"), [*((case_of(name), 3) for name in ("bernoulli", "irm-uneven", "gaussian-uniform"))]
+    + [(case, 0) for case in THREE]
+)  # fmt: skip
+def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case, moves):
+    """By default of as many powers as there are directions of the items of the two clusters."""
     parts = [clusters_of(labels) for labels, _ in case.states]
     weight, number = dict(zip(parts, case.pi, strict=True)), {part: t for t, part in enumerate(parts)}
     P, N = np.zeros((len(parts),) * 2), case.model.N
@@ -75,12 +84,22 @@ def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case_name):
             if len(a | b) > 2:
                 assert balance_defect(fibre.L, fibre.pi) > 1e-6
             start = np.array([float(state[:2] == (a, b)) / 2 for state in fibre.states])
+            most = moves or 2 * len(a | b)
             for m in range(1, most + 1):
                 for end, reached in zip(fibre.parts, start @ np.linalg.matrix_power(fibre.L, m), strict=True):
                     P[number[part], number[end]] += chance * reached / most
-    sampler = Nonreversible(case.model, Rng(0), moves=most)
+    sampler = Nonreversible(case.model, Rng(0), moves=moves)
     np.testing.assert_allclose(transition_matrix(case.model, sampler.rng, sampler, case.states), P, atol=1e-13)
     assert balance_defect(P, case.pi) < 1e-15
+
+
+def test_lifted_moves_are_counted_one_by_one():
+    """One lifted move in each step of two items: proposed, or null without an item to move, and never twice."""
+    case = small_case(Bernoulli, 2, 0)
+    sampler = Nonreversible(case.model, Rng(0), moves=1)
+    for steps in range(1, 60):
+        sampler.step()
+        assert sampler.counts()[0]["proposed"] == steps
 
 
 # -- directions that are kept

@@ -46,6 +46,14 @@ def test_ancestors_of_items_that_follow():
         assert np.abs(P - matrix(case, particles=2, threshold=threshold, selection="forced")).max() > 1e-4
 
 
+@pytest.mark.parametrize(("size", "seed", "particles"), [(4, 3, 2), (4, 3, 3), (5, 1, 2)])
+def test_early_rejection_by_a_bound_that_is_met(size, seed, particles):
+    """A merge is rejected before any allocation by a bound that counts the mean weight of P particles as 1/P of that of
+    the first: here some ratios are above it without this factor, so that it would reject too often."""
+    case = small_case(Gaussian, size, seed, {"concentration": 5.0, "b0": 0.05})
+    assert balance_defect(matrix(case, particles=particles), case.pi) < 1e-12
+
+
 @pytest.mark.parametrize("selection", ["metropolis", "forced"])
 @pytest.mark.parametrize("model", MODELS)
 def test_one_particle_is_sams(model, selection):

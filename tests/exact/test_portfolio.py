@@ -8,6 +8,7 @@ from every_sampler import case_of
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare, run
 from splitmerge_cli.runs.closing import _describe_portfolio
 from splitmerge_cli.samplers.portfolio import MEMBERS, Portfolio
@@ -96,6 +97,89 @@ def test_weights_are_learned_then_stay():
     chain.advance(100)
     assert sampler.weights == learned
     assert sampler.own_state()["moves"] == state["moves"]
+
+
+def alone(model, name: str, **options) -> Portfolio:
+    """A portfolio that learns, and makes moves of one sampler."""
+    sampler = Portfolio(model, Rng(1), learning=1_000, moves=1, **options)
+    sampler.set_own_state(sampler.own_state() | {"weight": [float(one == name) for one in sampler.moves]})
+    return sampler
+
+
+def work_of_a_step(sampler: Portfolio) -> float:
+    # no change of the weights
+    sampler.set_own_state(sampler.own_state() | {"steps": 0})
+    before = sum(sampler.own_state()["work"])
+    sampler.step()
+    return round(sum(sampler.own_state()["work"]) - before, 6)
+
+
+N_ITEMS, OVERHEAD = 30, 50.0
+HALVES = np.arange(N_ITEMS) % 2
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+def test_the_work_of_a_move(name):
+    """A split of all items counts all that it may cost; a merge that is rejected early the part before that, here of
+    rows that differ in 200 columns; a null proposal no item."""
+    _, _, before, after, unions = MEMBERS[name]
+    before *= 5 if name == "rgsm" else 1
+    items = N_ITEMS - 2 if name in ("sams", "rgsm") else N_ITEMS
+    model = Bernoulli(np.repeat(HALVES[:, None], 200, axis=1).astype(np.uint8))
+    sampler = alone(model, name)
+    whole = {OVERHEAD + K * unions + items * (before + after) for K in (1, 2)}
+    early = OVERHEAD + 2 * unions + items * before
+    seen = set()
+    for _ in range(12):
+        model.set_labels(np.zeros(N_ITEMS, dtype=np.int32))
+        seen.add(work_of_a_step(sampler))
+    assert seen & whole
+    for _ in range(12):
+        model.set_labels(HALVES.astype(np.int32))
+        seen.add(work_of_a_step(sampler))
+    assert early in seen
+
+
+def test_a_null_proposal_takes_no_work_for_items():
+    model = Bernoulli(np.eye(4, dtype=np.uint8))
+    sampler = alone(model, "ssdm")
+    nulls = 0
+    for _ in range(40):
+        for labels in ([0, 0, 0, 0], [0, 1, 2, 3]):
+            model.set_labels(labels)
+            before = sum(row["null"] for row in sampler.counts())
+            work = work_of_a_step(sampler)
+            if sum(row["null"] for row in sampler.counts()) > before:
+                nulls += 1
+                assert work == OVERHEAD + 6.0 * len(set(labels))
+    assert nulls > 5
+
+
+def test_moves_are_counted_as_their_samplers_count_them():
+    chain = chain_of("sampler.learning=30")
+    sampler = chain.samplers[0]
+    chain.advance(60)
+    for row, member in zip(sampler.counts(), sampler.members, strict=True):
+        for key in ("proposed", "accepted", "null"):
+            assert row[key] == sum(own[key] for own in member.counts()), (row["move"], key)
+
+
+def test_weights_are_what_the_counts_say():
+    """The formulas of the module, from the counts after a change of the weights, of which 0.8 is kept."""
+    chain = chain_of("sampler.learning=50", "sampler.floor=0.04", "sampler.share=0.6", "schedule=move_only")
+    sampler = chain.samplers[0]
+    for steps in (20, 20, 10):
+        chain.advance(steps)
+        state = sampler.own_state()
+        tries, work, change = (np.array(state[key]) / 0.8 for key in ("tries", "work", "change"))
+        assert (change >= 0.0).all() and change.sum() > 0.0
+        rates = change / (work + OVERHEAD)
+        cost = (work + OVERHEAD) / (tries + 1.0)
+        weight = (0.04 + (1.0 - 5 * 0.04) * rates / rates.sum()) / cost
+        np.testing.assert_allclose(list(sampler.weights.values()), weight / weight.sum(), rtol=1e-12)
+    # 0.6 of the work is that of moves, whose shares sum to 1; the rest that of a scan
+    wanted = 0.6 / 0.4 * 200 * (chain.last_labels.max() + 1) * weight.sum()
+    assert state["moves"] == min(200, max(1, round(wanted)))
 
 
 def test_a_chain_that_is_taken_up_learns_on():

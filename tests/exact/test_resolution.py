@@ -183,6 +183,9 @@ def test_columns_without_ties_keep_their_chain(model, options):
         # one cell that was typed with more digits, and rounding errors
         ([0.1 + 0.2, 0.3, 0.4, 0.4, 0.5, 0.5, 0.50001], 0.1),
         ([2007, 2008, 2009] * 5, 1.0),
+        # ties one apart: half of the cells are on that grid, or a third, which are too few
+        ([0, 0, 1, 1, 2.3, 3.55, 4.27, 5.71], 1.0),
+        ([0, 0, 1, 1, 2.3, 3.55, 4.27, 5.71, 6.13, 7.83, 8.37, 9.91], 0.42),
     ],
 )
 def test_what_a_resolution_is(column, step):

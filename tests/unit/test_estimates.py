@@ -174,6 +174,19 @@ def test_representatives_beside_all_pairs_of_partitions() -> None:
         representatives(draws, 0)
 
 
+@pytest.mark.parametrize("loss", LOSSES)
+def test_representatives_are_better_than_any_draw(loss) -> None:
+    """Two partitions of eight items, of which every draw has one item apart: the best two are none of the draws."""
+    centres = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0, 1]])
+    draws = np.repeat(centres, 8, axis=0)
+    draws[np.arange(16), np.tile(np.arange(8), 2)] = 2
+    found = representatives(draws, 2, loss)
+    assert sorted(one.labels.tolist() for one in found) == centres.tolist()
+    pairs = itertools.combinations(all_distances(draws, draws, loss), 2)
+    reached = sum(one.weight * one.expected_loss for one in found)
+    assert reached < 0.8 * min(np.minimum(*pair).mean() for pair in pairs)
+
+
 def share_that_agrees(draws, items):
     cut = np.stack([by_appearance(row[items]) for row in draws])
     found, at = np.unique(cut, axis=0, return_counts=True)
@@ -195,6 +208,15 @@ def test_no_core_of_that_level_has_more_items(level) -> None:
             assert all(share_that_agrees(draws, list(items))[1] < level for items in larger)
     with pytest.raises(ValueError, match=r"core=1\.5: expected above 0"):
         find_core(draws, 1.5)
+
+
+@pytest.mark.parametrize("seed", [7, 15, 29, 33])
+def test_a_core_is_looked_for_from_many_starts(seed) -> None:
+    """Draws without structure, where most starts end in a smaller core than the best of all sets of items."""
+    draws = np.random.default_rng(seed).integers(3, size=(20, 8))
+    sizes = [n for n in range(1, 9) for items in itertools.combinations(range(8), n)
+             if share_that_agrees(draws, list(items))[1] >= 0.3]  # fmt: skip
+    assert find_core(draws, 0.3).n_items == max(sizes)
 
 
 def test_what_is_averaged_is_what_counts() -> None:
