@@ -332,7 +332,7 @@ def predict(
         """Means over the draws so far, and their standard errors."""
         all_weights = weights.sum(axis=0)
         mean = total.sum(axis=0) / all_weights[:, None]
-        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held)
+        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held).astype(float)
         return mean, spread_of((total - mean * weights[:, :, None]) / all_weights[:, None], counts)
 
     done = 0
