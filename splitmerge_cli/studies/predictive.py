@@ -109,8 +109,8 @@ class Draws(Sequence[State]):
         return self._make(int(self._rows[index]))
 
     @classmethod
-    def of(cls, states: Sequence[State]) -> "Draws":
-        """Those of a list, in batches of neighbours; a list of draws as it is."""
+    def from_states(cls, states: Sequence[State]) -> "Draws":
+        """Put the states of a list into batches of neighbours; draws stay as they are."""
         if isinstance(states, Draws):
             return states
         n = len(states)
@@ -139,7 +139,7 @@ class Averages:
         return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
-        """Standard error of the log of the mean, ``[n]``: that of the mean relative to it."""
+        """Standard error of the log of the mean, ``[n]``: the relative error of the mean."""
         total = logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
@@ -147,7 +147,7 @@ class Averages:
 
 
 def spread_of(off: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard error of a sum of batches given how far each is from its share, over the first axis."""
+    """Standard error of a sum, from the deviations of the batches (first axis) from their expected parts."""
     there = int((counts > 0).sum())
     factor = there / (there - 1) if there > 1 else np.nan
     return np.asarray(np.sqrt(factor * (off**2).sum(axis=0)))
@@ -320,7 +320,7 @@ def predict(
     DataError
         The new items are not like the data.
     """
-    clusters, draws = int(labels.max()) + 1, Draws.of(states)
+    clusters, draws = int(labels.max()) + 1, Draws.from_states(states)
     shares = wanted != "density"
     held = min(BATCHES, max(4, _MOST_SUMS // (new.N * (clusters + 1) + 1))) if shares else BATCHES
     density = Averages(BATCHES, new.N)
