@@ -139,7 +139,7 @@ class Averages:
         return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
-        """Standard error of the log of the mean, ``[n]``: the relative error of the mean."""
+        """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
         total = logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
