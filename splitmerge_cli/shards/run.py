@@ -26,7 +26,6 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
-from splitmerge_cli.diagnostics.point_estimate import interval_of_counts
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage, require_writable
 from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST
@@ -395,11 +394,11 @@ def read_summary(path: Path) -> dict[str, Any]:
 def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
     """Clusters in the second half of a trace, with a 95 % interval, and the last log joint."""
     half = trace.iloc[len(trace) // 2 :]
-    low, high = interval_of_counts(half["n_clusters"])
+    low, high = np.quantile(half["n_clusters"], [0.025, 0.975], method="inverted_cdf")
     return {
         "iterations": int(trace["iteration"].iloc[-1]),
         "n_clusters": int(trace["n_clusters"].iloc[-1]),
-        "n_clusters_95": [low, high],
+        "n_clusters_95": [int(low), int(high)],
         "log_joint": float(trace["log_joint"].iloc[-1]),
         "seconds": float(trace["seconds"].iloc[-1]),
     }

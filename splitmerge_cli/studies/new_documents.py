@@ -93,7 +93,7 @@ def predict_documents(
     """
     from splitmerge_cli.models.new_documents import fold_in
 
-    C, draws = int(labels.max()) + 1, Draws.of(states)
+    C, draws = int(labels.max()) + 1, Draws.from_states(states)
     density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
     totals = np.zeros((BATCHES, new.J, C + 1))
 

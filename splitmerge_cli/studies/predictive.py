@@ -114,8 +114,8 @@ class Draws(Sequence[State]):
         return self._make(int(self._rows[index]))
 
     @classmethod
-    def of(cls, states: Sequence[State]) -> "Draws":
-        """Those of a list, in batches of neighbours; a list of draws as it is."""
+    def from_states(cls, states: Sequence[State]) -> "Draws":
+        """Put the states of a list into batches of neighbours; draws stay as they are."""
         if isinstance(states, Draws):
             return states
         n = len(states)
@@ -144,7 +144,7 @@ class Averages:
         return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
-        """Standard error of the log of the mean, ``[n]``: that of the mean relative to it."""
+        """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
         total = logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
@@ -152,7 +152,7 @@ class Averages:
 
 
 def spread_of(off: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
-    """Standard error of a sum of batches given how far each is from its share, over the first axis."""
+    """Standard error of a sum, from the deviations of the batches (first axis) from their expected parts."""
     there = int((counts > 0).sum())
     factor = there / (there - 1) if there > 1 else np.nan
     return np.asarray(np.sqrt(factor * (off**2).sum(axis=0)))
@@ -329,7 +329,7 @@ def predict(
         The new items are not like the data.
     """
     _check_missing(model, dataset, new)
-    draws = Draws.of(states)
+    draws = Draws.from_states(states)
     parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
 
     def join(name: str) -> NDArray[np.float64]:
@@ -372,7 +372,7 @@ def _predict_block(
         """Means over the draws so far, and their standard errors."""
         all_weights = weights.sum(axis=0)
         mean = total.sum(axis=0) / all_weights[:, None]
-        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held)
+        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held).astype(float)
         return mean, spread_of((total - mean * weights[:, :, None]) / all_weights[:, None], counts)
 
     done = 0
