@@ -1,4 +1,4 @@
-"""What the machine lacks is no damage: memory, threads, open files, room, a permission."""
+"""A lack of memory, threads, open files, room or permission is no damage."""
 
 import errno
 import resource
@@ -27,7 +27,7 @@ from splitmerge_cli.results.files import DamagedRun, report_damage
 from splitmerge_cli.results.read import Run
 
 
-def refused(number: int) -> Refused:
+def make_refusal(number: int) -> Refused:
     error = Refused("file", "cannot be read")
     error.__cause__ = OSError(number, "text")
     return error
@@ -40,11 +40,11 @@ MACHINE: dict[str, tuple[Exception, type[Exception]]] = {
     "memory of zlib": (zlib.error("Error -4 while decompressing data"), MemoryError),
     "threads": (RuntimeError("can't start new thread"), MemoryError),
     "open files": (OSError(errno.EMFILE, "Too many open files"), OSError),
-    "open files, refused": (refused(errno.EMFILE), OSError),
+    "open files, refused": (make_refusal(errno.EMFILE), OSError),
     "room": (OSError(errno.ENOSPC, "No space left on device"), OSError),
     "mapped memory": (OSError(errno.ENOMEM, "Cannot allocate memory"), OSError),
     "permission": (PermissionError(errno.EACCES, "Permission denied"), OSError),
-    "permission, refused": (refused(errno.EACCES), OSError),
+    "permission, refused": (make_refusal(errno.EACCES), OSError),
 }
 
 
