@@ -213,7 +213,7 @@ def draw_within_reach(setting: Setting, spec: RunSpecification, rng: Rng, new: i
         if not cells.size:
             return made, cells
         known = replace(made.dataset, values=made.dataset.values[: setting.N])
-        reaches = spec.model.target.from_data(known, **spec.model.options).reaches  # type: ignore[attr-defined]
+        reaches = spec.model.target.from_data(known, **spec.model.options).reaches
         if not (np.abs(cells) > reaches).any():
             return made, cells
 
