@@ -270,6 +270,8 @@ CONTINUOUS = (
     "gaussian-iso-gamma(1.5,3)",
     "gaussian-full-gamma(2,3)-gamma(2,4)",
     "mixed-gamma(2,1)",
+    "gaussian-full-resolution-missing-b0-kappa0",
+    "mixed-full-resolution-b0",
 )
 """Cases whose parameters or scales are drawn from continuous distributions."""
 
