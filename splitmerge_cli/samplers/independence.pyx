@@ -83,12 +83,12 @@ cdef class Independence(SplitMerge):
     @classmethod
     def supports(cls, model):
         """Whether empty clusters are kept, and do not depend on each other: (bool, reason)."""
-        if not model.allows_empty:
-            return False, ("it proposes a number of clusters and then items for them: it needs a model that keeps "
-                           "empty clusters")
-        if isinstance(model, Coupled):
+        able, reason = super().supports(model)
+        if able and not model.allows_empty:
+            return False, "it proposes a number of clusters and then items for them: the model keeps no empty clusters"
+        if able and isinstance(model, Coupled):
             return False, "clusters' likelihoods depend on each other"
-        return super().supports(model)
+        return able, reason
 
     @classmethod
     def invariants(cls, model, share=0.2, **options):
