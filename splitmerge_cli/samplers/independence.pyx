@@ -6,7 +6,7 @@ are one split or merge away from a mode may lie many nats below it, and so may a
 uniform order of the items, and one item after the other into K' empty clusters, each by its predictive there. With h_i
 the probability of the cluster that item i takes,
 
-    q(K', S') = prod_i h_i / (K' H),  H = 1 + 1/2 + ... + 1/D,  D = min(kmax, N)
+    q(K', S') = prod_i h_i / (K' H),  H = 1 + 1/2 + ... + 1/D,  D = min(kmax, max(N, 1000))
 
 and q(K, S) is that of the present state in the same order. Exact log ratio, the order being one of both directions:
 
@@ -41,6 +41,14 @@ cdef enum:
 cdef enum:
     NUMBER = 5                          # TERMS, behind those of the frame
 
+FEW = 1000
+"""So many clusters are proposed however few items there are, where the model allows them."""
+
+
+def _most(model):
+    """D, the largest number of clusters that is proposed."""
+    return min(model.kmax, max(model.N, FEW))
+
 
 cdef class Independence(SplitMerge):
     """Independence proposals of all clusters and their number, between split-merge moves of two items.
@@ -70,7 +78,7 @@ cdef class Independence(SplitMerge):
         super().__init__(model, rng, **options)
         cdef Py_ssize_t k
         self.anchors, self.allocation = UniformPair(), Sequential()
-        self.share, self.most = self.options["share"], min(model.kmax, model.N)
+        self.share, self.most = self.options["share"], _most(model)
         self.number, self.w, self.label = doubles(self.most), doubles(self.most), ints(model.N)
         for k in range(self.most):
             self.number[k] = 1.0 / (k + 1)
@@ -83,17 +91,19 @@ cdef class Independence(SplitMerge):
     @classmethod
     def supports(cls, model):
         """Whether empty clusters are kept, and do not depend on each other: (bool, reason)."""
-        if not model.allows_empty:
-            return False, ("it proposes a number of clusters and then items for them: it needs a model that keeps "
-                           "empty clusters")
-        if isinstance(model, Coupled):
+        able, reason = super().supports(model)
+        if able and not model.allows_empty:
+            return False, "it proposes a number of clusters and then items for them: the model keeps no empty clusters"
+        if able and isinstance(model, Coupled):
             return False, "clusters' likelihoods depend on each other"
-        return super().supports(model)
+        return able, reason
 
     @classmethod
     def invariants(cls, model, share=0.2, **options):
-        """Splits and merges of two items alone keep the empty clusters: frozenset of str."""
-        return super().invariants(model) - ({EMPTY} if share > 0.0 else set())
+        """Splits and merges of two items keep the empty clusters, and so do states that are never proposed: frozenset of
+        str."""
+        reaches_all = share > 0.0 and _most(model) == model.kmax
+        return super().invariants(model) - ({EMPTY} if reaches_all else set())
 
     cdef int make_step(self) except -1 nogil:
         if self.rng.draw_coin(self.share):

@@ -24,11 +24,15 @@ def test_a_chain_finds_the_mode_of_ten(start):
 
 
 def test_a_state_that_is_never_proposed_stays():
-    """More clusters than items, which the prior allows: a proposal would have no way back."""
-    chain = chain_of("N=4", "sampler=independence", "sampler.share=1")
-    chain.model.set_labels(np.arange(4), 6)
+    """More clusters than are proposed, which the prior allows: a proposal would have no way back."""
+    alone = ("N=4", "sampler=independence", "sampler.share=1", "model.kmax=1001")
+    chain = chain_of(*alone)
+    chain.model.set_labels(np.arange(4), 1001)
     chain.samplers[0].step()
-    assert chain.model.K == 6 and chain.samplers[0].counts()[2]["null"] == 1
+    assert chain.model.K == 1001 and chain.samplers[0].counts()[2]["null"] == 1
+    with pytest.raises(ConfigError, match="changes the number of empty clusters"):
+        chain_of(*alone, "schedule=move_only")
+    assert chain_of(*alone[:3], "schedule=move_only").model.K == 4
 
 
 def test_coupled_chains_meet():
