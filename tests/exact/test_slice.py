@@ -112,6 +112,24 @@ def test_posterior_of_four_items(name):
     assert (off.max() > 6.0) if name == "too many" else (off.max() < 4.5)
 
 
+@pytest.mark.parametrize(("m", "concentration"), [(3.0, 6.0), (4.0, 2.0)])
+def test_shares_of_components_without_items(m, concentration):
+    """Items that tell nothing apart, from partitions drawn from the prior: after a step they are distributed as before,
+    which asks for the joint distribution of the weights of all components without items."""
+    prior = components_of(m, concentration)
+    model, generator = FiniteMixture(np.zeros((4, 2)), [0.5, 0.5], prior), np.random.default_rng(1)
+    states = mixture_states(4)
+    pi = normalise([model.log_posterior(state) for state in states])
+    number = {state: t for t, state in enumerate(states)}
+    sampler, counts, draws = Slice(model, Rng(3)), np.zeros(len(states)), 20_000
+    for t in generator.choice(len(states), size=draws, p=pi):
+        model.set_labels(np.array(states[t][0]))
+        sampler.step()
+        counts[number[state_of(model.labels, model.K)]] += 1
+    off = (counts / draws - pi) / np.sqrt(pi * (1.0 - pi) / draws + 1e-12)
+    assert np.abs(off).max() < 4.5
+
+
 def test_a_concentration_that_takes_too_many_components_is_rejected():
     model = FiniteMixture(np.zeros((4, 2)), [0.5, 0.5], ChineseRestaurant(4, 1e16))
     with pytest.raises(ValueError, match="concentration: expected 1000 at most"):
