@@ -147,6 +147,14 @@ def _is_long(cells: NDArray[Any]) -> bool:
     return cells.dtype.kind in "iu" and cells.itemsize == 8 and long_digits(pa.chunked_array([cells])) is not None
 
 
+def holds_long_digits(data: Any) -> bool:
+    """Whether a table has a column of whole numbers that lose digits as float64."""
+    values = frame_of(data)[0]
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "iuO":
+        return False
+    return any(_is_long(values[:, j]) for j in range(values.shape[1]))
+
+
 def _as_float(cell: Any) -> Any:
     """A whole number as float64; any other number as it is."""
     try:
