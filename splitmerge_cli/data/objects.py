@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require, width_entry
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
@@ -86,7 +86,7 @@ def from_object(
     given["whole"] = True
     found = of_kind.from_object(data, labels, name, **given)
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
-    return read_repeated(replace(found, positions=positions, meta=found.meta | {"width": width}), repeated)
+    return read_repeated(replace(found, positions=positions, meta=found.meta | width_entry(chosen, width)), repeated)
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:

@@ -117,7 +117,7 @@ def test_copies_are_reported(frame: pd.DataFrame, tmp_path: Path, kind: str) -> 
     path = write(frame[columns], tmp_path)
     for data in (csv(path, kind), from_object(frame[columns], kind)):
         assert data.notes[-1].partition(": ")[2] == NOTE
-        assert data.meta["repeated"] == {"rows": 100, "different": 20, "read": "keep"}
+        assert data.meta["repeated_rows"] == {"rows": 100, "different": 20, "read": "keep"}
         assert data.N == 100 and data.copies is None
     plain = frame[columns].drop_duplicates()
     assert not [note for note in from_object(plain, kind).notes if "repeat" in note]
