@@ -155,7 +155,7 @@ class Rows(Kind):
             for j in wanted.resolve(table)[1]:
                 set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
-        for j in kept:
+        for j in kept if wanted.columns is not None else ():
             note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self.read_columns(table, kept, wanted)
