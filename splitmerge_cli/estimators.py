@@ -18,7 +18,7 @@ from splitmerge_cli.api import documents
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.sampling import sample_silently
-from splitmerge_cli.api.selection import AUTO, as_pandas, kind_of_model
+from splitmerge_cli.api.selection import AUTO, as_pandas, kind_of_model, whole_numbers
 
 _MOST_SEED = 2**31 - 1
 
@@ -231,7 +231,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         if self._of_numbers:
             options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
             try:
-                checked = validate_data(self, X, reset=reset, **options)
+                checked = whole_numbers(X, validate_data(self, X, reset=reset, **options))
                 # names tell an id from a measurement
                 names = getattr(self, "feature_names_in_", None)
                 return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)

@@ -46,7 +46,7 @@ from splitmerge_cli.config import (
 )
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.data.objects import as_pandas, from_object
+from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.repeats import folds
@@ -268,6 +268,11 @@ def columns_read(data: Any, table: Dataset | None = None) -> Any:
         return data
     read = set((table or from_object(data, MIXED)).columns or ())
     return data[[column for column in data.columns if str(column) in read]]
+
+
+def whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
+    """A table itself, where its whole numbers lose digits as the `numbers` that were made of it; else these."""
+    return as_pandas(data) if holds_long_digits(data) else numbers
 
 
 def _are_same(read: Dataset, table: Dataset) -> bool:

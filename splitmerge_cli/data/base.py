@@ -205,6 +205,11 @@ def positions_in(columns: Sequence[int], width: int) -> tuple[int, ...] | None:
     return None if list(columns) == list(range(width)) else tuple(columns)
 
 
+def width_entry(columns: Sequence[int], width: int) -> dict[str, int]:
+    """Entry of ``Dataset.meta`` for the width of the table, where `Dataset.positions` need it."""
+    return {} if positions_in(columns, width) is None else {"width": width}
+
+
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 
 

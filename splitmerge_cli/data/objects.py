@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require
+from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require, width_entry
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.tables.columns import index
@@ -87,7 +87,7 @@ def from_object(
     given["whole"] = True
     found = of_kind.from_object(data, labels, name, **given)
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
-    return read_repeated(replace(found, positions=positions, meta=found.meta | {"width": width}), repeated)
+    return read_repeated(replace(found, positions=positions, meta=found.meta | width_entry(chosen, width)), repeated)
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:
@@ -188,6 +188,14 @@ def _is_long(cells: NDArray[Any]) -> bool:
     if cells.dtype == object:
         return any(isinstance(cell, int | np.integer | Decimal) and cell != _as_float(cell) for cell in cells)
     return cells.dtype.kind in "iu" and cells.itemsize == 8 and long_digits(pa.chunked_array([cells])) is not None
+
+
+def holds_long_digits(data: Any) -> bool:
+    """Whether a table has a column of whole numbers that lose digits as float64."""
+    values = frame_of(data)[0]
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "iuO":
+        return False
+    return any(_is_long(values[:, j]) for j in range(values.shape[1]))
 
 
 def _as_float(cell: Any) -> Any:

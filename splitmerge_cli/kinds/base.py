@@ -185,7 +185,7 @@ class Kind:
     # -- descriptions
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         """Entries of a run's summary about its data."""
-        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes", "repeated")}
+        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes", "repeated_rows")}
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""

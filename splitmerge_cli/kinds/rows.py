@@ -81,7 +81,7 @@ class Rows(Kind):
 
     def of_object(self, name: str, table: Table, values: Any, truth: Labels, names: Any, whole: bool) -> Dataset:
         """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
-        from splitmerge_cli.data.base import Dataset, notes_entry, positions_in
+        from splitmerge_cli.data.base import Dataset, notes_entry, positions_in, width_entry
         from splitmerge_cli.data.tables.notes import leave_out_copies, note_classes
 
         width = values.shape[1]
@@ -101,7 +101,7 @@ class Rows(Kind):
             truth,
             columns=columns,
             names=table.item_names if names is None else names,
-            meta={"width": width} | notes_entry(table.notes),
+            meta=notes_entry(table.notes) | width_entry(kept, width),
             is_recorded=True,
             positions=positions_in(kept, width),
         )
@@ -143,7 +143,7 @@ class Rows(Kind):
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         from scipy.sparse import issparse
 
-        from splitmerge_cli.data.base import Dataset, has_nan, notes_entry, positions_in
+        from splitmerge_cli.data.base import Dataset, has_nan, notes_entry, positions_in, width_entry
         from splitmerge_cli.data.tables import missing
         from splitmerge_cli.data.tables.columns import true_labels
         from splitmerge_cli.data.tables.notes import note_classes, note_rounding, set_aside
@@ -155,7 +155,7 @@ class Rows(Kind):
             for j in wanted.resolve(table)[1]:
                 set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
-        for j in kept:
+        for j in kept if wanted.columns is not None else ():
             note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self.read_columns(table, kept, wanted)
@@ -167,7 +167,7 @@ class Rows(Kind):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
-        meta = {"path": str(table.path), "rows": rows, "width": table.width} | notes_entry(table.notes)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(kept, table.width)
         if issparse(x):
             meta["nonzeros"] = int(x.nnz)
         if len(kept) < len(read) or table.left_out:

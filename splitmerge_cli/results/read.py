@@ -250,7 +250,7 @@ class Run:
             frame = pd.read_csv(file, dtype=text, keep_default_na=False, na_values={c: [""] for c in schema.MEMBERSHIP})
             rows = self.summary["N"]
             if schema.COPY_OF in frame:
-                rows = self.summary["repeated"]["rows"]
+                rows = self.summary["repeated_rows"]["rows"]
             if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
                 raise ValueError("expected a row for every item")
             if schema.COPY_OF in frame:

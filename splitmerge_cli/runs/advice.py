@@ -75,7 +75,7 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
 
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
     """Whether many rows of the data repeat another row as chance does not make them, and are items of their own."""
-    found = summary.get("repeated")
+    found = summary.get("repeated_rows")
     if found is None or found["read"] != KEEP:
         return False
     return bool(found["rows"] - found["different"] >= MANY_COPIES * found["rows"])

@@ -104,7 +104,7 @@ def warnings(run: Run) -> Iterator[str]:
     if portfolio := run.summary.get("portfolio"):
         yield _describe_portfolio(portfolio, min(run.summary["iterations"]))
     if advice.has_many_copies(run.summary):
-        repeated = run.summary["repeated"]
+        repeated = run.summary["repeated_rows"]
         copies, rows = repeated["rows"] - repeated["different"], repeated["rows"]
         yield (
             f"the model does not describe these data: {copies:,} of {rows:,} rows repeat another row, which no density "

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.schema import RUNTIME_KEYS
+from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.results.names import LISTED_RUNS
@@ -153,8 +154,9 @@ class Items:
         self.labels = labels_of(run)
         data = run.config["data"]
         digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
-        # rows of one file are the same items, whatever columns are looked at
-        rows = digests[0] is not None and specification_of(run).model.kind.has_columns
+        # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
+        is_whole = data.get("repeated", KEEP) == KEEP
+        rows = digests[0] is not None and is_whole and specification_of(run).model.kind.has_columns
         options = {} if rows else {key: value for key, value in data.items() if key not in OF_ITEMS}
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""

@@ -13,6 +13,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
+import splitmerge_cli as sm
 from splitmerge_cli.data.base import Dataset, numbered_labels
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.digits import long_digits
@@ -265,6 +266,18 @@ def test_what_a_spreadsheet_or_a_float_has_lost_is_said(tmp_path: Path) -> None:
     assert f"is left out: every value is '6.22189e+18'; {lost}" in notes[1]
     frame = pd.DataFrame({"c": pd.Series([None, *CODES] * 6, dtype="float64"), "x": np.arange(36.0) ** 2})
     assert lost in from_object(frame, "mixed").notes[0]
+
+
+@pytest.mark.parametrize("framed", [True, False])
+def test_an_estimator_reads_no_codes(framed: bool) -> None:
+    rng = np.random.default_rng(0)
+    cells = np.column_stack([[CODES[i % 5] for i in range(40)], rng.integers(0, 50, size=(40, 2))])
+    table = pd.DataFrame(cells, columns=["c", "x", "y"]) if framed else cells
+    model = sm.SplitMergeClustering("gaussian", iterations=20, chains=2, random_state=0)
+    with pytest.warns(UserWarning):
+        fitted = model.fit(table)
+    assert fitted.posterior_.dataset.values.tolist() == cells[:, 1:].tolist()
+    assert fitted.predict(table[:3]).shape == (3,)
 
 
 def test_long_digits_at_the_ends_of_their_types() -> None:

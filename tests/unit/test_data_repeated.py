@@ -16,6 +16,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.studies.comparison import Items
 from unit.test_data_digits import TABLES, table_of
 
 NOTE = (
@@ -116,7 +117,7 @@ def test_copies_are_reported(frame: pd.DataFrame, tmp_path: Path, kind: str) -> 
     path = write(frame[columns], tmp_path)
     for data in (csv(path, kind), from_object(frame[columns], kind)):
         assert data.notes[-1].partition(": ")[2] == NOTE
-        assert data.meta["repeated"] == {"rows": 100, "different": 20, "read": "keep"}
+        assert data.meta["repeated_rows"] == {"rows": 100, "different": 20, "read": "keep"}
         assert data.N == 100 and data.copies is None
     plain = frame[columns].drop_duplicates()
     assert not [note for note in from_object(plain, kind).notes if "repeat" in note]
@@ -254,3 +255,16 @@ def test_a_sample_of_an_object_is_found_again(frame: pd.DataFrame, tmp_path: Pat
         progress="none",
     )
     assert sm.Posterior.load(made.path, data).dataset.N == 20
+
+
+def test_rows_that_differ_in_other_columns_are_other_items(tmp_path: Path) -> None:
+    """Runs on one file, each different row once, are compared by the rows that they read, not by how many these are."""
+    frame = pd.DataFrame({"x": np.repeat(np.arange(10.0) ** 2, 2), "y": np.tile(np.arange(10.0) ** 3, 2)})
+    path = write(frame, tmp_path)
+    runs = []
+    for k, column in enumerate(["x", "y", "x"]):
+        options = {"data.repeated": "once", "data.columns": [column]}
+        keys: dict[str, Any] = {"iterations": 5, "progress": "none", "seed": k}
+        runs.append(Items(sm.sample("gaussian", path, chains=1, store=tmp_path / "r", options=options, **keys).run))
+    assert len(runs[0].labels) == len(runs[1].labels) == 10
+    assert runs[0].align(runs[1]) is None and runs[0].align(runs[2]) is not None

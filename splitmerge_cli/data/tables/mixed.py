@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, positions_in, require
+from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import Cells, cells_of
@@ -127,11 +127,11 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         meta={
             "path": str(table.path),
             "rows": rows,
-            "width": table.width,
             "typed": [column_key(table, j) for j in read],
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
         }
-        | notes_entry(table.notes),
+        | notes_entry(table.notes)
+        | width_entry(read, table.width),
         is_recorded=True,
         positions=positions_in(read, table.width),
     )

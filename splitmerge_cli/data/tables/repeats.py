@@ -197,7 +197,7 @@ def _count(N: int, U: int) -> str:
 
 def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
     repeated = {"rows": N, "different": U, "read": ONCE if dataset.copies is not None else KEEP}
-    return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated": repeated})
+    return replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, note]) | {"repeated_rows": repeated})
 
 
 def folds(dataset: Dataset, rows: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError
+from splitmerge_cli.data.base import MAGNITUDE, DataError, blocks
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quote
@@ -336,6 +336,8 @@ class Text(Table):
         return values[:, [at[j] for j in columns]]
 
     def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+        if self._block is not None and not self._holds_large and j in self._block[0]:
+            return None
         column = self.cells(j)
         if not pa.types.is_floating(column.type):
             return long_digits(column, also)
@@ -347,6 +349,11 @@ class Text(Table):
         skipped = self.first - 1 - self.before
         written = _parse(self.data, self.delimiter, names, {str(j): pa.string()}, skipped, whole, self.quoted)
         return long_digits(written.column(0).slice(0, len(column)), also)
+
+    @cached_property
+    def _holds_large(self) -> bool:
+        """Whether the one array of numbers has one beyond those that are all float64: columns need a look each."""
+        return self._block is None or any((np.abs(part) >= EXACT).any() for _, part in blocks(self._block[1]))
 
     @cached_property
     def _has_long_digits(self) -> bool:
