@@ -100,8 +100,8 @@ cdef class Independence(SplitMerge):
 
     @classmethod
     def invariants(cls, model, share=0.2, **options):
-        """Splits and merges of two items keep the empty clusters, and so do states that are never proposed: frozenset of
-        str."""
+        """Splits and merges of two items keep the empty clusters; where some states are never proposed, these count as
+        kept: frozenset of str."""
         reaches_all = share > 0.0 and _most(model) == model.kmax
         return super().invariants(model) - ({EMPTY} if reaches_all else set())
 
