@@ -99,7 +99,7 @@ def test_weights_are_learned_then_stay():
     assert sampler.own_state()["moves"] == state["moves"]
 
 
-def alone(model, name: str, **options) -> Portfolio:
+def portfolio_of_one(model, name: str, **options) -> Portfolio:
     """A portfolio that learns, and makes moves of one sampler."""
     sampler = Portfolio(model, Rng(1), learning=1_000, moves=1, **options)
     sampler.set_own_state(sampler.own_state() | {"weight": [float(one == name) for one in sampler.moves]})
@@ -126,7 +126,7 @@ def test_the_work_of_a_move(name):
     before *= 5 if name == "rgsm" else 1
     items = N_ITEMS - 2 if name in ("sams", "rgsm") else N_ITEMS
     model = Bernoulli(np.repeat(HALVES[:, None], 200, axis=1).astype(np.uint8))
-    sampler = alone(model, name)
+    sampler = portfolio_of_one(model, name)
     whole = {OVERHEAD + K * unions + items * (before + after) for K in (1, 2)}
     early = OVERHEAD + 2 * unions + items * before
     seen = set()
@@ -142,7 +142,7 @@ def test_the_work_of_a_move(name):
 
 def test_a_null_proposal_takes_no_work_for_items():
     model = Bernoulli(np.eye(4, dtype=np.uint8))
-    sampler = alone(model, "ssdm")
+    sampler = portfolio_of_one(model, "ssdm")
     nulls = 0
     for _ in range(40):
         for labels in ([0, 0, 0, 0], [0, 1, 2, 3]):
