@@ -71,7 +71,7 @@ THREE = [small_case(Bernoulli, 3, 0), small_case(Gaussian, 3, 1)]
     + [(case, 0) for case in THREE]
 )  # fmt: skip
 def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case, moves):
-    """By default as many powers as the items of the two clusters have directions."""
+    """By default there are twice as many powers as the two clusters have items."""
     parts = [clusters_of(labels) for labels, _ in case.states]
     weight, number = dict(zip(parts, case.pi, strict=True)), {part: t for t, part in enumerate(parts)}
     P, N = np.zeros((len(parts),) * 2), case.model.N
