@@ -126,7 +126,7 @@ class RunSpecification(Schema):
             for key, value in self.values.items()
             if key not in left_out
         }
-        found["data"] = {key: value for key, value in found["data"].items() if LATER.get(key) != value}
+        found["data"] = {key: value for key, value in found["data"].items() if key not in LATER or value != LATER[key]}
         found["model"] = _leave_out_later(found["model"], self.model)
         if (mix := found["schedule"].get("mix")) is None:
             found["sampler"] = _leave_out_later(found["sampler"], self.samplers[0])

@@ -161,9 +161,7 @@ def _describe_side(arrivals: Mapping[str, int]) -> str | None:
     """Say from which side no chain came to the number of clusters that all keep; None where chains came from both."""
     if not arrivals:
         return None
-    K = arrivals["clusters"]
-    sides = {"more": arrivals["from_more"], "fewer": arrivals["from_fewer"] or K == 1}
-    missing = [side for side, chains in sides.items() if not chains]
+    K, missing = arrivals["clusters"], [side for side in ("more", "fewer") if arrivals.get(f"from_{side}") == 0]
     if not missing:
         return None
     clusters = f"{K:,} cluster{'s' * (K != 1)}"

@@ -237,7 +237,7 @@ def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
     return [(f"{FOUND}/chains", None, float(count), None), (f"{FOUND}/draws", None, float(draws), None)]
 
 
-def count_arrivals(trace: Mapping[Any, Any]) -> list[Row]:
+def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None) -> list[Row]:
     """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none where some
     draw has another.
 
@@ -245,19 +245,24 @@ def count_arrivals(trace: Mapping[Any, Any]) -> list[Row]:
     ----------
     trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns as in ``trace.parquet``, the start state of each chain included.
+    largest_K : int, optional
+        Most clusters that there can be, where that is known.
 
     Returns
     -------
     list of Row
         ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the chains that had
-        fewer and more clusters before.
+        fewer and more clusters before; there is no row of a side where none can be.
     """
     late = second_half(trace)["K"]
     if np.any(late != late[0, 0]):
         return []
     whole, each = np.asarray(trace["K"]), _rows_by_chain(trace["chain"]).values()
     fewer, more = (sum(bool(apart[rows].any()) for rows in each) for apart in (whole < late[0, 0], whole > late[0, 0]))
-    values = {"clusters": late[0, 0], "from_fewer": fewer, "from_more": more}
+    K = int(late[0, 0])
+    values = (
+        {"clusters": K} | ({} if K == 1 else {"from_fewer": fewer}) | ({} if largest_K == K else {"from_more": more})
+    )
     return [(f"{ARRIVALS}/{name}", None, float(value), None) for name, value in values.items()]
 
 

@@ -321,7 +321,7 @@ def _certainty(run: Run) -> Iterator[Markup]:
             row.name if named else row.row,
             row.cluster,
             f"{row.certainty:.2f}",
-            "–" if row.second is None or row.second != row.second or str(row.second) == "<NA>" else row.second,
+            "–" if str(row.second) in ("None", "nan", "<NA>") else row.second,
             "–" if row.second_probability != row.second_probability else f"{row.second_probability:.2f}",
         ]
         for row in least.itertuples(index=False)

@@ -455,7 +455,7 @@ def _listed_runs(file: Path) -> list[Run]:
     """The runs of a sweep or race, whose folders are named from the folder of the results."""
     Manifest(file.parent / MANIFEST, REMEDY_OF_LIST).check(file.name)
     runs = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(received.read(file, received.LARGE).decode().splitlines(), 1):
         places = [file.parents[2] / line, Path(line)]
         path = next((place for place in places if (place / STATUS).is_file()), None)
         if path is None:

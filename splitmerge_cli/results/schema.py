@@ -228,7 +228,7 @@ def check_columns(table: str, found: pa.Schema, whole: bool) -> None:
         optional += hyperparameters(found.names)
     expected = full(table, optional) if whole else core(table, optional)
     if difference := find_difference(found, expected):
-        raise Refused(table, f"{difference}, as another version of smcmc may have recorded it")
+        raise Refused(table, f"{difference}, as another version of the program may have recorded it")
 
 
 def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:

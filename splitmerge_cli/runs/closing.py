@@ -1,11 +1,11 @@
 """Lines that ``smcmc run`` prints at the end of a run, on stderr."""
 
-import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import advice, recorders, summaries
 from splitmerge_cli.runs.judgement import judgement_of
@@ -67,7 +67,7 @@ def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
     elif judged.converged is False:
         yield (
             f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters are those of the single best state, no "
-            f"estimate over all chains; smcmc diagnose --all {shlex.quote(str(run.path))} shows every quantity"
+            f"estimate over all chains; smcmc diagnose --all {shell_word(str(run.path))} shows every quantity"
         )
         if modes := run.summary.get("modes"):
             yield from advice.describe_modes(modes)

@@ -54,13 +54,13 @@ def assemble(
     pooled, why_not = pooled_estimate(plan, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, rows)
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows)
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):
         say("all chains keep one number of clusters: two more, from both ends, show whether they come to it, too")
         ends = both_ends.run_from_both_ends(plan, min(iterations), trace, of_chains)
-        diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init))
+        diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, plan.largest_K))
         judged = convergence(diagnostics)
     # what pools chains that differ describes none of them
     if judged.converged is False:

@@ -20,6 +20,7 @@ def evidence(
     moves: Iterable[Mapping[str, Any]],
     partitions: Mapping[int, NDArray[np.int32]],
     init: str,
+    largest_K: int | None = None,
     further: Iterable["Row"] = (),
 ) -> list["Row"]:
     """The diagnosis of a run.
@@ -30,6 +31,8 @@ def evidence(
         As of `splitmerge_cli.diagnostics.summary.diagnose`.
     init : str
         Where chains began: those that each build a start of their own share none that they could leave.
+    largest_K : int, optional
+        Most clusters that there can be, where that is known.
     further : iterable of Row
         Rows that a kind of data adds.
     """
@@ -38,7 +41,7 @@ def evidence(
     rows = list(further)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
         rows += count_found(trace, init in SEARCHES)
-        rows += [] if init in SEARCHES else count_arrivals(trace)
+        rows += [] if init in SEARCHES else count_arrivals(trace, largest_K)
     return diagnose(trace, moves, rows, partitions)
 
 

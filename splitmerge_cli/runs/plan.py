@@ -48,6 +48,8 @@ class Plan:
         Makes the chains.
     optional_columns : list of str
         Columns of the trace, and of the partitions, that not every run has.
+    largest_K : int
+        Most clusters that model and prior allow.
     chosen : mapping, optional
         How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
     """
@@ -58,6 +60,7 @@ class Plan:
     recorder: Recorder
     builder: Builder
     optional_columns: list[str]
+    largest_K: int
     chosen: Mapping[str, Any] | None = None
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
@@ -186,7 +189,9 @@ def _prepare(spec: RunSpecification, records: bool) -> Plan:
     recorded = Rows(chains[0], 1).collect()
     columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
     columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
-    plan = Plan(spec, dataset, digests, recorder, builder, columns, _built=dict(enumerate(chains)))
+    plan = Plan(
+        spec, dataset, digests, recorder, builder, columns, chains[0].model.largest_K, _built=dict(enumerate(chains))
+    )
     if records:
         try:
             check_disk(spec, recorder, columns, plan.path)

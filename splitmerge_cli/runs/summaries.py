@@ -184,7 +184,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
-    yield (f"95 % interval of the number of {what}: {low:,} to {high:,} (all draws in the second halves of {chains})")
+    yield (f"95 % interval of the number of {what}: {low:,} to {high:,} (second halves of {chains})")
     if outside := describe_outside(interval, summary, what):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]

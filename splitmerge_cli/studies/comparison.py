@@ -273,9 +273,10 @@ def cells(row: Any, truth: bool) -> Iterator[str]:
 
 def clusters_of(row: Mapping[str, Any]) -> Iterator[str]:
     """The cells `K` and `95 %` of a `compare` row, as text."""
-    best = " (best state)" * (row["converged"] is False)
-    yield f"{row['n_clusters']:,}{best}"
-    yield "–" if best else f"{row['low']:,}–{row['high']:,}"
+    # a frame has missing values and truth values of its own
+    has_interval = not pd.isna(row["low"])
+    yield f"{row['n_clusters']:,}{'' if has_interval else ' (best state)'}"
+    yield f"{row['low']:,}–{row['high']:,}" if has_interval else "–"
 
 
 def _number(value: float, form: str | None = None) -> str:

@@ -232,7 +232,7 @@ def draws_of(
     from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
     if states is not None and (isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1):
-        raise ConfigError(f"states={states}: expected a whole number from 1 on, or None")
+        raise ConfigError(f"states: {states!r}; expected a whole number from 1 on, or None")
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
     chosen = evenly_spaced(len(rows), most if states is None else int(states))
     order, looks = _halve(len(chosen), len(chosen) if states is not None else first)

@@ -64,7 +64,7 @@ def test_config_dir_may_hold_modules(smcmc) -> None:
     args = ["N=12", "chains=1", "iterations=5", "progress=none", "--config-dir", "mine"]
     result = smcmc("run", "data=pairs", *args)
     assert result.exit_code == 0, result.output
-    assert "results/sams-pairs/" in result.stdout
+    assert "results/independence-pairs/" in result.stdout
     result = smcmc("run", "data=lost", *args)
     assert result.exit_code == 2
     assert "my_data.lost" in result.stderr

@@ -101,7 +101,7 @@ def test_items_of_two_files_are_matched_by_name(smcmc) -> None:
 def test_compare_asks_for_finished_runs(smcmc) -> None:
     result = smcmc("compare", "results")
     assert result.exit_code == 2
-    assert "expected a folder that smcmc run printed" in result.stderr
+    assert "no run here; expected a folder that smcmc run, sweep, race or certify printed" in result.stderr
 
 
 @pytest.mark.parametrize(

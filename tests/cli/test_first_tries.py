@@ -44,7 +44,7 @@ def points() -> np.ndarray:
             "expected data.drop=[u,v];",
         ),
         (["data=csv", "data.path=two.csv", "model=gaussian", "model.m0=1,2"], "expected model.m0=[1,2];"),
-        (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "such as 'data.columns=["),
+        (["data=csv", "data.path=two.csv", "data.columns=u (m),v"], "expected 'data.columns=[u (m),v]'"),
         (["data=csv", "data.path=https://a.org/b.csv"], "https://a.org/b.csv: an address; expected a file: download"),
         (["data=edges", "data.path=http://a.org/b"], "http://a.org/b: an address; expected a file: download it"),
         (["data=emm", "init=https://a.org/b"], "https://a.org/b: an address; expected a file: download it"),
@@ -127,7 +127,8 @@ LONG = {"iterations": [30_000] * 2}
         ([*TWO, "model=mixed", WEIGHTED], LONG | {"convergence": BAD}, "~schedule"),
         ([*TWO, "model=gaussian"], LONG | {"convergence": BAD}, "init=search"),
         (["data=networkx", "model=irm"], LONG | {"convergence": BAD}, "init=sequential"),
-        (["data=emm", "N=12"], LONG | {"convergence": BAD}, "init=mixture"),
+        (["data=emm", "N=12", "sampler=sams", "schedule.moves=5"], LONG | {"convergence": BAD}, "~sampler"),
+        (["data=emm", "N=12"], LONG | {"convergence": BAD}, "iterations=24"),
         (
             [*TWO, "model=gaussian"],
             LONG | {"convergence": BAD, "N": 10_000},
@@ -199,10 +200,6 @@ def test_modes_are_told_apart(smcmc: Any) -> None:
     assert "different partitions (chain" in said[at] and "clusters, log joint" in said[at]
     assert said[at + 1].startswith("of the first and the second: ")
     assert said[-1] == "next: smcmc run data=emm N=500"
-    # all chains go from five clusters to ten, and keep them: nothing shows that more are less probable, as they are not
-    again = smcmc(*shlex.split(said[-1])[2:], "progress=none").stderr
-    assert "\ncannot tell whether the chains have converged: all chains have 10 clusters throughout " in again
-    assert "second halves, and none ever had more\nno split or merge was accepted in the second half of any " in again
 
 
 def test_a_run_of_one_chain_is_advised_several(smcmc: Any) -> None:

@@ -43,7 +43,7 @@ def test_samplers_race_from_both_starts(smcmc) -> None:
     assert "target: log joint -" in result.stdout and "from singletons: " in result.stdout
     assert any(word in result.stdout for word in ("is first", "not decided"))
     # of the same runs, found: the same
-    again = smcmc("race", *(folder / "runs.txt").read_text().split())
+    again = smcmc("race", *(f"results/{run}" for run in (folder / "runs.txt").read_text().split()))
     assert again.stdout.splitlines()[-1] == str(folder)
     assert again.stdout == result.stdout
 

@@ -473,10 +473,11 @@ def test_a_diagnosis_begins_with_the_verdict_and_is_short(smcmc) -> None:
 
 
 def test_few_draws_and_none_are_told_apart(smcmc) -> None:
-    few = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=60", "model.kmax=5", "init=prior")
+    own = ["sampler=sams", "model.kmax=5", "init=prior"]
+    few = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=60", *own)
     none = smcmc("run", "N=10", "chains=2", "progress=none", "iterations=2")
     *_, verdict, why, step = none.stderr.splitlines()
     assert verdict == "cannot tell whether the chains have converged: fewer than 4 draws a chain"
     assert (why, step) == ("longer chains:", "next: smcmc run data=emm N=10 chains=2 iterations=16")
     assert " (few: intervals are noisy)" in few.stderr
-    assert re.search(r"\nnext: smcmc run data=emm N=10 chains=2 iterations=\d+ init=prior model.kmax=5\n", few.stderr)
+    assert re.search(r"\nnext: smcmc run data=emm sampler=sams .*iterations=\d+ .*model.kmax=5\n", few.stderr)

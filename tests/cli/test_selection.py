@@ -131,7 +131,7 @@ def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
     """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(selection, "_short", lambda sampler, seed: lambda model, data: _Unmade())
+    monkeypatch.setattr(selection, "_short", lambda sampler, seed, folder: lambda model, data: _Unmade())
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
     if gaps:

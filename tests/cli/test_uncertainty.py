@@ -95,10 +95,12 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
     what = "topics" if run.has_topics else "clusters"
     for text in (made.stderr, smcmc("diagnose", str(path)).stdout):
-        assert text.count(f"95 % interval of the number of {what}: {shown} (all draws") == 1
+        assert text.count(f"95 % interval of the number of {what}: {shown} (second halves of") == 1
         assert (", outside this interval: " in " ".join(text.split())) == outside
     if not run.has_topics:
-        assert f"95 % interval of the number of clusters: {shown} (all draws" in smcmc("summary", str(path)).stdout
+        assert (
+            f"95 % interval of the number of clusters: {shown} (second halves of" in smcmc("summary", str(path)).stdout
+        )
         assert f"the posterior has {shown} clusters" in smcmc("summary", str(path), "--levels").stdout
     assert f" {low}–{high} " in smcmc("compare", str(path)).stdout
     assert smcmc("report", str(path)).exit_code == 0

@@ -31,6 +31,7 @@ NO_SUMMARY = {
     "converged",
     "dataset",
     "load",
+    "n_clusters_interval",
     "n_items",
     "partitions",
     "path",

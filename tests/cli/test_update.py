@@ -32,7 +32,7 @@ def test_repr_tells_clusters_verdict_and_sampler(posterior) -> None:
     K = posterior.run.summary["point_estimate"]["n_clusters"]
     for text in (repr(posterior), posterior._repr_html_()):
         assert f"{K} cluster" in text and "sams on gaussian" in text
-        assert ("converged (R-hat" if posterior.converged else "not converged") in text
+        assert ("no sign of non-convergence (R-hat" if posterior.converged else "not converged") in text
     assert posterior._repr_html_().startswith("<div")
 
 

@@ -187,7 +187,7 @@ class Stub:
     def __init__(self, seen: list[Any], data: Dataset) -> None:
         self.seen, self.data, self.partitions = seen, data, np.zeros((2, data.N), dtype=np.int32)
 
-    def log_predictive(self, held: Dataset) -> np.ndarray:
+    def log_predictive(self, held: Dataset, states: int | None = None) -> np.ndarray:
         self.seen.append((self.data.values, held.values))
         return np.zeros(held.N)
 

@@ -134,7 +134,7 @@ def test_a_missing_token_says_what_reads_it(tmp_path: Path) -> None:
     text = "x,who\n1,a\n0,b\n,a\n"
     with pytest.raises(DataError, match=r"row 4, column 1 \('x'\): .*; expected .* \(missing cells are read by smcmc"):
         read(tmp_path, text, "tokens", truth="who", header=True)
-    with pytest.raises(DataError, match=r"data.path=\S*t.csv data.drop=\[who\] model=mixed\)$"):
+    with pytest.raises(DataError, match=r"data.path=\S*t.csv 'data.drop=\[who\]' model=mixed\)$"):
         read(tmp_path, text, "tokens", drop=["who"], header=True)
 
 

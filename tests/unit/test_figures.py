@@ -1,7 +1,6 @@
 """Figures from small runs: what is drawn, stored, judged and said."""
 
 import re
-import shlex
 from dataclasses import replace
 from datetime import date
 from html import unescape
@@ -13,6 +12,7 @@ import pytest
 from splitmerge_cli import __version__
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers import claims, discovery, experiments, report, reproduce
 from splitmerge_cli.papers.sdds import acceptance, climbs, exact, proposals, running_means
 from splitmerge_cli.papers.sdds import runs as sdds_runs
@@ -337,7 +337,7 @@ def test_report_shows_figures_verdicts_errata_and_commands(figures_folder, resul
     text = report.report(results).read_text(encoding="utf-8")
     assert text.count("data:image/png;base64,") == len(EXACT)
     assert "erratum" in text and "Table 1" in text and NOT_REPRODUCED in text
-    assert f"smcmc reproduce sdds-fig3 --out {shlex.quote(str(results))}" in unescape(text)
+    assert f"smcmc reproduce sdds-fig3 --out {shell_word(str(results))}" in unescape(text)
     assert "<script" not in text
     assert f"{date.today().isoformat()}, smcmc {__version__}" in text
 

@@ -53,8 +53,11 @@ def test_chains_that_keep_one_number_came_from_both_sides_or_show_nothing() -> N
         assert missing is None or found.note.endswith(f"none ever had {missing}")
     # a number that changes in a second half is sampled
     assert judge(trace(K=numbers(3, {DRAWS: 4}))).converged
-    # no partition has fewer clusters than one
+    # no partition has fewer clusters than one, or more than model and prior allow
     assert judge(trace(K=numbers(1, {0: 2}))).converged
+    for largest_K in (3, 4):
+        found = convergence(evidence(trace(K=numbers(3, {0: 2})), (), {}, "random", largest_K))
+        assert found.is_one_sided == (largest_K == 4)
     # of one chain nothing is known in any case
     assert judge(trace(K=3, chains=1)).note == "one chain cannot show it, R-hat compares chains"
 
@@ -76,7 +79,8 @@ def test_few_distances_are_no_evidence_unless_chains_keep_apart() -> None:
     (_, _, value, note), *_ = measure(DISTANCE, few)[1]
     assert np.isnan(value) and note == f"fewer than {FEW_DISTANCES} distances a chain"
     enough = np.random.default_rng(2).normal(size=(2, FEW_DISTANCES)) + apart
-    assert measure(DISTANCE, enough)[1][0][2] > NOT_CONVERGED
+    rows = measure(DISTANCE, enough)[1]
+    assert rows[0][2] > NOT_CONVERGED and convergence(rows).converged is False
 
 
 def test_moves_that_no_chain_accepts_in_its_second_half_are_named() -> None:

@@ -176,7 +176,7 @@ def test_values_of_a_sweep_are_those_of_runs() -> None:
 def test_a_file_with_a_comma_in_its_name_is_named_in_quotes(tmp_path: Path) -> None:
     path = tmp_path / "a,b.csv"
     path.write_text("1\n", encoding="utf-8")
-    with pytest.raises(ConfigError, match="several values, and the name of a file; expected") as raised:
+    with pytest.raises(ConfigError, match="several values in a sweep, and the name of a file; expected") as raised:
         expand([*CSV, f"data.path={path}"])
     (word,) = shlex.split(str(raised.value).partition("expected ")[2].removesuffix(" for it"))
     assert specify([*CSV, *expand([word])[0]]).data.values["path"] == str(path)

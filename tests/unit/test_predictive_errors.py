@@ -109,7 +109,7 @@ def test_predictions_take_draws_until_their_error_is_small(posterior, monkeypatc
     assert found.states == recorded or are_small(found.log_density_error)
     assert posterior._predict(NEW, "density", 123).states == 123
     for wrong in (0, -1, 1.5, True, "many"):
-        with pytest.raises(ConfigError, match=r"states=.*: expected a whole number from 1 on"):
+        with pytest.raises(ConfigError, match=r"states: .*; expected a whole number from 1 on"):
             posterior.log_predictive(NEW, states=wrong)
 
 
