@@ -81,13 +81,16 @@ def test_few_distances_are_no_evidence_unless_chains_keep_apart() -> None:
     enough = np.random.default_rng(2).normal(size=(2, FEW_DISTANCES)) + apart
     rows = measure(DISTANCE, enough)[1]
     assert rows[0][2] > NOT_CONVERGED and convergence(rows).converged is False
+    # chains that never leave places of their own differ, however few their draws are
+    assert convergence(measure(DISTANCE, np.repeat(apart, 5, axis=1))[1]).converged is False
 
 
 def test_moves_that_no_chain_accepts_in_its_second_half_are_named() -> None:
     half = DRAWS // 2
     moves = [count("split", 0, half), count("split", 1, half), count("merge", 0, half), count("merge", 1, half + 1)]
     moves += [count("gibbs", 0, 0, proposed=TRIED // 2 - 1), count("gibbs", 1, 0, proposed=TRIED // 2)]
-    assert judge(trace(), moves=moves).never_accepted == ("split",)
+    moves += [count("swap", chain, 0, proposed=TRIED // 2) for chain in range(2)]
+    assert judge(trace(), moves=moves).never_accepted == ("split", "swap")
     # files do not say when a move was last accepted
     for move in moves:
         del move["last_accepted"]
