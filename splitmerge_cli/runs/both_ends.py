@@ -2,8 +2,8 @@
 
 A run that nobody gave a length ends when its chains agree. Where all of them keep one number of clusters, to which none
 came from fewer, or none from more, their agreement shows nothing about those numbers: it may be that no move between is
-ever accepted. Two chains then begin at one cluster and at as many as there can be, and make as many iterations. They
-are evidence on convergence alone; the estimate is that of the chains of the run.
+ever accepted. Two chains then begin at one cluster and at as many as there can be, 500 at most, and make as many
+iterations. They are evidence on convergence alone; the estimate is that of the chains of the run.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.runs.plan import Plan
 
+MOST_CLUSTERS = 500
+"""Clusters at the start of the second chain, at most: a scan of a network costs the square of their number a node."""
 BATCH = 1.0
 """Seconds between two looks for Ctrl-C."""
 
@@ -70,9 +72,9 @@ def run_from_both_ends(
     from splitmerge_cli.runs.clusterings import late_rows
 
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
-    # singletons are as many as model and prior allow
-    for number, init in enumerate(("one_cluster", "singletons"), plan.spec.chains):
-        builder = replace(plan.builder, spec=replace(plan.spec, init=init, K0=None), labels=None)
+    most = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)
+    for number, K0 in enumerate((1, most), plan.spec.chains):
+        builder = replace(plan.builder, spec=replace(plan.spec, init="random", K0=K0), labels=None)
         rows = _advance(plan, builder.chain(number), iterations)
         rows["chain"] = np.full(len(rows["iteration"]), number)
         for name, parts in columns.items():
