@@ -94,7 +94,7 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     sampler, moves = choose(model, schedule)
     what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
     if found.model in CROSSES:
-        return f"{what} (other samplers stay near one mode of model={found.model})"
+        return f"{what} (its proposals cross between modes of model={found.model})"
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"
     usual, alone = _table()[ANY], (sampler, moves) != (found.sampler, found.moves)

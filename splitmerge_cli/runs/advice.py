@@ -146,7 +146,9 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     sampler, moves = auto.choose(spec.values["model"], {"name": auto.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != auto.SCAN or spec.schedule.moves < moves:
         return "another sampler, the one that races found the fastest", {"sampler": auto.AUTO}
-    if sampler in auto.CROSSES.values():  # which reaches all modes from any start: it takes time
+    if (
+        sampler in auto.CROSSES.values()
+    ):  # its proposals do not depend on where a chain is, so other starts change little
         return None
     if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})

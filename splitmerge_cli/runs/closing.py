@@ -56,11 +56,13 @@ def verdict(run: Run) -> Iterator[str]:
 
 def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
     """Say what the judgement is, and what it rests on."""
-    from splitmerge_cli.diagnostics.convergence import format_rhat
+    from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, format_rhat
 
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
+        if judged.rhat is not None and judged.rhat >= NOT_CONVERGED:
+            yield f"R-hat of {judged.quantity} is {rhat}"
     elif judged.converged is None:
         chains = "chain has" if run.config["chains"] == 1 else "chains have"
         yield f"cannot tell whether the {chains} converged: {judged.note}"

@@ -40,7 +40,7 @@ def test_it_says_what_it_took(data: str) -> None:
 def test_the_entity_mention_model_takes_what_crosses_between_its_modes() -> None:
     spec = specify(["data=emm"])
     assert (spec.sampler_name, spec.schedule.moves) == ("independence", 5)
-    assert spec.automatic is not None and spec.automatic.endswith("other samplers stay near one mode of model=emm)")
+    assert spec.automatic is not None and spec.automatic.endswith("its proposals cross between modes of model=emm)")
     assert specify(["data=emm", "schedule=move_only"]).sampler_name == "independence"
 
 
