@@ -184,7 +184,7 @@ def lss_sampler(case, reading, shape=(1, 2, 0), **options):
 
 
 ISO_UNIFORM = {"covariance": "iso", "prior": "uniform"}
-# Total variation from the posterior that the reference of tests/replay predict, given the same directions.
+# Total variation from the posterior that an enumeration in plain Python gave, with the same directions.
 PREDICTED = [
     ({}, "table", (1, 1, 0), 0.495),
     ({}, "union", (1, 2, 1), 0.436),

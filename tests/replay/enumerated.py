@@ -50,8 +50,8 @@ class ScriptedStream:
 
 
 def canonical(clusters):
-    """The state without its numbering: number of clusters and the occupied ones, with the parameters they keep."""
-    return len(clusters), tuple(sorted((tuple(c), theta_of(c)) for c in clusters if c))
+    """The state without its numbering: its clusters, with the parameters that they keep."""
+    return tuple(sorted((tuple(c), theta_of(c)) for c in clusters))
 
 
 def partitions(n):
@@ -61,22 +61,16 @@ def partitions(n):
 
 
 def states(model):
-    """All states of a model, each numbered by first appearance, empty clusters last."""
+    """All states of a model, each numbered by first appearance."""
     for labels in partitions(model.N):
-        T = max(labels) + 1
-        for K in range(T, model.kmax + 1) if model.allows_empty else [T]:
-            for thetas in [None] if model.conjugate else itertools.product(model.candidates, repeat=K):
-                yield State(model, labels, K, thetas).clusters
+        for thetas in [None] if model.conjugate else itertools.product(model.candidates, repeat=max(labels) + 1):
+            yield State(model, labels, thetas=thetas).clusters
 
 
-def target(model, all_states, log_extra=lambda K: 0.0):
-    """Probabilities of the states without numbering: the numbered ones are K!/(K-T)! each (EMM)."""
-    log_pi = []
-    for clusters in all_states:
-        K, T = len(clusters), sum(bool(c) for c in clusters)
-        numberings = math.lgamma(K + 1) - math.lgamma(K - T + 1) if model.allows_empty else 0.0
-        log_pi.append(model.log_joint(clusters) + numberings + log_extra(K))
-    pi = np.exp(np.array(log_pi) - max(log_pi))
+def target(model, all_states):
+    """Probabilities of the states."""
+    pi = np.array([model.log_joint(clusters) for clusters in all_states])
+    pi = np.exp(pi - pi.max())
     return pi / pi.sum()
 
 

@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 from scipy import stats
-from scipy.special import gammaln
 
 
 class Cluster(list):
@@ -68,13 +67,9 @@ class Stream:
 
 
 class Conjugate:
-    """A model whose parameters are integrated out: none to draw, none in the state.
-
-    `coupled`: the likelihood of a cluster depends on the others; then `log_predictive` gets them.
-    """
+    """A model whose parameters are integrated out: none to draw, none in the state."""
 
     conjugate = True
-    coupled = False
 
     def draw_theta(self, stream: Stream) -> tuple[float, ...] | None:
         """Parameters of a new cluster, from their prior H."""
@@ -84,64 +79,14 @@ class Conjugate:
         return 0.0
 
 
-class EMM(Conjugate):
-    """Entity/mention model (Wang & Russell 2015, section 3.1): pi(K, S) = P(K) K^-N prod_k g(C_k), empty entities kept.
-
-    `label_prior` multiplies pi: 1 (labelled), 1/K! (partition), 2^K/K! (as_printed).
-    """
-
-    allows_empty = True
-
-    def __init__(self, tokens, n_tokens, alpha, mu, sigma, kmax, label_prior="labelled") -> None:
-        self.tokens, self.L, self.alpha = np.asarray(tokens), n_tokens, alpha
-        self.mu, self.sigma, self.kmax, self.label_prior = mu, sigma, kmax, label_prior
-        self.N = len(tokens)
-
-    def log_g(self, items: list[int]) -> float:
-        """log B(alpha + n) / B(alpha), the marginal likelihood of one entity's mentions."""
-        n = np.bincount(self.tokens[items], minlength=self.L) if items else np.zeros(self.L)
-        return float(
-            np.sum(gammaln(self.alpha + n) - gammaln(self.alpha))
-            - gammaln(self.L * self.alpha + n.sum())
-            + gammaln(self.L * self.alpha)
-        )
-
-    def log_predictive(self, i: int, items: list[int]) -> float:
-        """log (alpha + n_l) / (L alpha + n) for mention i of token l, given an entity's other mentions (equation 5)."""
-        same = sum(self.tokens[j] == self.tokens[i] for j in items)
-        return math.log((self.alpha + same) / (self.L * self.alpha + len(items)))
-
-    def log_size_weight(self, n: int) -> float:
-        """An entity is drawn uniformly: its size carries no weight."""
-        return 0.0
-
-    def log_prior(self, clusters: Clusters) -> float:
-        K = len(clusters)
-        log_p = -math.log(K) - (math.log(K) - self.mu) ** 2 / (2 * self.sigma**2) - self.N * math.log(K)
-        if self.label_prior in ("partition", "as_printed"):
-            log_p -= math.lgamma(K + 1)
-        if self.label_prior == "as_printed":
-            log_p += K * math.log(2)
-        return log_p
-
-    def log_joint(self, clusters: Clusters) -> float:
-        return self.log_prior(clusters) + sum(self.log_g(items) for items in clusters)
-
-    def log_numberings(self, K: int) -> float:
-        """log of how many times more often K + 1 entities can be numbered than K."""
-        return math.log(K + 1)
-
-
 class Mixture(Conjugate):
-    """Base class of mixtures: N items under a CRP or a uniform prior on partitions; no empty clusters.
+    """Base class of mixtures: N items under a CRP or a uniform prior on partitions.
 
     `concentration` is a number, or the pair (shape, rate) of a gamma prior: then it stands at shape/rate until set.
     """
 
-    allows_empty = False
-
     def __init__(self, N: int, concentration, prior="crp") -> None:
-        self.N = self.kmax = N
+        self.N = N
         self.prior = prior
         self.gamma = concentration if isinstance(concentration, tuple) else None
         self.concentration = self.gamma[0] / self.gamma[1] if self.gamma else concentration
@@ -175,45 +120,11 @@ class Mixture(Conjugate):
     def log_joint(self, clusters: Clusters) -> float:
         return self.log_prior(clusters) + sum(self.log_H(theta_of(c)) + self.log_g(c) for c in clusters)
 
-    def log_numberings(self, K: int) -> float:
-        """A partition is counted once, whatever its clusters are called."""
-        return 0.0
-
-
-class Bernoulli(Mixture):
-    """Mixture of products of Bernoullis."""
-
-    def __init__(self, x, concentration, beta1, beta0, prior="crp") -> None:
-        super().__init__(len(x), concentration, prior)
-        self.x, self.beta1, self.beta0 = np.asarray(x), beta1, beta0
-
-    def log_g(self, items: list[int]) -> float:
-        """log prod_d B(beta1 + ones_d, beta0 + zeros_d) / B(beta1, beta0)."""
-        ones = self.x[items].sum(axis=0) if items else np.zeros(self.x.shape[1])
-        zeros = len(items) - ones
-        total = self.beta1 + self.beta0
-        return float(
-            np.sum(
-                gammaln(self.beta1 + ones)
-                + gammaln(self.beta0 + zeros)
-                - gammaln(total + len(items))
-                + gammaln(total)
-                - gammaln(self.beta1)
-                - gammaln(self.beta0)
-            )
-        )
-
-    def log_predictive(self, i: int, items: list[int]) -> float:
-        ones = self.x[items].sum(axis=0) if items else np.zeros(self.x.shape[1])
-        p_one = (self.beta1 + ones) / (self.beta1 + self.beta0 + len(items))
-        p_zero = (self.beta0 + len(items) - ones) / (self.beta1 + self.beta0 + len(items))
-        return float(np.sum(np.log(np.where(self.x[i] == 1, p_one, p_zero))))
-
 
 class State:
     """State of a chain: a model and its clusters; all samplers of the chain read and replace the same `clusters`."""
 
-    def __init__(self, model: EMM | Mixture, labels, K: int | None = None, thetas=None) -> None:
+    def __init__(self, model, labels, K: int | None = None, thetas=None) -> None:
         self.model = model
         K = K or max(labels) + 1
         self.clusters: Clusters = [Cluster(theta=theta) for theta in thetas or [None] * K]

@@ -11,7 +11,8 @@ import math
 import numpy as np
 from plain import Cluster, Clusters, Conjugate, State, Stream
 from scipy import stats
-from scipy.special import gammaln
+
+from splitmerge_cli.verify.enumerate import hdp_log_weight, state_of
 
 
 def log_add(a: float, b: float) -> float:
@@ -55,11 +56,9 @@ class HDP(Conjugate):
     eta : float
     """
 
-    allows_empty = False
-
     def __init__(self, docs, words, V, gamma, alpha0, eta) -> None:
         self.docs, self.words, self.V, self.eta = list(docs), list(words), V, eta
-        self.N = self.kmax = len(self.docs)
+        self.N = len(self.docs)
         self.J = max(docs) + 1
         self.gamma_prior = gamma if isinstance(gamma, tuple) else None
         self.alpha0_prior = alpha0 if isinstance(alpha0, tuple) else None
@@ -108,6 +107,14 @@ class HDP(Conjugate):
     def log_joint(self, topics: list[Cluster], log_unseen: float) -> float:
         return self.log_prior(topics, log_unseen) + sum(self.log_g(topic) for topic in topics)
 
+    def log_p(self, clusters: Clusters, log_unseen: float | None = None) -> float:
+        """Log probability of a partition and the words up to a constant, the weights integrated out; given log beta_u
+        where that is told."""
+        labels = [next(k for k, tokens in enumerate(clusters) if i in tokens) for i in range(self.N)]
+        hyper = self.gamma, self.alpha0, self.eta
+        weight = hdp_log_weight(self.docs, self.words, self.V, *hyper, log_unseen)
+        return weight(state_of(labels, len(clusters)))
+
     def log_configuration(self, topics: list[Cluster], log_unseen: float) -> float:
         """Equation 11 as printed: beta_{u_k} is what the weights from the k-th topic on add up to, in list order."""
         log_p, log_rest = len(topics) * math.log(self.alpha0), log_unseen
@@ -115,32 +122,6 @@ class HDP(Conjugate):
             log_rest = log_add(log_rest, topic.theta)
             log_p += log_rest + self.log_rising_of(topic)
         return log_p - self.log_documents()
-
-    def ways_to_seat(self, tokens: list[int]) -> np.ndarray:
-        """Sums by number m of tables: over (m_j) with total m, the product of Stirling numbers s(n_jk, m_j)."""
-        counts = np.array([1.0])
-        for j in range(self.J):
-            for t in range(self.n_doc(j, tokens)):
-                counts = np.convolve(counts, [t, 1.0])  # times (x + t): <x>_n generates s(n, .)
-        return counts
-
-    def log_p(self, clusters: Clusters, log_unseen: float | None = None) -> float:
-        """Log probability of a partition and the words, the weights integrated out through the numbers of tables.
-
-        With `log_unseen`: the joint density with beta_u.
-        """
-        sums = np.array([1.0])
-        for tokens in clusters:
-            ways = self.ways_to_seat(tokens)
-            m = np.arange(len(ways))
-            sums = np.convolve(sums, ways * self.alpha0**m * np.where(m, np.exp(gammaln(np.maximum(m, 1))), 0.0))
-        m = np.arange(1, len(sums))
-        if log_unseen is None:
-            integrals = np.exp(gammaln(self.gamma) - gammaln(self.gamma + m))
-        else:
-            integrals = np.exp((self.gamma - 1) * log_unseen + (m - 1) * np.log1p(-np.exp(log_unseen)) - gammaln(m))
-        log_p = len(clusters) * math.log(self.gamma) + math.log(float(sums[1:] @ integrals))
-        return log_p - self.log_documents() + self.log_hyper() + sum(self.log_g(tokens) for tokens in clusters)
 
 
 class Topics(State):

@@ -1,7 +1,8 @@
-"""The reference samplers of Luo & Shrivastava 2018: LSHSM (Algorithm 1), with plain hash tables.
+"""The reference of Luo & Shrivastava 2018: LSHSM (Algorithm 1) and equation 11, with plain hash tables, for the sizes
+of the paper's errors (test_errata_sizes.py). The compiled sampler is enumerated (tests/exact/test_lshsm.py).
 
-Written from the paper and from docs/draw-by-draw.md. Tables are fixed, so what they give is a number: every
-probability of a proposal is a fraction, added up over all items as section 3.2 describes the move, not as it prints it.
+Tables are fixed, so what they give is a number: every probability of a proposal is a fraction, added up over all items
+as section 3.2 describes the move, not as it prints it.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 from plain import Clusters, merge, split
-from reference_triadic import Dyadic, drop_items
+from reference import Reference, drop_items
 
 HALF = Fraction(1, 2)
 
@@ -84,11 +85,8 @@ class Tables:
         union = self.union(u, opposite)
         return self.query(u, opposite) if reading == "table" else [union] if union else []
 
-    def probability(self, u: int, v: int, opposite: bool, reading: str) -> Fraction:
-        """q(v given u), or given -u."""
-        return self.probabilities(opposite, reading)[u][v]
-
     def probabilities(self, opposite: bool, reading: str) -> list[list[Fraction]]:
+        """q(v given u), or given -u, of every u and v."""
         key = opposite, reading
         if key not in self.known:
             self.known[key] = [self.row(u, *key) for u in range(self.N)]
@@ -132,87 +130,35 @@ class SampledLikelihood:
 
     def __init__(self, model, tables: Tables) -> None:
         self.model, self.tables = model, tables
-        self.known: dict[tuple[int, ...], float] = {}
 
     def __call__(self, clusters: Clusters) -> float:
-        return sum(self.log_lik(items) for items in clusters)
-
-    def log_lik(self, items: list[int]) -> float:
-        """Return the estimated log likelihood of one cluster."""
-        key = tuple(items)
-        if key not in self.known:
-            self.known[key] = sum(self.terms(items).values())
-        return self.known[key]
+        return sum(sum(self.terms(items).values()) for items in clusters)
 
     def terms(self, items: list[int]) -> dict[int, float]:
         mean, _ = self.model.plug_in(items)
         found = [i for i in self.tables.items_near(mean) if i in items]
         return {i: self.model.log_plug_in(i, items) / self.tables.probability_near(mean, i) for i in found}
 
-    def log_weight(self, clusters: Clusters) -> float:
-        """log of prior times exp(L-hat): the distribution that exact proposals would keep."""
-        return self.model.log_prior(clusters) + self(clusters)
 
+class LSHSM(Reference):
+    """Algorithm 1, with the proposals of section 3.2 (`sums`). `reading` of a query: table or union."""
 
-class LSHSM(Dyadic):
-    """Algorithm 1. `proposal`: sums (section 3.2), or a split and merge of the very pair (u, v), the other items by
-    coins (paired) or by sequential allocation (paired_sequential).
-
-    `mode` as_printed: sums with equations 3 to 6 as printed. `likelihood`: where given, it stands for the marginal one
-    (equation 11).
-    """
-
-    def __init__(
-        self,
-        state,
-        stream,
-        mode="exact",
-        tables=None,
-        proposal="paired",
-        reading="table",
-        likelihood: SampledLikelihood | None = None,
-    ) -> None:
-        super().__init__(state, stream, "exact", allocation="sams" if proposal == "paired_sequential" else "random")
-        self.tables, self.sums, self.reading, self.printed = tables, proposal == "sums", reading, mode == "as_printed"
-        self.likelihood, self.move = likelihood, ""
-        self.tally: dict[tuple[str, str], int] = {}
+    def __init__(self, state, stream, tables: Tables, reading="table") -> None:
+        super().__init__(state, stream)
+        self.tables, self.reading = tables, reading
 
     def step(self) -> None:
         opposite = self.stream.index(2) == 0
         u = self.stream.index(self.model.N)
-        v = self.draw_other(u, opposite)
-        if v is None:
-            self.move = "smart_split" if opposite else "smart_merge"
-            return self.void()
-        together = self.state.cluster_of(u) == self.state.cluster_of(v)
-        if opposite:
-            self.move = "smart_split" if together else "dumb_merge"
-        else:
-            self.move = "dumb_split" if together else "smart_merge"
-        if self.sums:
-            return getattr(self, self.move)(u, v)
-        return self.split_or_merge(u, v)
-
-    def draw_other(self, u: int, opposite: bool) -> int | None:
-        """v, from what the tables hold for the query."""
         options = self.tables.options(u, opposite, self.reading)
         if not options:
-            return None
+            return self.void()
         chosen = options[self.stream.index(len(options))] if self.reading == "table" else options[0]
-        return chosen[self.stream.index(len(chosen))]
-
-    def void(self) -> None:
-        super().void()
-        self.count("null")
-
-    def decide(self, proposal: Clusters, log_r: float) -> None:
-        before = self.accepted
-        super().decide(proposal, log_r)
-        if self.accepted > before:
-            self.count("accepted")
-
-    def count(self, what: str) -> None:
-        self.tally[self.move, what] = self.tally.get((self.move, what), 0) + 1
+        v = chosen[self.stream.index(len(chosen))]
+        together = self.state.cluster_of(u) == self.state.cluster_of(v)
+        if opposite:
+            return self.smart_split(u, v) if together else self.dumb_merge()
+        return self.dumb_split() if together else self.smart_merge(u, v)
 
     # ---- Section 3.2.1
 
@@ -223,7 +169,7 @@ class LSHSM(Dyadic):
         proposal = split(clusters, c, A, B)
         return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=True))
 
-    def dumb_merge(self, u: int, v: int) -> None:
+    def dumb_merge(self) -> None:
         clusters = self.state.clusters
         i = self.stream.index(len(clusters))
         j = self.stream.index(len(clusters) - 1)
@@ -241,7 +187,7 @@ class LSHSM(Dyadic):
             proposal, -self.log_ratio_split(proposal, clusters, clusters[i], clusters[j], opposite=False)
         )
 
-    def dumb_split(self, u: int, v: int) -> None:
+    def dumb_split(self) -> None:
         clusters = self.state.clusters
         c = self.stream.index(len(clusters))
         in_A = {m: self.stream.coin(0.5) for m in clusters[c]}
@@ -251,16 +197,10 @@ class LSHSM(Dyadic):
         proposal = split(clusters, c, A, B)
         return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=False))
 
-    def log_target_ratio(self, small: Clusters, big: Clusters) -> float:
-        if self.likelihood is None:
-            return super().log_target_ratio(small, big)
-        return self.likelihood.log_weight(big) - self.likelihood.log_weight(small)
-
     # ---- The ratio of a split of `small` into `big`, with sides A and B; a merge takes the inverse
 
     def log_ratio_split(self, small: Clusters, big: Clusters, A: list[int], B: list[int], opposite: bool) -> float:
-        q = self.q_printed if self.printed else self.q
-        q_split, q_merge = q(small, big, A, B, opposite)
+        q_split, q_merge = self.q(small, big, A, B, opposite)
         return self.log_target_ratio(small, big) + log(q_merge) - log(q_split)
 
     def q(
@@ -290,17 +230,8 @@ class LSHSM(Dyadic):
         q = self.tables.probabilities(opposite, self.reading)
         return sum((q[u][v] for u, v in pairs), Fraction(0)) / self.model.N
 
-    def q_printed(
-        self, small: Clusters, big: Clusters, C_u: list[int], C_v: list[int], opposite: bool
-    ) -> tuple[float, float]:
-        """Equations 3 and 4, or 6 and 5: C_u is u's side, or the one that is named first."""
-        n, M, total = len(C_u) + len(C_v), len(small), self.printed_sum(C_u, C_v, opposite)
-        if opposite:
-            return total * 0.5 ** (n - 2), 1 / ((M + 1) * M)
-        return 0.5**n / M, total
-
     def printed_sum(self, C_u: list[int], C_v: list[int], opposite: bool) -> float:
-        """Return the terms that stand in the place of X."""
+        """Return the terms that equations 3 and 5 have in the place of X."""
         total = 0.0
         for u in C_u:
             S = self.tables.union(u, opposite)

@@ -11,8 +11,7 @@ import math
 
 from plain import Cluster, merge, split, swap_delete, theta_of
 from plain_topics import Topics, TopicStream, log_add
-from reference import LOG_2, RGSM, SDDS, SS, Reference, normalise
-from reference_triadic import Dyadic, drop_items, sorted_side
+from reference import LOG_2, RGSM, Dyadic, Reference, drop_items, normalise, sorted_side
 
 
 class TopicReference(Reference):
@@ -123,24 +122,16 @@ class Gibbs(TopicReference):
 
 
 class Refresh(TopicReference):
-    """Equations 9 and 10, with the hyper-parameters that are random between them.
-
-    `gamma_given`: tables (their number, with the weights integrated out: before equation 10) or weights (after it).
-    """
-
-    def __init__(self, state, stream, mode="exact", gamma_given="tables") -> None:
-        super().__init__(state, stream, mode)
-        self.gamma_given = gamma_given
+    """Equations 9 and 10, with the hyper-parameters that are random between them: gamma with the weights integrated
+    out."""
 
     def step(self) -> None:
         tables = self.tables(self.state.clusters)
         if self.model.alpha0_prior:
             self.draw_alpha0(sum(tables))
-        if self.model.gamma_prior and self.gamma_given == "tables":
+        if self.model.gamma_prior:
             self.draw_gamma(sum(tables))
         self.state.clusters, self.state.log_unseen = self.draw_weights(self.state.clusters, tables)
-        if self.model.gamma_prior and self.gamma_given == "weights":
-            self.draw_gamma_given_weights()
 
     def tables(self, topics: list[Cluster]) -> list[int]:
         """Equation 9, summed over documents: token by token, each opens a table or not."""
@@ -178,11 +169,6 @@ class Refresh(TopicReference):
         odds = (shape + K - 1) / (tables * rate)
         shape += K if stream.coin(odds / (1 + odds)) else K - 1
         model.gamma = stream.gamma(shape) / rate
-
-    def draw_gamma_given_weights(self) -> None:
-        """gamma^K beta_u^gamma meets a gamma prior."""
-        shape, rate = self.model.gamma_prior
-        self.model.gamma = self.stream.gamma(shape + self.state.K) / (rate - self.state.log_unseen)
 
 
 class SMAG(Refresh):
@@ -394,7 +380,7 @@ class Divided(TopicReference):
         log_q = log_norm + (self.p - 1) * (big[a].theta + big[b].theta - 2 * small[c].theta)
         return log_r + small[c].theta - log_q
 
-    def log_size_and_predictive(self, i, sides, outside) -> list[float]:
+    def log_size_and_predictive(self, i, sides) -> list[float]:
         """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the affected topics."""
         log_half = -math.inf
         for topic in self.state.clusters:
@@ -403,14 +389,6 @@ class Divided(TopicReference):
         counts = [self.model.n_doc(self.model.docs[i], side) for side in sides]
         log_priors = [log_add(log_half, math.log(n)) if n else log_half for n in counts]
         return [log_prior + self.model.log_predictive(i, s) for log_prior, s in zip(log_priors, sides, strict=True)]
-
-
-class TopicSDDS(Divided, SDDS):
-    """Algorithms 2 and 3 of Wang & Russell 2015 on topics."""
-
-
-class TopicSS(Divided, SS):
-    """Smart split and smart merge of Wang & Russell 2015 on topics."""
 
 
 class TopicRGSM(Divided, RGSM):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import reference
-import reference_triadic
+import reference_refresh
 from plain import State, Stream
 
 from splitmerge_cli.core.rng import Rng
@@ -20,7 +20,7 @@ class Pair:
         self.rng, self.stream = Rng(seed, chain=3), Stream(seed, chain=3)
         if labels is None:
             labels, K = start_labels(plain_model, seed)
-        self.model.set_labels(labels, K if plain_model.allows_empty else None)
+        self.model.set_labels(labels)
         thetas = None
         if not plain_model.conjugate:
             start = Stream(seed)
@@ -57,9 +57,9 @@ class Pair:
 
 
 def start_labels(model, seed: int) -> tuple[list[int], int]:
-    """Random labels of 4 clusters, numbered 0 to 3; in the EMM, cluster 3 stays empty."""
-    labels = np.random.default_rng(seed).integers(0, 3 if model.allows_empty else 4, size=model.N)
-    labels[:4] = [0, 1, 2, 2 if model.allows_empty else 3]
+    """Random labels of 4 clusters, numbered 0 to 3."""
+    labels = np.random.default_rng(seed).integers(0, 4, size=model.N)
+    labels[:4] = [0, 1, 2, 3]
     return labels.tolist(), 4
 
 
@@ -78,7 +78,7 @@ def check_counts(compiled, ref) -> None:
 
 def has_ratio(entry) -> bool:
     """Whether a step makes proposals; a Gibbs update has none, a refreshing step many."""
-    return not issubclass(entry[1], reference.Gibbs | reference_triadic.Refresh)
+    return not issubclass(entry[1], reference.Neal8 | reference_refresh.Refresh)
 
 
 def replay(pair: Pair, entry, mode: str, steps: int) -> None:

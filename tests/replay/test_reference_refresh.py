@@ -8,13 +8,11 @@ import math
 
 import numpy as np
 import pytest
-import reference_triadic
+import reference_refresh
 from enumerated import states, target, transition_matrix
 from plain import Mixture, State, Stream
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
-from plain_mixed import Mixed
 from scipy import stats
-from tables import LEVELS, PRIOR, TYPES, cells
 
 POINTS = np.array([[-1.0, 0.4], [0.5, 1.9], [2.0, -0.6], [1.0, 0.1]])
 NOISES = ["known", "nig"]
@@ -51,7 +49,6 @@ MARGINALS = {
         f"gaussian-{covariance}": Gaussian(POINTS, 1.0, covariance, [0.2, -0.3], 0.4, 1.6, b0)
         for covariance, b0 in [("diag", [0.5, 0.9]), ("iso", 0.5), ("full", [0.5, 0.9])]
     },
-    "mixed": Mixed(cells(4), TYPES, LEVELS, 1.0, **PRIOR),
 }
 
 
@@ -80,7 +77,7 @@ def test_prior_draw_has_the_density_H(noise):
 def test_drawn_parameters_have_their_conditional_density(noise):
     model, stream, constants = kept_lines(noise), Recorded(4), []
     state = one_cluster(model)
-    ref = reference_triadic.Refresh(state, stream)
+    ref = reference_refresh.Refresh(state, stream)
     _, covariance, a, b = model.posterior(state.clusters[0])
     for _ in range(5):
         ref.step()
@@ -102,7 +99,7 @@ def test_metropolis_steps_keep_the_conditional(noise):
     model = kept_lines(noise, refresh="metropolis")
     model.steps = 1
     state = one_cluster(model)
-    ref = reference_triadic.Refresh(state, Stream(8))
+    ref = reference_refresh.Refresh(state, Stream(8))
     mean, covariance, a, b = model.posterior(state.clusters[0])
     visited = []
     for _ in range(4000):
@@ -128,7 +125,7 @@ def test_candidates_are_refreshed_exactly(prior, refresh):
     options = {"candidates": lines, "prior": prior, "refresh": refresh, "steps": 1}
     model = CandidateLines(POINTS[:3], 1.2, 3.0, 0.9, **options)
     all_states = list(states(model))
-    pi, P = target(model, all_states), transition_matrix(reference_triadic.Refresh, model, all_states)
+    pi, P = target(model, all_states), transition_matrix(reference_refresh.Refresh, model, all_states)
     np.testing.assert_allclose(pi @ P, pi, atol=1e-14)
     np.testing.assert_allclose(pi[:, None] * P, (pi[:, None] * P).T, atol=1e-14)
 
@@ -169,7 +166,7 @@ def test_concentration_step_keeps_its_conditional(K, N, prior):
     for e, weight in zip(eta, weights, strict=True):
         model.concentration = 0.7
         stream = OneConcentrationStep(e)
-        reference_triadic.Refresh(state, stream).step()
+        reference_refresh.Refresh(state, stream).step()
         assert stream.asked == (1.7, N)
         assert stream.shape == prior[0] + K
         rate = 1 / model.concentration

@@ -8,10 +8,10 @@ import math
 
 import numpy as np
 import pytest
-from enumerated_topics import KINDS, PointStream, build, corpus, flows, key, points, walks, worst
+from enumerated_topics import KINDS, PointStream, build, corpus, flows, key, points, worst
 from faults_smag import SPLIT_FAULTS
 from plain_topics import Topics, TopicStream
-from reference_smag import TopicRGSM, TopicSDDS, TopicSS
+from reference_smag import TopicRGSM, TopicSAMS
 
 
 def split_imbalances(make_ref, model):
@@ -47,11 +47,10 @@ def test_a_share_that_is_nothing_is_no_split(weights, share):
 
 
 GENERIC = {
-    "ssdm": (TopicSDDS, {"kernel": "ssdm"}),
-    "smds": (TopicSDDS, {"kernel": "smds"}),
-    "ss": (TopicSS, {}),
     "rgsm-0": (TopicRGSM, {"t": 0}),
     "rgsm-1": (TopicRGSM, {"t": 1}),
+    "sams": (TopicSAMS, {}),
+    "coins": (TopicSAMS, {"allocation": "random"}),
 }
 
 
@@ -66,19 +65,6 @@ def test_split_merge_of_mixtures_works_on_topics(name):
     found = list(split_imbalances(lambda state, stream: Sharp(state, stream, **options), corpus(4)))
     assert len(found) == 62
     np.testing.assert_allclose(found, 0, atol=1e-9)
-
-
-def test_volume_of_a_split():
-    """The determinant of (beta_k, u) in the reference, differentiated."""
-
-    def split_weights(beta_k, u):
-        state = Topics(corpus(2), [0, 0], [beta_k, 1 - beta_k])
-        ends = [end for end, _ in walks(build(), state, PointStream(shares=[(u, 1.0)])) if end.K == 2]
-        return np.exp([ends[0].clusters[k].theta for k in sorted(range(2), key=lambda k: ends[0].clusters[k])])
-
-    at, h = np.array([0.55, 0.3]), 1e-6
-    columns = [(split_weights(*(at + h * e)) - split_weights(*(at - h * e))) / (2 * h) for e in np.eye(2)]
-    assert abs(np.linalg.det(np.array(columns))) == pytest.approx(0.55, rel=1e-6)
 
 
 @pytest.mark.parametrize("fault", SPLIT_FAULTS)

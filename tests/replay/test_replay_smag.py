@@ -15,7 +15,7 @@ from replaying import Pair, check_counts, check_ratio, config_text
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models import hdp as compiled_hdp
-from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, sdds, smag, ss
+from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm, smag
 
 DATA = np.random.default_rng(20121210)
 LENGTHS = [7, 1, 0, 12, 5, 3]
@@ -79,8 +79,6 @@ EXACT = {
     "coin, even": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "p": 3.0}),
     "pair, after": (smag.SMAG, reference_smag.SMAG, {"choice": "pair", "weights": "after"}),
     "coin, after": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "weights": "after"}),
-    "sdds": (sdds.SDDS, reference_smag.TopicSDDS, {"kernel": "both"}),
-    "ss": (ss.SS, reference_smag.TopicSS, {}),
     "rgsm": (rgsm.RGSM, reference_smag.TopicRGSM, {"t": 2}),
     "sams": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "sams"}),
     "dyadic, coins": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "random"}),
