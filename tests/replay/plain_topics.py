@@ -109,7 +109,7 @@ class HDP(Conjugate):
 
     def log_p(self, clusters: Clusters, log_unseen: float | None = None) -> float:
         """Log probability of a partition and the words up to a constant, the weights integrated out; given log beta_u
-        where that is told."""
+        where that is a number."""
         labels = [next(k for k, tokens in enumerate(clusters) if i in tokens) for i in range(self.N)]
         hyper = self.gamma, self.alpha0, self.eta
         weight = hdp_log_weight(self.docs, self.words, self.V, *hyper, log_unseen)

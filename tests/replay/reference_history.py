@@ -1,4 +1,4 @@
-"""What chains learn from (Herlau et al. 2014, section 2.4): two partitions from the history, and a pair of items.
+"""The background information of chains (Herlau et al. 2014, section 2.4): two partitions and a pair of items.
 
 Written from the paper and from docs/draw-by-draw.md.
 """

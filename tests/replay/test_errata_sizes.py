@@ -170,7 +170,7 @@ class Walk:
         return [*clusters, [self.j]] if self.is_split else swap_delete(clusters, self.label[self.j])
 
     def choices(self, clusters: Clusters, h: int) -> list[Clusters]:
-        """An item of the clusters of i and j: any cluster or a new one; another: its own, or that of i or j."""
+        """An item with i or j may go to any cluster or a new one; another stays, or goes to i or j."""
         own, with_i, with_j = (next((k for k, c in enumerate(clusters) if g in c), None) for g in (h, self.i, self.j))
         if own is None:
             return [self.put(clusters, h, k) for k in range(len(clusters) + 1)]

@@ -1,5 +1,5 @@
-"""What a sampler keeps between its steps is of the present state: a chain that new samplers take up again and again is
-that of samplers which live long."""
+"""A chain whose samplers are replaced by new ones again and again is that of samplers which live long: nothing that a
+sampler keeps between its steps is of another state."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""What arm, sarm and bsm learn from, draw by draw: z_a, z_b and the pair (i, j) of every step of chains that share a
-history. What a step does with them is enumerated (tests/exact/test_arm.py).
+"""Replay of the history: z_a, z_b and the pair (i, j) of every step of arm, sarm and bsm. The rest of a step is
+enumerated (tests/exact/test_arm.py).
 """
 
 from __future__ import annotations
