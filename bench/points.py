@@ -28,7 +28,7 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.messages import DaskShards
+from splitmerge_cli.shards.dask_shards import DaskShards
 from splitmerge_cli.shards.run import ShardedRun, bounds_of
 from splitmerge_cli.shards.source import open_source
 from splitmerge_cli.sweeps.dask_workers import DaskWorkers

@@ -37,6 +37,7 @@ from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.shards.items import sharded_subcluster
 from splitmerge_cli.shards.messages import ShardLost, Shards
 from splitmerge_cli.shards.source import Source, open_source
+from splitmerge_cli.sweeps.dask_workers import DaskWorkers
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import Component, RunSpecification
@@ -442,8 +443,7 @@ def run_on_shards(
     RunError
         Workers were lost again and again; the same command continues the run.
     """
-    from splitmerge_cli.shards.messages import DaskShards
-    from splitmerge_cli.sweeps.dask_workers import DaskWorkers
+    from splitmerge_cli.shards.dask_shards import DaskShards
 
     # of what is finished there nothing is written
     if not any(Path(spec.out).glob(f"shards-*/{MANIFEST}")):

@@ -14,9 +14,6 @@ from splitmerge_cli.results.manifest import sha256_of
 from splitmerge_cli.shards.items import ShardItems
 from splitmerge_cli.shards.source import Source
 
-ROWS = 1 << 18
-"""Rows that are written at the same time."""
-
 
 class Shard:
     """Rows of a table, from one to before another.
@@ -65,18 +62,10 @@ class Shard:
 
     def write(self, path: str) -> None:
         """Write row numbers, from 1, and clusters to a .parquet file."""
-        assert self.items is not None
-        import pyarrow as pa
-        from pyarrow.parquet import ParquetWriter
+        from splitmerge_cli.shards.parquet import write_labels
 
-        labels = self.items.labels()
-        schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
-        # piece by piece, and without pandas, whose import takes as much memory as millions of rows
-        with replace_file(Path(path)) as temporary, ParquetWriter(temporary, schema) as writer:
-            for at in range(0, len(labels), ROWS):
-                part = labels[at : at + ROWS]
-                rows = np.arange(self.first + at + 1, self.first + at + len(part) + 1)
-                writer.write_table(pa.table([rows, part], schema=schema))
+        assert self.items is not None
+        write_labels(Path(path), self.first, self.items.labels())
 
     def save(self, path: str) -> str:
         """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""

@@ -1,7 +1,7 @@
 """Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class Source:
     def _blocks(self, first: int, end: int) -> Iterator[NDArray[Any]]:
         step = max(1, BLOCK // (8 * len(self.names)))
         if self.files:
-            yield from self._of_parquet(first, end, step)
+            yield from _parquet().read_blocks(self.files, list(self.names), first, end, step)
             return
         array = _array(Path(self.path))
         width = len(self.names)
@@ -93,29 +93,6 @@ class Source:
         for at in range(first, end, step):
             block = np.asarray(array[at : min(at + step, end)])
             yield block.reshape(len(block), -1)
-
-    def _of_parquet(self, first: int, end: int, step: int) -> Iterator[NDArray[Any]]:
-        import pyarrow.parquet
-
-        at = 0
-        for name, rows in self.files:
-            if at >= end or at + rows <= first:
-                at += rows
-                continue
-            file = pyarrow.parquet.ParquetFile(name)
-            for group in range(file.metadata.num_row_groups):
-                n, here = file.metadata.row_group(group).num_rows, at
-                at += n
-                if here >= end or at <= first:
-                    continue
-                for batch in file.iter_batches(step, row_groups=[group], columns=list(self.names)):
-                    low, high = max(first - here, 0), min(end - here, batch.num_rows)
-                    here += batch.num_rows
-                    if low < high:
-                        columns = batch.select(list(self.names)).slice(low, high - low).columns
-                        # a cell that is null becomes NaN
-                        cells = (column.cast("double", safe=False) for column in columns)
-                        yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in cells])
 
 
 def open_source(
@@ -142,7 +119,8 @@ def open_source(
     if not place.exists():
         require_file(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if place.suffix == ".parquet" or (place.is_dir() and place.suffix != ".zarr"):
-        return replace(_parquet(place, columns, drop), missing=missing)
+        names, files = _parquet().find_columns(place, columns, drop)
+        return Source(str(place), sum(rows for _, rows in files), names, files, missing)
     if place.suffix not in ENDINGS:
         raise DataError(f"{path}: expected a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if columns or drop:
@@ -154,6 +132,13 @@ def open_source(
         raise DataError(f"{path}: {array.dtype} of shape {tuple(array.shape)}; expected numbers, [rows, columns]")
     width = 1 if array.ndim == 1 else array.shape[1]
     return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)), missing=missing)
+
+
+def _parquet() -> Any:
+    """The module that reads .parquet, whose library takes memory that a worker without such files keeps."""
+    from splitmerge_cli.shards import parquet
+
+    return parquet
 
 
 def _array(place: Path) -> Any:
@@ -174,37 +159,3 @@ def _array(place: Path) -> Any:
     except Exception as error:  # damaged metadata raise all kinds
         reject_machine_error(error, place)
         raise DataError(f"{place}: not a readable .zarr array: {error}") from error
-
-
-def _parquet(place: Path, columns: Sequence[str] | None, drop: Sequence[str] | None) -> Source:
-    import pyarrow as pa
-    import pyarrow.parquet
-
-    files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
-    if not files:
-        raise DataError(f"{place}: no .parquet file in this folder")
-    found: list[tuple[str, int]] = []
-    names: tuple[str, ...] = ()
-    for file in files:
-        try:
-            opened = pyarrow.parquet.ParquetFile(file)
-        except (pa.ArrowException, OSError) as error:
-            reject_machine_error(error, file)
-            raise DataError(f"{file}: not a readable parquet file: {error}") from error
-        present = opened.schema_arrow.names
-        for name in (*(columns or ()), *(drop or ())):
-            if name not in present:
-                raise DataError(f"{file}: no column {name}; expected one of {', '.join(map(str, present))}")
-        wanted = tuple(columns or (name for name in present if name not in (drop or ())))
-        if names and wanted != names:
-            raise DataError(f"{file}: columns {', '.join(wanted)}; expected {', '.join(names)}, those of {files[0]}")
-        names = wanted
-        for name in names:
-            kind = opened.schema_arrow.field(name).type
-            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-                raise DataError(f"{file}: column {name}: {kind}; expected numbers (data.drop leaves columns out)")
-        found.append((str(file), opened.metadata.num_rows))
-    rows = sum(n for _, n in found)
-    if not names or not rows:
-        raise DataError(f"{place}: {rows} rows of {len(names)} columns; expected at least one of each")
-    return Source(str(place), rows, names, tuple(found))

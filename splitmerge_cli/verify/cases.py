@@ -12,16 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
-from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.normal import Normal, resolutions_of
-from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
     candidates_log_weight,
@@ -41,7 +37,6 @@ from splitmerge_cli.verify.enumerate import (
     mixture_log_weight,
     mixture_states,
     normalise,
-    state_of,
 )
 
 
@@ -467,119 +462,6 @@ def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping
     if not has_small_case(model):
         raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
     return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})
-
-
-CHAINS = 4
-"""Chains of adaptive samplers that are sampled together."""
-BATCHES = 40
-"""Batches of the noise estimate."""
-
-
-def sampled_frequencies(
-    case: Case,
-    samplers: list[Sampler],
-    rng: Rng,
-    iterations: int,
-    weights: Sequence[float] | None = None,
-) -> tuple[NDArray[np.float64], float]:
-    """Run a chain and count its states.
-
-    Parameters
-    ----------
-    samplers : list of Sampler
-        Of an iteration; `refresh` among them where the model has anything to refresh.
-    rng : Rng
-        The samplers' generator.
-    weights : sequence of float, optional
-        Of the first samplers, as `Chain` has them.
-
-    Returns
-    -------
-    frequencies : ndarray of float
-        Of ``case.partitions``.
-    noise : float
-        Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
-        batch means.
-    """
-    held = case.model.prior_values
-    # b0 and kappa0, whatever the partition
-    scales = case.model.parameters if isinstance(case.model, Scaled) else None
-    _set_to_mode(case, case.model, rng)
-    chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
-    counted = _frequencies(case, [chain], iterations)
-    case.model.set_prior_values(held)
-    if scales is not None:
-        case.model.set_parameters(scales)
-    return counted
-
-
-def adaptive_frequencies(
-    case: Case,
-    build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
-    iterations: int,
-    discard: int,
-    seed: int = 0,
-    weights: Sequence[float] | None = None,
-) -> tuple[NDArray[np.float64], float]:
-    """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all.
-
-    Parameters
-    ----------
-    build : callable
-        Makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
-    iterations : int
-        Counted iterations of all chains together.
-    discard : int
-        First iterations of each chain: scans alone, in no count.
-    weights : sequence of float, optional
-        Of the first samplers, as `Chain` has them.
-
-    Returns
-    -------
-    frequencies, noise
-        As `sampled_frequencies`.
-    """
-    made = []
-    for number in range(CHAINS):
-        model, rng = case.build(), Rng(seed, number)
-        _set_to_mode(case, model, rng)
-        samplers, scan = build(model, rng)
-        warmup = (scan, discard)
-        made.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
-    adaptive = next(sampler.adaptive for sampler in made[0].samplers if hasattr(sampler, "adaptive"))
-    history = adaptive.new_history(CHAINS)
-    for number, chain in enumerate(made):
-        chain.adapt_to(history, number)
-    advance_together(made, discard)
-    return _frequencies(case, made, iterations // CHAINS)
-
-
-def _set_to_mode(case: Case, model: Model, rng: Rng) -> None:
-    """Start from the most probable partition."""
-    partitions, pi = case.partitions
-    labels, K = partitions[int(np.argmax(pi))][:2]
-    model.set_labels(np.array(labels, dtype=np.int32), K if model.allows_empty else None)
-    model.start_parameters(rng)
-
-
-def _frequencies(case: Case, chains: list[Chain], iterations: int) -> tuple[NDArray[np.float64], float]:
-    """Relative frequencies of ``case.partitions`` over so many iterations of every chain, and their noise."""
-    partitions = case.partitions[0]
-    index = {s: t for t, s in enumerate(partitions)}
-    counts = np.zeros((BATCHES, len(partitions) + 1))
-    for b in range(BATCHES):
-        wanted = iterations // BATCHES
-        while wanted:
-            before = chains[0].iteration
-            rows = advance_together(chains, wanted) if len(chains) > 1 else [chains[0].advance(wanted)]
-            wanted -= chains[0].iteration - before
-            seen = np.vstack([np.column_stack([out["partition_labels"], out["partition_K"]]) for out in rows])
-            for row, n in zip(*np.unique(seen, axis=0, return_counts=True), strict=True):
-                # a state that the prior rules out counts among all, and nowhere else
-                counts[b, index.get(state_of(row[:-1], int(row[-1])), -1)] += n
-    per_batch = (counts / counts.sum(axis=1, keepdims=True))[:, :-1]
-    error = per_batch.std(axis=0, ddof=1) / np.sqrt(BATCHES)
-    return per_batch.mean(axis=0), float(0.5 * np.sqrt(2 / np.pi) * error.sum())
 
 
 def _format_options(options: Mapping[str, Any]) -> str:

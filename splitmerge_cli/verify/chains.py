@@ -7,7 +7,8 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.runs.datasets import build_sampler
-from splitmerge_cli.verify.cases import Case, adaptive_frequencies, sampled_frequencies
+from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify.frequencies import adaptive_frequencies, sampled_frequencies
 from splitmerge_cli.verify.kernel import Kernel
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.transitions import total_variation

@@ -18,8 +18,9 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.datasets import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
-from splitmerge_cli.verify.cases import Case, adaptive_frequencies, sampled_frequencies
+from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.chains import BURN_IN
+from splitmerge_cli.verify.frequencies import adaptive_frequencies, sampled_frequencies
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
@@ -195,8 +196,6 @@ def stationary_distribution(P: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def is_irreducible(P: NDArray[np.float64]) -> bool:
     """Whether every state can be reached from every other."""
-    from scipy.sparse.csgraph import connected_components
-
     return connected_components(P > 0, directed=True, connection="strong")[0] == 1
 
 

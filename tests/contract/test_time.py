@@ -27,7 +27,7 @@ ALLOWED = {
     "runs/progress.py": "progress",
     "sweeps/queued_jobs.py": "when the queue is asked; a job that left it without a result is continued",
     "sweeps/sweep.py": "when a run that another process writes is looked at again",
-    "shards/messages.py": "when a worker that does not answer is looked for: it is waited for while it is there",
+    "shards/dask_shards.py": "when a worker that does not answer is looked for: it is waited for while it is there",
     "shards/run.py": "when checkpoints are written",
 }
 

@@ -21,7 +21,8 @@ from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.srm import SRM
-from splitmerge_cli.verify.cases import adaptive_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.frequencies import adaptive_frequencies
 from splitmerge_cli.verify.transitions import (
     adaptive_matrices,
     balance_defect,

@@ -32,7 +32,8 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.verify.cases import CELL, Case, sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import CELL, Case, small_case
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.schedules import iteration_matrix
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 

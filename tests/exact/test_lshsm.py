@@ -17,7 +17,8 @@ from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     is_irreducible,

@@ -20,8 +20,9 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 GENERATOR = np.random.default_rng(8)

@@ -16,8 +16,9 @@ from splitmerge_cli.models.hdp import HDP
 from splitmerge_cli.samplers.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 

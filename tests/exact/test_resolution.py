@@ -22,8 +22,9 @@ from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}

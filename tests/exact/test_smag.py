@@ -19,7 +19,8 @@ from splitmerge_cli.samplers.rm import RM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.smag import SMAG
 from splitmerge_cli.samplers.ss import SS
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
 FIXED = {"gamma": 1.6, "alpha0": 0.9}

@@ -26,8 +26,9 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     is_irreducible,

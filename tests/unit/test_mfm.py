@@ -12,8 +12,9 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import sampled_frequencies, small_case
+from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import log_prior
+from splitmerge_cli.verify.frequencies import sampled_frequencies
 
 DISTRIBUTIONS = (
     "poisson(1)",
