@@ -132,20 +132,6 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
         counts_of.read_counts(tmp_path / "c.npz")
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\nb\n", "2 lines; expected 3, one for each word"),
-        ("a\n\nc\n", "row 2: an empty line; expected a word"),
-        ("a\nb\na\n", "row 3: 'a', which is row 1 too; expected each word once"),
-    ],
-)
-def test_a_bad_vocabulary(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(DataError, match=rf"v.txt: {message}"):
-        counts_of.read_vocabulary(tmp_path / "v.txt", 3)
-
-
 def test_vocabularies(tmp_path: Path) -> None:
     (tmp_path / "v.txt.gz").write_bytes(gzip.compress("a\r\nb\r\né\r\n".encode()))
     assert counts_of.read_vocabulary(tmp_path / "v.txt.gz", 3) == ["a", "b", "é"]

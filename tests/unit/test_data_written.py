@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.feather
@@ -207,8 +208,6 @@ def test_cells_of_a_sheet_are_named_by_its_rows(tmp_path: Path) -> None:
 
 
 def test_formulas_that_were_never_computed_are_noted(tmp_path: Path) -> None:
-    import openpyxl
-
     book = openpyxl.Workbook()
     for row in (["x", "y"], [1.5, "=A2*2"], [2.5, "=A3*2"]):
         book.active.append(row)

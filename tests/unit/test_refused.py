@@ -1,4 +1,4 @@
-"""Files that are refused: a row for each, with what is said of it. All go through `check_refusal`."""
+"""Files that are refused, one a row, with the message for each. All go through `check_refusal`."""
 
 from functools import partial
 from pathlib import Path
@@ -295,6 +295,8 @@ COUNTS = [
     (b"1 0:1\n1 \xff\n", {}, "row 2: byte 0xff; expected UTF-8 text"),
 ]
 BAGS = [
+    (UCI, {"vocabulary": "blank.txt"}, "blank.txt: row 2: an empty line; expected a word"),
+    (UCI, {"vocabulary": "twice.txt"}, "twice.txt: row 3: 'a', which is row 1 too; expected each word once"),
     (UCI, {"vocabulary": "w.txt"}, "w.txt: 2 lines; expected 4, the words of c.txt (row 2)"),
 ]
 TEXTS = [
@@ -324,7 +326,8 @@ TEXTS = [
 def _change_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("v.txt").write_text("heart\nlung\nacute\nflow\n")
-    Path("w.txt").write_text("a\nb")
+    for name, words in (("w.txt", "a\nb"), ("blank.txt", "a\n\nc\nd\n"), ("twice.txt", "a\nb\na\nd\n")):
+        Path(name).write_text(words)
 
 
 @pytest.mark.parametrize(
