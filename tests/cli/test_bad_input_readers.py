@@ -1,6 +1,6 @@
-"""Options of networks and documents end with exit status 2 and one message; odd data that have an answer run.
+"""Networks and documents that memory does not hold end with exit status 2; odd ones that have an answer run.
 
-What the readers refuse is in ``tests/unit/test_refused.py``.
+What else is refused is in ``tests/unit/test_refused*.py``.
 """
 
 import json
@@ -18,57 +18,6 @@ from splitmerge_cli.runs.recorders import topics
 RUN = ["run", "sampler=gibbs", "iterations=5"]
 EDGES = ["data=edges", "data.path=e.csv"]
 WORDS = ["data=corpus", "data.path=d.csv"]
-FILES = {
-    "e.csv": "a,b\nb,c\nc,a\n",
-    "odd.csv": "a,b\nb,\n",
-    "d.csv": "a,x\na,y\nb,x\nb,x\n",
-    "odd.ldac": "1 0:1\n2 1:1 2:x\n",
-}
-
-REFUSED = [
-    (["data=edges"], "data.path: a value is needed"),
-    (["data=edges", "data.path=odd.csv"], "odd.csv: row 2, column 2: an empty cell; expected the name of a node"),
-    ([*EDGES, "data.base=true"], "data.base=true: expected a whole number or null"),
-    ([*EDGES, "data.threshold=-1"], "data.threshold=-1.0: expected a number from 0"),
-    ([*EDGES, "data.threshold=low"], "data.threshold=low: expected a number"),
-    ([*EDGES, "data.comments=1"], "data.comments=1: expected true or false"),
-    ([*EDGES, "data.nodes=two"], "two: no such file; expected a file that names the nodes"),
-    ([*EDGES, "data.scale=0.5", "N=2"], "data.scale=0.5: expected 1 beside N=2"),
-    ([*EDGES, "K0=4"], "K0=4: expected at most 3"),
-    ([*EDGES, "init=truth"], "init=truth: the true labels of e are not known"),
-    ([*EDGES, "data.column=1"], "data.column: no such key"),
-    ([*EDGES, "model=bernoulli"], "model=bernoulli with data=edges: reads binary, not graph; expected model=irm"),
-    (["data=csv", "data.path=e.csv", "model=irm"], "data.kind=graph: data=csv reads tables; expected data=edges"),
-    (["data=emm", "model=irm"], "reads graph, not tokens; expected model=emm, or other data (smcmc list data)"),
-    (["data=network", "data.structure=tree"], "data.structure=tree: expected one of blocks, grid, random"),
-    (["data=network", "data.structure=grid", "N=97"], "N=97: expected a product of 2 whole numbers"),
-    (["data=network", "data.structure=grid", "data.sides=[5,5]"], "expected numbers whose product is N=100, not 25"),
-    (["data=networkx", "data.graph=zebra"], "data.graph=zebra: expected one of karate"),
-    (["data=networkx", "N=35"], "N=35: expected a whole number from 1 to 34"),
-    (["data=usair97", "data.scale=1.1"], "data.scale=1.1: expected a number above 0, at most 1"),
-    (["data=usair97"], "data=usair97: "),
-    (["data=corpus"], "data.path: a value is needed"),
-    (["data=corpus", "data.path="], "data.path=: expected a table of document and word"),
-    (["data=corpus", "data.path=odd.ldac"], "odd.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
-    ([*WORDS, "data.columns=[doc,word]"], "data.columns=doc: d.csv has no such column"),
-    ([*WORDS, "data.heldout=1"], "data.heldout=1.0: expected a share, at least 0 and less than 1"),
-    ([*WORDS, "data.stop_word=english"], "data.stop_word: no such key"),
-    (["data=csv", "data.path=d.csv", "model=hdp"], "data.kind=documents: data=csv reads tables; expected data=corpus"),
-    (["data=docs200", "perplexity=5"], "perplexity=5: expected perplexity.every=VALUE or perplexity.method=VALUE or"),
-    (["data=groups4", "data.length=0"], "data.length=0: expected a whole number from 1"),
-    (["data=synthetic_documents", "data.lengths=all"], "data.lengths=all: expected one of poisson, fixed"),
-    (["data=nips_abstracts", "data.longest=0"], "data.longest=0: expected a whole number from 1"),
-    (["data=20news_w100"], "data=20news_w100: "),
-    (["data=ohsumed23_documents", "model=hdp"], "data=ohsumed23_documents: "),
-    (["data=docs200", "model=emm"], "model=emm with data=docs200: reads tokens, not documents; expected model=hdp"),
-]
-
-
-@pytest.mark.parametrize(("args", "named"), REFUSED, ids=[" ".join(args) for args, _ in REFUSED])
-def test_options(check_rejection, args: list[str], named: str) -> None:
-    for name, content in FILES.items():
-        Path(name).write_text(content)
-    check_rejection([*RUN, *args], named)
 
 
 @pytest.mark.parametrize(("name", "text"), [("d.csv", "doc,word,n\na,x,9\na,y,2\n"), ("d.ldac", "2 0:9 1:2\n")])
