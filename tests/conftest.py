@@ -160,7 +160,10 @@ THINNED = {
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
     "tests/unit/test_gaussian_sparse": (8, 4),
     "tests/unit/test_memory_safety": (8, 4),
-    # one message each, of the same few checks; proofs of samplers (tests/exact) are all in the quick run
+    # tables of messages, of which each stands there once: all; so are proofs of samplers (tests/exact)
+    "tests/unit/test_refused": (1000, 1000),
+    "tests/cli/test_bad_input.py": (1000, 1000),
+    # one message each, of the same few checks
     "tests/cli/test_bad_input_points.py::test_odd_points": (3, 5),
     "tests/cli/test_bad_input": (3, 8),
     "tests/cli/test_damage": (4, 6),

@@ -21,7 +21,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.api.sampling import override
+from splitmerge_cli.config import ConfigError, hydra_adapter
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.results.read import Run
 
@@ -264,9 +265,6 @@ def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None
     "text", ["plain", "it's", 'a "quote"', "comma, brackets [1] {2}", "back\\", "a=b", "é \n line", "$x ${y}"]
 )
 def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
-    from splitmerge_cli.api.sampling import override
-    from splitmerge_cli.config import hydra_adapter
-
     (parsed,) = hydra_adapter.parse_overrides([override("data.path", text)])
     assert parsed.value == text
 

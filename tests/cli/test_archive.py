@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from splitmerge_cli.papers import archive, crate
+from splitmerge_cli.papers.reproduce import reproduce
 
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An archive of two exact figures."""
-    from splitmerge_cli.papers.reproduce import reproduce
-
     folder = tmp_path_factory.mktemp("archive")
     assert reproduce(["sdds-fig1", "sdds-table1"], out=folder / "results") == 0
     archive.write(["sdds-fig1", "sdds-table1"], "quick", folder / "results", folder / "a.zip")

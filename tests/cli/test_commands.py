@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from cli.calls import read_rejection
+from splitmerge_cli import __version__
 from splitmerge_cli.config import complete
 from splitmerge_cli.sweeps import sweep
 
@@ -107,8 +108,6 @@ def test_completion() -> None:
 
 
 def test_version(smcmc) -> None:
-    from splitmerge_cli import __version__
-
     assert smcmc("--version").stdout == f"smcmc {__version__}\n"
 
 

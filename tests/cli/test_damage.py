@@ -18,6 +18,7 @@ from broken_runs import break_off
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.results import state, store, streams
+from splitmerge_cli.results.files import write_json
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.results.summary import Summary
@@ -363,8 +364,6 @@ def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_numbers_that_json_lacks_are_not_written(tmp_path: Path) -> None:
-    from splitmerge_cli.results.files import write_json
-
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "x.json", {"x": -np.inf})
     assert not list(tmp_path.iterdir())

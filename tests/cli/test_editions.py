@@ -17,6 +17,7 @@ import recompute_verdicts
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import discovery, editions, experiments, kept, overview, reproduce, rules, verdicts
 from splitmerge_cli.papers.claims import Claim
+from splitmerge_cli.papers.report import report
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
 from splitmerge_cli.results.manifest import write_sealed
 
@@ -159,8 +160,6 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
 
 
 def test_the_report_shows_editions_that_were_drawn(original: Path) -> None:
-    from splitmerge_cli.papers.report import report
-
     text = report(original / "results").read_text(encoding="utf-8")
     assert "Edition 2: 0 of 6 verdicts moved. Not made again: sdds-table1." in text
     assert rules.rules()["digest"] in text

@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
+from typer.testing import CliRunner
 
 import smcmc as smcmc_library
+from splitmerge_cli.cli import app
 from splitmerge_cli.config import component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
@@ -33,10 +35,6 @@ def table(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def path(table) -> Path:
     """The run on the table."""
-    from typer.testing import CliRunner
-
-    from splitmerge_cli.cli import app
-
     keys = ["data=csv", f"data.path={table}", "model=gaussian", "iterations=1500", "chains=2"]
     result = CliRunner().invoke(app, ["run", *keys, "progress=none", f"out={table.parent / 'out'}"])
     assert result.exit_code == 0, result.output

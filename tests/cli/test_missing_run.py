@@ -11,8 +11,9 @@ from matplotlib.text import Text
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.disk import recorded_bytes
 
 GENERATOR = np.random.default_rng(1)
@@ -113,9 +114,6 @@ def test_the_estimator_takes_missing_cells() -> None:
 
 
 def test_the_disk_estimate_counts_the_scales() -> None:
-    from splitmerge_cli.config import compose
-    from splitmerge_cli.runs import prepare
-
     args = ["data=gaussian", "model=gaussian", "iterations=100", "trace.partitions=10", "N=40"]
     plans = [prepare(compose([*args, *more])) for more in ([], ["model.b0=hierarchical"])]
     fixed, resampled = (recorded_bytes(plan.spec, plan.recorder, plan.optional_columns) for plan in plans)

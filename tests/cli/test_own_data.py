@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from cli.calls import read_rejection
+from splitmerge_cli.cli import app
 from splitmerge_cli.config.errors import ALWAYS
 from splitmerge_cli.config.foreign import MEANINGS
 from splitmerge_cli.config.schema import all_keys
@@ -135,10 +137,6 @@ def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     from_file = smcmc(*[arg.replace("=-", "=t.csv") for arg in args]).stdout.strip()
 
     def call(name: str, *args: str, input: str) -> Any:
-        from typer.testing import CliRunner
-
-        from splitmerge_cli.cli import app
-
         runs[name] = CliRunner().invoke(app, list(args), input=input)
         return runs[name]
 

@@ -98,9 +98,6 @@ def test_bad_values_are_rejected(args: list[str], message: str, tmp_path: Path) 
 
 def test_ids_of_other_runs_are_what_they_were(tmp_path: Path) -> None:
     """The key came after runs were stored."""
-    from splitmerge_cli.config import compose
-    from splitmerge_cli.runs.identity import run_id
-
     assert run_id(compose(["sampler=sdds", "data=jain_neal"])) != run_id(
         compose(["sampler=sdds", "data=jain_neal", "until.ess=9"])
     )

@@ -1,14 +1,21 @@
 """``smcmc verify``: what it prints, when it fails, and bad input."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from splitmerge_cli.config import component
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.verify import command
+from splitmerge_cli.runs.datasets import build_sampler
+from splitmerge_cli.verify import command, explain
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import kernel_of
+from splitmerge_cli.verify.proposals import proposals
+from splitmerge_cli.verify.transitions import balance_defect
 
 MOVES = '''
 from splitmerge_cli.core.sampler import PythonSampler
@@ -148,17 +155,6 @@ def test_what_a_ratio_lacks_is_named(smcmc, ratio: str, said: str) -> None:
 @pytest.mark.parametrize("name", ["rgsm", "sams", "triadic", "rm"])
 def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
     """The report names the term that does not count, or counts with the wrong sign."""
-    from dataclasses import replace
-
-    import numpy as np
-
-    from splitmerge_cli.core.rng import Rng
-    from splitmerge_cli.models.bernoulli import Bernoulli
-    from splitmerge_cli.runs.datasets import build_sampler
-    from splitmerge_cli.verify import explain
-    from splitmerge_cli.verify.proposals import proposals
-    from splitmerge_cli.verify.transitions import balance_defect
-
     case = small_case(Bernoulli)
     sampler = component("sampler", name)
     built = build_sampler(sampler.with_options(**sampler.target.small_options(case.model)), case.model, Rng(0))

@@ -11,6 +11,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import scipy.sparse
 from hypothesis import strategies as st
@@ -98,6 +99,12 @@ def _parquet(frame: pd.DataFrame | pa.Table, draw: Any) -> bytes:
     return out.getvalue()
 
 
+def _feather(frame: pd.DataFrame, draw: Any) -> bytes:
+    out = io.BytesIO()
+    pyarrow.feather.write_feather(frame, out, compression=draw(st.sampled_from(["zstd", "lz4", "uncompressed"])))
+    return out.getvalue()
+
+
 def _npy_bytes(array: Any) -> bytes:
     out = io.BytesIO()
     np.save(out, array, allow_pickle=False)
@@ -133,7 +140,7 @@ def table(draw: Any) -> Case:
         rows = [[*row, label] for row, label in zip(rows, labels, strict=True)]
     # an array has no labels beside numbers
     arrays = [] if labels else ["npy", *["npz"] * (kind == "points")]
-    how = draw(st.sampled_from(["csv", "tsv", "txt", "parquet", *arrays]))
+    how = draw(st.sampled_from(["csv", "tsv", "txt", "parquet", "feather", *arrays]))
     if how in ("csv", "tsv", "txt"):
         header = draw(st.booleans()) or options.get("truth") == "lab"
         options["header"] = header
@@ -142,6 +149,8 @@ def table(draw: Any) -> Case:
         name, data = _pack(f"t.{how}", data, draw)
     elif how == "parquet":
         name, data = "t.parquet", _parquet(pd.DataFrame(rows, columns=names), draw)
+    elif how == "feather":
+        name, data = "t.feather", _feather(pd.DataFrame(rows, columns=names), draw)
     elif how == "npy":
         name, data = "t.npy", _npy_bytes(np.array(rows if D > 1 or draw(st.booleans()) else [row[0] for row in rows]))
     else:
@@ -384,6 +393,17 @@ def _in_bytes(draw: Any, data: bytes, other: bytes) -> bytes:
     return bytes(content)
 
 
+ODD_OPTIONS: dict[str, dict[str, list[Any]]] = {
+    "csv": {
+        "truth": ["lab", 1, -1, 9, 0, "nope"],
+        "columns": [[1], ["c0", 1], [1, 1], [], 2, [True], [1.5]],
+        "drop": [[1], ["c0"], [], -1, ["zz"]],
+    },
+    "edges": {"weights": [None, 3], "comments": [False], "base": [0, 1], "nodes": [3, 9], "scale": [0.5]},
+    "corpus": {"columns": [[1], [1, 2], ["word"], []], "heldout": [0.5], "min_documents": [2], "format": ["text"]},
+}
+
+
 @st.composite
 def cases(draw: Any, published: dict[str, dict[str, bytes]]) -> Case:
     """A valid case as it is, or one of its files damaged."""
@@ -411,6 +431,9 @@ def cases(draw: Any, published: dict[str, dict[str, bytes]]) -> Case:
     if case.reader in ("edges", "corpus") and draw(st.integers(0, 2)) == 0:
         options.pop("header", None)
         options.pop("separator", None)
+    if case.reader in ODD_OPTIONS and draw(st.integers(0, 2)) == 0:
+        key = draw(st.sampled_from(sorted(ODD_OPTIONS[case.reader])))
+        options[key] = draw(st.sampled_from(ODD_OPTIONS[case.reader][key]))
     if case.reader in ("csv", "corpus", "edges") and draw(st.integers(0, 5)) == 0:
         options["N"] = draw(st.sampled_from([1, 2, 3, 100]))
     return Case(case.reader, options, case.files | {name: data}, None)

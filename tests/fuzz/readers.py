@@ -115,7 +115,7 @@ def _find_fault(made: Any) -> str | None:
         return "codes out of range"
     if made.kind == "binary" and np.nanmax(x, initial=0) > 1:
         return "not binary"
-    if made.truth is not None and (made.truth.dtype != np.int32 or made.truth.min() < 0):
+    if made.truth is not None and (made.truth.dtype != np.int32 or made.truth.min() < -1):
         return "truth"
     if made.kind == "documents":
         words = x.tokens.words

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from broken_runs import break_off
+from rich.console import Console
 from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
@@ -29,7 +30,7 @@ from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import open_run
-from splitmerge_cli.runs.progress import ChainProgress
+from splitmerge_cli.runs.progress import ChainProgress, reporter
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -68,8 +69,6 @@ def test_names_of_the_users_own_are_drawn_as_they_are() -> None:
 
 @pytest.mark.parametrize("text", ["[/x]", "[red]x"])
 def test_what_a_file_says_is_no_markup(text: str) -> None:
-    from rich.console import Console
-
     console = Console(width=100, record=True)
     rows = [(text, None, 1.0, text)]
     console.print(table(pd.DataFrame(rows, columns=["quantity", "chain", "value", "note"]), title=text))
@@ -98,8 +97,6 @@ def test_rhat_is_finite_or_its_absence_is_explained() -> None:
 
 
 def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFixture[str]) -> None:
-    from splitmerge_cli.runs.progress import reporter
-
     lines = reporter("lines")
     lines.start(1)
     lines.update(0, ChainProgress(1, 1.0, 1.0, 1, -1e200, 0.0))

@@ -4,6 +4,9 @@ from child import Child, Ended
 from files_drawn import Case
 from files_drawn import cases as drawn
 
+FEW = 300
+"""A case takes some milliseconds."""
+
 
 def test_readers(child: Child, fuzz, cases: int) -> None:
     readers = child("readers.names")

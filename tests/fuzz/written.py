@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import networkx
 import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, save_npz
@@ -110,8 +111,6 @@ def uci(counts: csr_array) -> str:
 
 
 def _graph(path: Path, edges: pd.DataFrame) -> None:
-    import networkx
-
     graph = networkx.from_pandas_edgelist(edges, edge_attr="weight")
     (networkx.write_gml if path.suffix == ".gml" else networkx.write_graphml)(networkx.relabel_nodes(graph, str), path)
 

@@ -20,72 +20,6 @@ def read_rejection(*overrides, config_dir=None):
     return message
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("schedule=1", "schedule=1: expected one of full_scan"),
-        ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of full_scan"),
-        ("schedule=[{1: 2}]", "sampler=1: expected one of"),
-        ("sampler=1.0", "sampler=1.0: expected one of"),
-        ("sampler=[sdds]", "sampler=['sdds']: expected one of"),
-        ("sampler=null", "sampler=null: expected one of"),
-        ("data=null", "data=null: expected one of 20news_w100"),
-        ("data=[1]", "data=[1]: expected one of 20news_w100"),
-        ("data={}", "data={}: expected one of 20news_w100"),
-        ("model=true", "model=true: expected one of bernoulli"),
-        ("model={a: 1}", "model={'a': 1}: expected one of bernoulli"),
-        ("model=emm/../emm", "model=emm/../emm: expected one of bernoulli"),
-        ("model=../config", "model=../config: expected one of bernoulli"),
-        ("experiment=1", "experiment=1: expected one of"),
-        ("=1", "=1: expected KEY=VALUE"),
-        ("hydra=1", "hydra=1: expected KEY=VALUE"),
-        ("~trace.partitions", "~trace.partitions: expected KEY=VALUE"),
-        ("~sampler", "~sampler: expected KEY=VALUE"),
-    ],
-)
-def test_groups_take_names_and_no_key_may_be_left_out(override, message):
-    assert read_rejection(override).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("N=3000000000", "N=3000000000: expected a whole number from 1 to 2147483647 or null"),
-        ("K0=3000000000", "K0=3000000000: expected a whole number from 1 to 2147483647 or null"),
-        ("iterations=9223372036854775807", "iterations=9223372036854775807: expected a whole number from 1 to"),
-        ("thin=9223372036854775808", "thin=9223372036854775808: expected a whole number"),
-        ("trace.partitions=9223372036854775808", "trace.partitions=9223372036854775808: expected a whole number"),
-        ("chains=99999999999", "chains=99999999999: expected a whole number from 1 to 10000"),
-        ("workers=99999999999", "workers=99999999999: expected a whole number from 1 to 10000"),
-        ("budget=1e308", "budget=1e+308: expected a positive number from"),
-        ("budget=nan", "budget=nan: expected a positive number"),
-        ("budget=true", "budget=true: expected a positive number"),
-        ("budget='5'", "budget=5: expected a positive number"),
-        ("schedule=[{sdds: 1e308}, {gibbs: 1e308}]", "schedule.mix.sdds.weight=1e+308: expected a number from"),
-        ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
-        ("model.alpha=" + "9" * 400, "model.alpha=999"),
-    ],
-)
-def test_numbers_have_bounds(override, message):
-    assert read_rejection(override).startswith(message)
-
-
-@pytest.mark.parametrize(
-    ("overrides", "message"),
-    [
-        (["model.sigma=true"], "model.sigma=true: expected a positive number"),
-        (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
-        (["data.seed=false"], "data.seed=false: expected a whole number"),
-        (["sampler=sdds", "sampler.kernel=true"], "sampler.kernel=true: expected one of both"),
-        (["data.N=1.5"], "data.N=1.5: expected a whole number"),
-        (["data.N=true"], "data.N=true: expected a whole number"),
-        (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),
-    ],
-)
-def test_values_of_another_type_than_file_or_function_say(overrides, message):
-    assert read_rejection(*overrides).startswith(message)
-
-
 def test_values_of_the_types_that_a_function_declares():
     cfg = compose([*CSV, "data.path=x", "data.truth=-1", "data.N=null", "data.header=false"])
     assert tuple(cfg.data.options[key] for key in ("truth", "N", "header")) == (-1, None, False)
@@ -99,23 +33,6 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     text = "null" if value is None else value
     assert compose(["data=edges", "data.path=x", f"data.weights={text}"]).data.options["weights"] == value
     assert compose(["data=edges", "data.path=x", "data.weights=true"]).data.options["weights"] == "true"
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("sampler.name=../../zz", "sampler.name=../../zz: no sampler is named"),
-        ("data.name=other", "data.name=other: expected emm"),
-        ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
-        (
-            "data._target_=builtins.dict",
-            "data._target_=builtins.dict: expected splitmerge_cli.data.generated.emm.generate",
-        ),
-        ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
-    ],
-)
-def test_names_and_targets_are_those_of_the_file(override, message):
-    assert read_rejection(override).startswith(message)
 
 
 @pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])

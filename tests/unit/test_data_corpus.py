@@ -326,33 +326,3 @@ def test_extreme_priors(extreme: float) -> None:
     assert np.isfinite(made.values.topics).all() and np.isfinite(made.values.mixtures).all()
     probabilities = made.values.topics[made.truth, made.values.tokens.words]
     assert (probabilities > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("generate", "options", "message"),
-    [
-        (nested_topics, {"N": 0}, "N=0: expected a whole number from 1"),
-        (nested_topics, {"length": 0}, "data.length=0: expected a whole number"),
-        (nested_topics, {"N": 10, "length": 2**30}, "data.length=1073741824: expected a whole number"),
-        (nested_topics, {"words": 0}, "data.words=0"),
-        (nested_topics, {"concentration": 0.0}, "data.concentration=0.0: expected a number from 1e-100"),
-        (nested_topics, {"concentration": float("nan")}, "data.concentration=nan"),
-        (nested_topics, {"seed": -1}, "data.seed=-1"),
-        (nested_topics, {"heldout": 2}, "data.heldout=2"),
-        (synthetic_documents, {"N": 1.5}, "N=1.5: expected a whole number"),
-        (synthetic_documents, {"length": 0}, "data.length=0: expected a number from 1e-09"),
-        (synthetic_documents, {"length": 1e9}, "data.length=1000000000.0: expected a number"),
-        (synthetic_documents, {"length": 1.5, "lengths": "fixed"}, "data.length=1.5: expected a whole number with"),
-        (synthetic_documents, {"lengths": "equal"}, "data.lengths=equal: expected one of poisson, fixed"),
-        (synthetic_documents, {"topics": 2**30}, "data.topics=1073741824: expected a whole number from 1 to"),
-        (synthetic_documents, {"words": 2**30}, "data.words=1073741824: expected a whole number from 1 to"),
-        (synthetic_documents, {"eta": 0}, "data.eta=0"),
-        (synthetic_documents, {"alpha0": -1}, "data.alpha0=-1"),
-        (synthetic_documents, {"gamma": 0.0}, "data.gamma=0.0"),
-        (synthetic_documents, {"heldout_by": "x"}, "data.heldout_by=x"),
-        (synthetic_documents, {"N": 1, "length": 1e-9}, "synthetic_documents: documents: 1, tokens: none"),
-    ],
-)
-def test_options_out_of_range(generate: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        generate(**{"N": 20} | options)

@@ -3,7 +3,6 @@
 import gzip
 import io
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -161,45 +160,6 @@ def test_a_table_with_a_vocabulary() -> None:
         corpus(put("t.csv", "b,heart\nb,liver\n"), vocabulary="v.txt")
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("", {}, "t.csv: the file is empty; expected at least one row"),
-        ("doc,word\n", {}, "t.csv: the file holds a header and no row of data"),
-        ("b,heart\nb\n", {}, "t.csv: row 2: cells: 1; expected 2, as in row 1"),
-        ("b,heart\n,acute\n", {}, "t.csv: row 2, column 1: an empty cell; expected the name of a document"),
-        ("b,heart\nb,\n", {}, "t.csv: row 2, column 2: an empty cell; expected a word"),
-        ("b,heart,1\nb,flow,-1\n", {}, "t.csv: row 2, column 3: '-1'; expected a count, a whole number from 0"),
-        ("b,heart,1\nb,flow,1.5\n", {}, "t.csv: row 2, column 3: '1.5'; expected a count"),
-        ("b,heart,1\nb,flow,nan\n", {}, "t.csv: row 2, column 3: 'nan'; expected a"),
-        ("b,heart,nan\nb,flow,1\n", {}, "t.csv: row 1, column 3: 'nan'; expected a"),
-        ("b,heart,1\nb,flow,\n", {}, "t.csv: row 2, column 3: an empty cell; expected a"),
-        ("b,heart,1\nb,flow,many\n", {}, "t.csv: row 2, column 3: 'many'; expected a count"),
-        ("b,heart,1\nb,flow,3e9\n", {}, "t.csv: row 2, column 3: '3e9'; expected a count"),
-        ("b,x,2000000000\nb,y,2000000000\n", {}, "[tc].*: 4000000000 tokens; expected at most 2147483647"),
-        ("b,heart,0\n", {}, "t.csv: documents: 1, tokens: none; expected at least one token"),
-        ("b\nb\n", {}, r"t.csv: one column; data.columns=\[1\] reads it as texts, a document a row"),
-        ("a,b,c,d\n", {}, "t.csv: 4 columns; expected document and word"),
-        ("doc,word,topic\n1,x,3\n", {}, r"t.csv: 3 columns \(doc, word, topic\); expected document and word"),
-        (
-            "artikel,wort\n1,x\n1,y\n",
-            {},
-            "t.csv: row 1: 'artikel' and 'wort', which stand nowhere else; expected names",
-        ),
-        (TABLE, {"columns": [1]}, "t.csv: no word; expected one at least, of two letters or digits or more"),
-        (TABLE, {"columns": "12"}, "data.columns=12: expected columns"),
-        (TABLE, {"columns": [1, 1]}, r"data.columns=\[1, 1\]: t.csv: expected each column once"),
-        (TABLE, {"columns": [1, 3]}, "data.columns=3: t.csv has no such column; expected a number from 1 to 2"),
-        (TABLE, {"header": "maybe"}, "data.header=maybe: expected auto, true or false"),
-        (b"b,heart\nb,\xff\n", {}, r"t.csv: row 2: byte 0xff; expected UTF-8 text \(data.encoding=latin-1"),
-        (TABLE, {"vocabulary": "none.txt"}, "none.txt: no such file; expected the words, one a line"),
-    ],
-)
-def test_faults_of_tables(content: str | bytes, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        corpus(put("t.csv", content), **options)
-
-
 # counts
 
 
@@ -248,34 +208,6 @@ def test_words_without_a_vocabulary() -> None:
     assert corpus(put("one.ldac", "1 0:1\n")).N == 1
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("", "c.ldac: the file is empty; expected at least one row"),
-        ("1 0:1\n\n1 1:1\n", "c.ldac: row 2: an empty line; expected the number of different words, 0 if none"),
-        ("1 0:1\n1 1\n", "c.ldac: row 2, field 2: '1'; expected WORD:COUNT, two whole numbers, the count from 1"),
-        ("1 0:1\n2 0:1 1:x\n", "c.ldac: row 2, field 3: '1:x'; expected WORD:COUNT"),
-        ("1 0:-1\n", "c.ldac: row 1, field 2: '0:-1'; expected WORD:COUNT"),
-        ("1 -1:1\n", "c.ldac: row 1, field 2: '-1:1'; expected WORD:COUNT"),
-        ("1 0:0.5\n", "c.ldac: row 1, field 2: '0:0.5'; expected WORD:COUNT"),
-        ("1 0:nan\n", "c.ldac: row 1, field 2: '0:nan'; expected WORD:COUNT"),
-        ("1 0:0\n", "c.ldac: row 1, field 2: '0:0'; expected WORD:COUNT"),
-        ("1 0:1:1\n", "c.ldac: row 1, field 2: '0:1:1'; expected WORD:COUNT"),
-        ("1 0:3000000000\n", "c.ldac: row 1, field 2: '0:3000000000'; expected WORD:COUNT"),
-        ("one 0:1\n", "c.ldac: row 1, field 1: 'one'; expected the number of different words"),
-        ("1 0:1\n3 0:1 1:1\n", "c.ldac: row 2, field 1: '3'; expected 2, the pairs of the row"),
-        ("1 0:1\n2 1:1 1:2\n", "c.ldac: row 2, field 3: '1:2'; expected every word of a document once"),
-        ("1 0:1\n2 1:1 4:2\n", "c.ldac: row 2, field 3: '4:2'; expected a word from 0 to 3, the lines of v.txt"),
-        ("2 0:2000000000 1:2000000000\n", "[tc].*: 4000000000 tokens; expected at most"),
-        ("0\n0\n", "c.ldac: documents: 2, tokens: none; expected at least one token"),
-        (b"1 0:1\n1 \xff\n", "c.ldac: row 2: byte 0xff; expected UTF-8 text"),
-    ],
-)
-def test_faults_of_ldac(content: str | bytes, message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        corpus(put("c.ldac", content), vocabulary="v.txt")
-
-
 def test_words_with_large_numbers() -> None:
     message = r"^c.ldac: word 9999999999; expected at most 10000000 words without data.vocabulary"
     with pytest.raises(DataError, match=message):
@@ -286,32 +218,9 @@ def test_words_with_large_numbers() -> None:
         corpus(put("c.txt", "2000000000\n2\n1\n1 1 1\n"))
 
 
-@pytest.mark.parametrize(
-    ("content", "vocabulary", "message"),
-    [
-        (UCI.replace("1 3 1", "1 5 1"), "v.txt", "c.txt: row 5: word 5; expected a whole number from 1 to 4"),
-        (UCI.replace("1 3 1", "1 3 -1"), "v.txt", "c.txt: row 5: count -1; expected a whole number from 1"),
-        (UCI[:-6], "v.txt", "c.txt: ends after row 8: 5 entries; expected 6"),
-        (UCI, "w.txt", r"w.txt: 2 lines; expected 4, the words of c.txt \(row 2\)"),
-    ],
-)
-def test_faults_of_bags_of_words(content: str, vocabulary: str, message: str) -> None:
-    Path("w.txt").write_text("a\nb")
-    with pytest.raises(DataError, match=f"^{message}"):
-        corpus(put("c.txt", content), vocabulary=vocabulary)
-
-
 def test_a_bag_of_words_is_parsed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bag_of_words, "CHUNK", 12)
     assert np.array_equal(bag_of_words.parse(put("c.txt", UCI)).toarray(), COUNTS)
-
-
-@pytest.mark.parametrize("bad", [-1, 0.5, np.nan, np.inf])
-def test_counts_that_are_none(bad: float) -> None:
-    x = COUNTS.astype(float)
-    x[1, 3] = bad
-    with pytest.raises(DataError, match=r"^c.npz: row 2, column 4: .*; expected a count, a whole number"):
-        corpus(put_counts("c.npz", csr_array(x)), vocabulary="v.txt")
 
 
 def test_faults_of_sparse_counts() -> None:
@@ -510,27 +419,6 @@ def test_digests_of_folders() -> None:
     assert len({first, second, digest("texts"), digest("v.txt")}) == 4
 
 
-@pytest.mark.parametrize(
-    ("content", "options", "message"),
-    [
-        ("", {}, "t.txt: the file is empty; expected a document a line"),
-        ("\n\n", {}, "t.txt: the file is empty; expected a document a line"),
-        ("a\nb !\n", {}, "t.txt: no word; expected one at least, of two letters or digits or more"),
-        ("the and\nwe\n", {"stop_words": "english"}, "data.stop_words=english, .*: no word of t is left"),
-        (TEXT, {"vocabulary": "v.txt"}, "data.vocabulary=v.txt: expected null: texts bring their own words"),
-        (TEXT, {"columns": [1, 2], "format": "text"}, r"data.columns=\[1, 2\]: expected null with data.format=text"),
-        (TEXT, {"format": "words"}, "data.format=words: expected one of auto, tokens, npz, ldac, uci, text"),
-        (TEXT, {"N": 5}, "N=5: expected a whole number from 1 to 4, the documents of t.txt"),
-        (TEXT, {"N": 0}, "N=0: expected a whole number from 1 to 4"),
-        (TEXT, {"heldout": 0.95}, "data.heldout=0.95: 4 of the 4 documents of t; expected one at least to hold out"),
-        (TEXT, {"min_documents": 4}, "data.stop_words=auto, data.min_documents=4, .*: no word of t is left"),
-    ],
-)
-def test_faults_of_texts(content: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        corpus(put("t.txt", content), **options)
-
-
 # which format
 
 
@@ -569,75 +457,3 @@ def test_a_format_that_cannot_be_told() -> None:
     for read in (corpus, digest):
         with pytest.raises(DataError, match=r"^empty: the folder holds no file; expected one for each document"):
             read("empty")
-
-
-# damage
-
-
-def damage(data: bytes, rng: np.random.Generator) -> bytes:
-    """Some bytes replaced, left out, put in or doubled; perhaps the end cut off."""
-    for _ in range(rng.integers(1, 4)):
-        at, upto = sorted(rng.integers(len(data) + 1, size=2).tolist())
-        upto = min(upto, at + 6)
-        new = bytes(rng.choice(list(b'0123456789:-., \t\r\n"abc\xff\0'), size=rng.integers(4)).tolist())
-        kind = rng.integers(5)
-        if kind == 0:
-            data = data[:at] + new + data[upto:]
-        elif kind == 1:
-            data = data[:at] + new + data[at:]
-        elif kind == 2:
-            data = data[:at] + data[at:upto] + data[at:]
-        elif kind == 3:
-            data = data[:at] + bytes(rng.integers(256, size=upto - at).tolist()) + data[upto:]
-        else:
-            data = data[:at]
-    return data
-
-
-def npz() -> bytes:
-    file = io.BytesIO()
-    save_npz(file, csr_array(COUNTS), compressed=False)
-    return file.getvalue()
-
-
-@pytest.mark.parametrize(
-    ("name", "make", "options"),
-    [
-        ("d.csv", lambda: TABLE.encode(), {}),
-        ("d.csv", lambda: TABLE.replace("\n", ",2\n").encode(), {"vocabulary": "v.txt"}),
-        ("d.csv", lambda: b'doc,word,count\n"a ""x""","heart, l",1\nb,flow,2\n', {}),
-        ("d.npz", npz, {"vocabulary": "v.txt"}),
-        ("d.ldac", LDAC.encode, {}),
-        ("d.ldac", LDAC.encode, {"vocabulary": "v.txt"}),
-        ("d.txt", UCI.encode, {}),
-        ("d.txt", UCI.encode, {"vocabulary": "v.txt", "format": "uci"}),
-        ("d.txt", TEXT.encode, {}),
-        ("d.txt.gz", lambda: gzip.compress(LDAC.encode(), mtime=0), {"format": "ldac"}),
-        ("d.txt.gz", lambda: gzip.compress(TEXT.encode(), mtime=0), {}),
-    ],
-)
-def test_damaged_files_are_read_or_refused(name: str, make: Callable[[], bytes], options: dict[str, str]) -> None:
-    rng = np.random.default_rng(len(name))
-    good, read = make(), 0
-    for _ in range(150):
-        Path(name).write_bytes(damage(good, rng))
-        try:
-            made = corpus(name, **options)  # type: ignore[arg-type]
-        except DataError as error:
-            assert re.match(r"(d\.|v\.txt: |data\.)", str(error)) and "\n" not in str(error)
-        else:
-            read += 1
-            assert made.N == len(made.values.tokens.words) > 0
-    assert read < 150
-
-
-def test_damaged_vocabularies() -> None:
-    rng = np.random.default_rng(1)
-    put("d.ldac", LDAC)
-    good = "\n".join(WORDS).encode()
-    for _ in range(150):
-        Path("w.txt").write_bytes(damage(good, rng))
-        try:
-            assert len(set(corpus("d.ldac", vocabulary="w.txt").vocabulary or [])) >= 4
-        except DataError as error:
-            assert "expected" in str(error)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
+from scipy.sparse import csr_array, csr_matrix, random_array, save_npz
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from splitmerge_cli import runs
@@ -130,20 +130,6 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     save_npz(tmp_path / "c.npz", csr_array(x))
     with pytest.raises(DataError, match=r"c.npz: row 2, column 4: .*; expected a count, a whole number from 0"):
         counts_of.read_counts(tmp_path / "c.npz")
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("a\nb\n", "2 lines; expected 3, one for each word"),
-        ("a\n\nc\n", "row 2: an empty line; expected a word"),
-        ("a\nb\na\n", "row 3: 'a', which is row 1 too; expected each word once"),
-    ],
-)
-def test_a_bad_vocabulary(tmp_path: Path, text: str, message: str) -> None:
-    (tmp_path / "v.txt").write_text(text)
-    with pytest.raises(DataError, match=rf"v.txt: {message}"):
-        counts_of.read_vocabulary(tmp_path / "v.txt", 3)
 
 
 def test_vocabularies(tmp_path: Path) -> None:
@@ -501,12 +487,3 @@ def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     summary = json.loads((path / "summary.json").read_text())
     assert summary["documents"] == published_counts.ohsumed23().meta["documents"]
     assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name,certainty,second,second_probability"
-
-
-# sparse points
-
-
-def test_entries_of_one_place_are_added_up(tmp_path: Path) -> None:
-    twice = coo_array((np.array([100, 100, 5], dtype=np.int8), ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
-    save_npz(tmp_path / "c.npz", twice)
-    assert counts_of.read_counts(tmp_path / "c.npz").toarray().tolist() == [[0, 200], [5, 0]]

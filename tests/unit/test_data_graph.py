@@ -171,43 +171,6 @@ def test_grids_are_regular(N: int, options: dict[str, Any], sides: list[int]) ->
     assert nx.is_isomorphic(nx.from_scipy_sparse_array(graph.values), expected)
 
 
-def test_the_seed_of_a_network_is_its_own() -> None:
-    same = [network.generate(50, seed=2).values.toarray() for _ in range(2)]
-    np.testing.assert_array_equal(*same)
-    assert not np.array_equal(same[0], network.generate(50, seed=3).values.toarray())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"structure": "tree"}, "data.structure=tree: expected one of blocks, grid, random"),
-        ({"blocks": 51}, "data.blocks=51: expected a whole number from 1 to 50"),
-        ({"p_in": 1.5}, "data.p_in=1.5: expected a number from 0 to 1"),
-        ({"p_out": float("nan")}, "data.p_out=nan: expected a number from 0 to 1"),
-        ({"structure": "random", "p": -0.1}, "data.p=-0.1: expected a number from 0 to 1"),
-        ({"N": 10**6, "structure": "random", "p": 0.1}, r"data.p=0.1: expected a probability that makes 1e\+09 edges"),
-        ({"N": 0}, "N=0: expected a whole number from 1"),
-        ({"seed": -1}, "data.seed=-1: expected a whole number"),
-        ({"structure": "grid", "N": 97}, "N=97: expected a product of 2 whole numbers of at least 3"),
-        ({"structure": "grid", "N": 8}, "N=8: expected a product of 2 whole numbers"),
-        ({"structure": "grid", "dimensions": 0}, "data.dimensions=0: expected a whole number from 1 to 20"),
-        (
-            {"structure": "grid", "sides": [5, 5]},
-            r"data.sides=\[5, 5\]: expected numbers whose product is N=50, not 25",
-        ),
-        (
-            {"structure": "grid", "sides": [25, 2]},
-            r"data.sides=\[25, 2\]: expected a list of whole numbers, at least 3",
-        ),
-        ({"structure": "grid", "sides": "50"}, "data.sides=50: expected a list"),
-        ({"structure": "grid", "sides": []}, r"data.sides=\[\]: expected a list"),
-    ],
-)
-def test_networks_that_cannot_be_generated(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        network.generate(**{"N": 50} | options)
-
-
 # those of networkx
 
 

@@ -67,12 +67,6 @@ def test_uneven_sizes_add_up() -> None:
         assert sizes.sum() == 10_000 and sizes.min() >= 1 and len(sizes) == 777
 
 
-def test_data_depend_on_their_seed_alone() -> None:
-    one, two, other = (kdd_like(300, seed=seed) for seed in (7, 7, 8))
-    assert np.array_equal(one.values, two.values) and np.array_equal(one.truth, two.truth)
-    assert not np.array_equal(one.values, other.values)
-
-
 @pytest.mark.parametrize(
     "generate",
     [
@@ -86,34 +80,6 @@ def test_points_of_half_the_memory_are_the_same(generate: Callable[..., Dataset]
     assert np.array_equal(double.truth, single.truth)
     assert np.array_equal(double.meta["deviations"], single.meta["deviations"])
     np.testing.assert_allclose(single.values, double.values, rtol=1e-5, atol=1e-6 * np.abs(double.values).max())
-
-
-@pytest.mark.parametrize(
-    ("call", "key"),
-    [
-        (lambda: kdd_like(5, dtype="float16"), "data.dtype=float16"),
-        (lambda: gaussian.generate(5, dtype="f4"), "data.dtype=f4"),
-        (lambda: kdd_like(0), "N=0"),
-        (lambda: kdd_like(5, components=0), "data.components=0"),
-        (lambda: kdd_like(5, components=145_752), "data.components=145752"),
-        (lambda: kdd_like(5, D=0), "data.D=0"),
-        (lambda: kdd_like(5, D=2**30), "data.D=1073741824"),
-        (lambda: kdd_like(5, separation=-1.0), "data.separation=-1.0"),
-        (lambda: kdd_like(5, exponent=11.0), "data.exponent=11.0"),
-        (lambda: kdd_like(5, seed=-1), "data.seed=-1"),
-        (lambda: kdd_like(5, spreads=[2.0, 1.0]), r"data.spreads=\[2.0, 1.0\]"),
-        (lambda: kdd_like(5, scales=[0.0, 1.0]), r"data.scales=\[0.0, 1.0\]"),
-        (lambda: kdd_like(5, scales=[1.0]), r"data.scales=\[1.0\]"),
-        (lambda: gaussian.generate(5, spreads=[-1.0, 1.0]), r"data.spreads=\[-1.0, 1.0\]"),
-        (lambda: gaussian.generate(5, spreads=[1.0, float("nan")]), r"data.spreads=\[1.0, nan\]"),
-        (lambda: gaussian.generate(5, spreads=["a", 1.0]), r"data.spreads=\['a', 1.0\]"),
-        (lambda: gaussian.generate(5, spreads=[1.0, 2.0, 3.0]), r"data.spreads=\[1.0, 2.0, 3.0\]"),
-        (lambda: gaussian.generate(5, spreads=2.0), "data.spreads=2.0"),
-    ],
-)
-def test_parameters_out_of_range(call: Callable[[], Dataset], key: str) -> None:
-    with pytest.raises(DataError, match=rf"^{key}: expected"):
-        call()
 
 
 # S1 to S3

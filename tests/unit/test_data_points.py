@@ -6,8 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 
@@ -205,60 +203,6 @@ def test_the_nearest_double_is_read(tmp_path: Path) -> None:
 # what is rejected
 
 
-@pytest.mark.parametrize(
-    ("text", "kwargs", "message"),
-    [
-        ("1,2\n3,x\n", {}, r"row 2, column 2: 'x'; expected a number \(data.columns and data.drop"),
-        ("1,2\n3,inf\n", {}, r"row 2, column 2: 'inf'; expected a number of magnitude 1e\+30"),
-        ("1,2\n3,-Infinity\n", {}, "row 2, column 2: '-Infinity'; expected a number of magnitude"),
-        ("1,2\n3,1e999\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
-        ("1,2\n3,-1.01e30\n", {}, "row 2, column 2: '-1.01e30'; expected a number of magnitude"),
-        ("1,2\n3,1e999\n4,x\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
-        ("1,2\nnan,1\n4,x\n", {}, "row 3, column 2: 'x'; expected a number"),
-        ("1,2\n ,1\n4,none\n", {}, "row 3, column 2: 'none'; expected a number"),
-        ('1,2\n"1,5",2\n', {}, "row 2, column 1: '1,5'; expected a number with a decimal point and without commas"),
-        ('1,2\n"1,000,000.5",2\n"2.000,5",2\n', {}, "row 3, column 1: '2.000,5'; expected a number whose decimals"),
-        ("1,2\n1.000.5,2\n", {}, "row 2, column 1: '1.000.5'; expected a number"),
-        ("x;y\n1;2;3\n", {}, r"row 2: cells: 1; expected 1|row 2, column 1 \('x;y'\): '1;2;3'; expected a number \(ce"),
-        ("1,2\n1_0,2\n", {}, "row 2, column 1: '1_0'; expected a number"),
-        ("1,2\n0x10,2\n", {}, "row 2, column 1: '0x10'; expected a number"),
-        ("1,2\n\u0661,2\n", {}, "row 2, column 1: '\u0661'; expected a number"),
-        ("1,2\n1\u00a0,2\n", {}, "row 2, column 1: '1\u00a0'; expected a number"),
-        ("1,2\n3\n", {}, "row 2: cells: 1; expected 2, as in row 1"),
-        ("1,2\n3,4,5\n", {}, "row 2: cells: 3; expected 2"),
-        ("1,x\n3,4\n", {}, r"row 1: 'x' beside numbers; expected names alone or numbers alone \(data.header=true"),
-        ("1,x\n3,4\n", {"header": False}, "row 1, column 2: 'x'; expected a number"),
-        ('"x\n",y\n1,2\n"3\n4",q\n', {}, r"row 4, column 1 \('x'\): '3 4'; expected a number"),
-        ("x,y\n", {}, "a header and no row"),
-        ("", {}, "the file is empty"),
-        ("1,2\n", {"N": 2}, "N=2: expected at most 1, the number of rows"),
-        # columns
-        ("x,y\n1,2\n", {"columns": ["z"]}, "data.columns=z: .* no such column; expected one of x, y, or a number from"),
-        ("1,2\n", {"columns": ["x", "y"]}, "data.columns=x: .* no such column; expected a number from 1 to 2"),
-        ("x,y\n1,2\n", {"columns": [3]}, "data.columns=3: .* no such column"),
-        ("x,y\n1,2\n", {"columns": [0]}, "data.columns=0: .* no such column"),
-        ("x,x\n1,2\n", {"columns": ["x"]}, "data.columns=x: .* 2 columns of that name; expected x.1, x.2"),
-        ("x,y\n1,2\n", {"columns": ["x", 1]}, "data.columns=x: .* expected each column once"),
-        ("x,y\n1,2\n", {"columns": ["x", "y"], "truth": "y"}, "data.columns=y: .* data.truth not"),
-        ("x,y\n1,2\n", {"columns": []}, r"data.columns=\[\]: expected at least one"),
-        ("x,y\n1,2\n", {"columns": [1.5]}, r"data.columns=\[1.5\]: expected names or numbers of columns"),
-        ("x,y\n1,2\n", {"columns": True}, "data.columns=True: expected names or numbers"),
-        ("x,y\n1,2\n", {"columns": {"x": 1}}, "data.columns=.*: expected names or numbers"),
-        ("x,y\n1,2\n", {"drop": [None]}, r"data.drop=\[None\]: expected names or numbers"),
-        ("x,y\n1,2\n", {"drop": ["z"]}, "data.drop=z: .* no such column"),
-        ("x,y\n1,2\n", {"drop": ["x", "y"]}, "no column is left for the data"),
-        ("x,y\n1,2\n", {"drop": ["x"], "truth": "y"}, "no column is left for the data"),
-        ("x,y\n1,2\n", {"drop": ["x"], "columns": ["y"]}, r"data.drop=\['x'\]: expected null beside data.columns"),
-    ],
-)
-def test_bad_tables(tmp_path: Path, text: str, kwargs: dict[str, object], message: str) -> None:
-    path = table(tmp_path, text)
-    with pytest.raises(DataError, match=message) as info:
-        files.csv(path, "points", **kwargs)
-    assert "\n" not in str(info.value)
-    assert str(path) in str(info.value) or "=" in str(info.value)
-
-
 def test_decimal_commas_in_tables_with_tabs(tmp_path: Path) -> None:
     path = table(tmp_path, "x\ty\n1,5\t2\n", "p.tsv")
     with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected a number with a decimal point"):
@@ -270,43 +214,6 @@ def test_a_bad_cell_far_down_is_named(tmp_path: Path) -> None:
     path = table(tmp_path, "x,y\n" + "1.25,2.5\n" * 300_000 + "1,inf\n" + "1,2\n" * 300_000)
     with pytest.raises(DataError, match=r"row 300002, column 2 \('y'\): 'inf'; expected a number"):
         files.csv(path, "points")
-
-
-@pytest.mark.parametrize(
-    ("array", "message"),
-    [
-        (np.array([[0.0, 1.0], [-np.inf, 1.0]]), "row 2, column 1: '-inf'; expected a number of magnitude"),
-        (np.array([[1e101]]), r"row 1, column 1: '1e\+101'; expected a number of magnitude"),
-        (np.zeros((0, 2)), "no rows or no columns"),
-        (np.zeros((2, 0)), "no rows or no columns"),
-        (np.zeros((2, 2, 2)), "array of 3 dimensions"),
-        (np.float64(1), "array of 0 dimensions"),
-        (np.array([1j]), "array of complex128; expected numbers"),
-        (np.array(["1", "2"]), "column 1 holds string; expected numbers"),
-        (np.array(["2020-01-01"], dtype="M8[s]"), "column 1 holds timestamp.*; expected numbers"),
-        (np.zeros(2, dtype=[("x", float), ("y", float)]), "array of .*; expected numbers or strings"),
-        (np.array([1, "a", None], dtype=object), "not a readable .npy file of plain numbers or strings"),
-        (np.ones(2, dtype=np.longdouble), "expected numbers or strings"),
-    ],
-)
-def test_bad_arrays(tmp_path: Path, array: np.ndarray, message: str) -> None:
-    np.save(tmp_path / "x.npy", array)
-    with pytest.raises(DataError, match=message):
-        files.csv(tmp_path / "x.npy", "points")
-
-
-@pytest.mark.parametrize(
-    ("column", "message"),
-    [
-        (["1", "2"], r"column 1 \('x'\) holds string; expected numbers \(data.columns and data.drop choose\)"),
-        ([[1.0], [2.0]], r"column 1 \('x'\) holds list"),
-        ([1e101, 1.0], r"row 1, column 1 \('x'\): '1e\+101'; .* magnitude"),
-    ],
-)
-def test_bad_parquet_columns(tmp_path: Path, column: list[object], message: str) -> None:
-    pq.write_table(pa.table({"x": column}), tmp_path / "x.parquet")
-    with pytest.raises(DataError, match=message):
-        files.csv(tmp_path / "x.parquet", "points")
 
 
 # arrays that are kept as they are
@@ -389,53 +296,3 @@ def test_entries_of_one_place_are_added_up(tmp_path: Path) -> None:
     save_npz(tmp_path / "x.npz", twice)
     data = files.csv(tmp_path / "x.npz", "points")
     assert data.values.toarray().tolist() == [[0, 200], [0, 0]] and data.values.nnz == 1
-
-
-NOT_SPARSE = r"x.npz: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: "
-
-
-def in_archive(path: Path, **arrays: object) -> None:
-    """An .npz file of a CSR matrix ``[2, 2]``, in which some arrays are others."""
-    given = {"format": "csr", "shape": [2, 2], "data": [1.0, 2.0], "indices": [0, 1], "indptr": [0, 1, 2]} | arrays
-    np.savez(path, **{name: np.array(array) for name, array in given.items() if array is not None})
-
-
-@pytest.mark.parametrize(
-    ("arrays", "message"),
-    [
-        ({"data": [np.nan, 1]}, "x.npz: row 1, column 1: 'nan'; expected a number"),
-        ({"data": [1, -np.inf]}, "x.npz: row 2, column 2: '-inf'; expected a number of magnitude"),
-        ({"data": [1, 1e31]}, r"x.npz: row 2, column 2: '1e\+31'; expected a number of magnitude"),
-        ({"data": [1j, 1]}, f"{NOT_SPARSE}it holds complex128"),
-        ({"data": ["a", "b"]}, NOT_SPARSE),
-        ({"data": np.array([1, None], dtype=object)}, f"{NOT_SPARSE}it holds Python objects"),
-        ({"format": "xyz"}, NOT_SPARSE),
-        ({"format": None}, NOT_SPARSE),
-        ({"data": None}, NOT_SPARSE),
-        ({"indices": [0, 2]}, NOT_SPARSE),
-        ({"indices": [0, -1]}, NOT_SPARSE),
-        ({"indptr": [0, 2, 1]}, NOT_SPARSE),
-        ({"indptr": [0, 1, 9]}, NOT_SPARSE),
-        ({"shape": [2, 2**40]}, NOT_SPARSE),
-        ({"shape": [0, 2], "data": [], "indices": np.zeros(0, int), "indptr": [0]}, "x.npz: no rows or no columns"),
-        ({"shape": [2, 0], "data": [], "indices": np.zeros(0, int), "indptr": [0, 0, 0]}, "no rows or no columns"),
-    ],
-)
-def test_bad_sparse_matrices(tmp_path: Path, arrays: dict[str, object], message: str) -> None:
-    in_archive(tmp_path / "x.npz", **arrays)
-    with pytest.raises(DataError, match=message) as info:
-        files.csv(tmp_path / "x.npz", "points")
-    assert "\n" not in str(info.value)
-
-
-def test_what_is_no_sparse_matrix(tmp_path: Path) -> None:
-    np.savez(tmp_path / "x.npz", x=np.zeros((2, 2)))
-    with pytest.raises(DataError, match=NOT_SPARSE):
-        files.csv(tmp_path / "x.npz", "points")
-    (tmp_path / "x.npz").write_text("1,2\n")
-    with pytest.raises(DataError, match=NOT_SPARSE):
-        files.csv(tmp_path / "x.npz", "points")
-    in_archive(tmp_path / "x.npz")
-    for kind in ("binary", "tokens"):
-        with pytest.raises(DataError, match=rf"x.npz: a sparse matrix is read as points .* for kind {kind}"):
-            files.csv(tmp_path / "x.npz", kind)

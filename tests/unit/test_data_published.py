@@ -2,7 +2,6 @@
 
 import gzip
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -117,44 +116,6 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
         sets.fetch(name)
     assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)
     assert not list(folder.iterdir())
-
-
-@pytest.fixture
-def server_folder(folder: Path, monkeypatch: pytest.MonkeyPatch, support: Callable[[Path], str]) -> Path:
-    """A set `far` of two files on a server of this machine."""
-    there = folder / "there"
-    there.mkdir()
-    files, address = [], support(there)
-    for name in ("a.csv", "b.csv"):
-        (there / name).write_text(f"{name}\n" * 1000)
-        digest = hashlib.sha256((there / name).read_bytes()).hexdigest()
-        files.append(File(name, 6000, digest if name == "a.csv" else None, f"{address}/{name}"))
-    monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", tuple(files)))
-    return there
-
-
-def test_fetched_files_are_those_of_the_address(folder: Path, server_folder: Path) -> None:
-    assert sets.fetch("far") == folder / "far" and sets.present("far")
-    for name in ("a.csv", "b.csv"):
-        assert (folder / "far" / name).read_bytes() == (server_folder / name).read_bytes()
-    assert {path.name for path in (folder / "far").iterdir()} == {"a.csv", "b.csv", sets.SUMS}
-    # what is here is not fetched again
-    (server_folder / "b.csv").unlink()
-    assert sets.fetch("far") == folder / "far"
-
-
-def test_a_file_that_is_not_the_published_one_does_not_stay(folder: Path, server_folder: Path) -> None:
-    (server_folder / "a.csv").write_text("other")
-    with pytest.raises(DataError, match=r"a.csv.*: SHA-256 .*; expected .*, that of the published file"):
-        sets.fetch("far")
-    assert not (folder / "far").exists()
-
-
-def test_an_address_that_does_not_answer(folder: Path, server_folder: Path) -> None:
-    (server_folder / "a.csv").unlink()
-    with pytest.raises(DataError, match=r"^https://.*a.csv: cannot be fetched: "):
-        sets.fetch("far")
-    assert not (folder / "far").exists()
 
 
 @pytest.mark.skipif(not sets.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")

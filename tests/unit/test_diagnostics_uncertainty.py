@@ -1,6 +1,7 @@
 """Losses of partitions, co-clustering and credible balls, against their definitions and all partitions of few items."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -224,8 +225,6 @@ def test_membership_of_the_least_partitions():
 
 def test_no_matrix_of_all_pairs_where_rows_are_asked_for():
     """A million pairs a row would be the whole matrix: 3.2 GB at 20,000 items."""
-    import tracemalloc
-
     rows, truth = noisy(20_000, 6, 6, seed=6)
     tracemalloc.start()
     similarity.membership(rows, truth)

@@ -8,6 +8,7 @@ from small_cases import MODELS
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.history import AdaptiveProposal, History, by_appearance
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.samplers.arm import ARM
 from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -160,7 +161,6 @@ def test_a_failure_in_one_thread_ends_the_others() -> None:
     advance_together(built, 20)
     built[2].samplers[0].adapt_to(None, 0)
     built[2].samplers[0].fix()
-    from splitmerge_cli.core.sampler import PythonSampler
 
     class Broken(PythonSampler):
         MOVES = ("broken",)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 from compiled import pieces
 from scipy.special import betaln, gammaln
 from small_cases import check_walk_weights
@@ -101,8 +102,6 @@ def test_graphs_beyond_the_tables() -> None:
     rng = np.random.default_rng(0)
     ends = np.unique(np.sort(rng.integers(N, size=(6000, 2)), axis=1), axis=0)
     ends = ends[ends[:, 0] != ends[:, 1]]
-    import scipy.sparse
-
     upper = scipy.sparse.coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(N, N))
     model = IRM(upper + upper.T, beta1=BETA[0], beta0=BETA[1])
     pairs = N * (N - 1) / 2

@@ -1,5 +1,8 @@
 """Models: statistics, chain rule, predictives, unions, scans, membership; each against a definition."""
 
+from fractions import Fraction
+from math import log
+
 import numpy as np
 import pytest
 from compiled import pieces
@@ -160,9 +163,6 @@ def test_members_come_in_item_order(n):
 @pytest.mark.parametrize("alpha", [1e-100, 1e-10, 1.0, 1e10, 1e100])
 def test_log_joint_keeps_its_digits(alpha):
     """Rising factorials by exact integers and logarithms of fractions, for parameters of any size."""
-    from fractions import Fraction
-    from math import log
-
     tokens = np.array([0, 0, 1, 0, 2, 1], dtype=np.int32)
     model = EMM(tokens, n_tokens=3, alpha=alpha, kmax=2)
     model.set_labels([0, 0, 0, 1, 1, 1])

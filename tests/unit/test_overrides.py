@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import create_functions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -53,8 +54,6 @@ def test_quotes_are_those_of_hydras_grammar(text: str) -> None:
 
 
 def test_functions_are_those_of_hydras_grammar() -> None:
-    from hydra.core.override_parser.overrides_parser import create_functions
-
     assert set(create_functions().functions) == overrides.FUNCTIONS
 
 

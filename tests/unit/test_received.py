@@ -12,6 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
 
 import splitmerge_cli
 from splitmerge_cli import received, terminal
@@ -196,10 +199,6 @@ def test_letters_that_steer_a_terminal_are_shown(capsys: pytest.CaptureFixture[s
 
 
 def test_a_console_shows_them_and_keeps_its_own_colours(capsys: pytest.CaptureFixture[str]) -> None:
-    from rich.live import Live
-    from rich.table import Table
-    from rich.text import Text
-
     table = Table("x")
     table.add_row(Text(STEERING, "red"))
     with terminal.escape_output():

@@ -1,0 +1,161 @@
+"""Options of generated data that are out of range, a row for each; and seeds, on which alone the data depend."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.generated.documents import nested_topics, synthetic_documents
+from splitmerge_cli.data.generated.emm import generate as emm
+from splitmerge_cli.data.generated.gaussian import generate as gaussian
+from splitmerge_cli.data.generated.jain_neal import generate as jain_neal
+from splitmerge_cli.data.generated.kdd_like import kdd_like
+from splitmerge_cli.data.generated.lines import generate as lines
+from splitmerge_cli.data.generated.mixed import generate as mixed
+from splitmerge_cli.data.generated.network import generate as network
+
+NAN = float("nan")
+REFUSED = [
+    (emm, {"N": 0}, "N=0"),
+    (emm, {"entities": 0}, "data.entities=0"),
+    (emm, {"entities": 12}, "data.n_tokens=10"),
+    (emm, {"dictionaries": "same"}, "data.dictionaries=same"),
+    (emm, {"dictionaries": "dirichlet", "concentration": 0}, "data.concentration=0"),
+    (jain_neal, {"N": 0}, "N=0"),
+    (jain_neal, {"example": 4}, "data.example=4"),
+    (jain_neal, {"N": 11, "example": 1}, "N=11"),
+    (jain_neal, {"attributes": 0}, "data.attributes=0"),
+    (jain_neal, {"components": 0}, "data.components=0"),
+    (emm, {"n_tokens": 99999999999}, "data.n_tokens=99999999999"),
+    (emm, {"seed": -1}, "data.seed=-1"),
+    (emm, {"dictionaries": "dirichlet", "concentration": 1e308}, "data.concentration=1e+308"),
+    (emm, {"dictionaries": "dirichlet", "n_tokens": 10**6, "entities": 10**6}, "data.entities=1000000"),
+    (emm, {"N": 99999999999}, "N=99999999999"),
+    (jain_neal, {"N": 99999999999}, "N=99999999999"),
+    (jain_neal, {"seed": -1}, "data.seed=-1"),
+    (jain_neal, {"components": 99999999999}, "data.components=99999999999"),
+    (jain_neal, {"attributes": 2**63}, "data.attributes=9223372036854775808"),
+    (lines, {"N": 0}, "N=0"),
+    (lines, {"N": 2**31}, "N=2147483648"),
+    (lines, {"lines": 0}, "data.lines=0"),
+    (lines, {"lines": 11}, "data.lines=11"),
+    (lines, {"N": 10, "lines": 9, "outliers": 0.2}, "data.lines=9"),
+    (lines, {"concentration": 0.0}, "data.concentration=0.0"),
+    (lines, {"concentration": NAN}, "data.concentration=nan"),
+    (lines, {"length": 0.0}, "data.length=0.0"),
+    (lines, {"length": float("inf")}, "data.length=inf"),
+    (lines, {"noise": -0.1}, "data.noise=-0.1"),
+    (lines, {"outliers": 1.0}, "data.outliers=1.0"),
+    (lines, {"outliers": -0.1}, "data.outliers=-0.1"),
+    (lines, {"spread": -1.0}, "data.spread=-1.0"),
+    (lines, {"sigma0": -1.0}, "data.sigma0=-1.0"),
+    (lines, {"sigma0": 1e60}, "data.sigma0=1e+60"),
+    (lines, {"seed": -1}, "data.seed=-1"),
+    (gaussian, {"N": 0}, "N=0"),
+    (gaussian, {"components": 0}, "data.components=0"),
+    (gaussian, {"components": 11}, "data.components=11"),
+    (gaussian, {"D": 0}, "data.D=0"),
+    (gaussian, {"D": 2**31}, "data.D=2147483648"),
+    (gaussian, {"separation": -1.0}, "data.separation=-1.0"),
+    (gaussian, {"spread": NAN}, "data.spread=nan"),
+    (gaussian, {"sizes": "same"}, "data.sizes=same"),
+    (gaussian, {"sizes": "crp", "concentration": -1.0}, "data.concentration=-1.0"),
+    (gaussian, {"seed": -1}, "data.seed=-1"),
+    (mixed, {"N": 0}, "N=0"),
+    (mixed, {"components": 11}, "data.components=11"),
+    (mixed, {"binary": -1}, "data.binary=-1"),
+    (mixed, {"count": 2**31}, "data.count=2147483648"),
+    (mixed, {"binary": 0, "categorical": 0, "count": 0, "real": 0}, "data.real=0"),
+    (mixed, {"levels": 1}, "data.levels=1"),
+    (mixed, {"separation": 101.0}, "data.separation=101.0"),
+    (mixed, {"missing": 1.1}, "data.missing=1.1"),
+    (mixed, {"seed": -1}, "data.seed=-1"),
+    (kdd_like, {"dtype": "float16"}, "data.dtype=float16"),
+    (gaussian, {"dtype": "f4"}, "data.dtype=f4"),
+    (kdd_like, {"N": 0}, "N=0"),
+    (kdd_like, {"components": 0}, "data.components=0"),
+    (kdd_like, {"components": 145752}, "data.components=145752"),
+    (kdd_like, {"D": 0}, "data.D=0"),
+    (kdd_like, {"D": 2**30}, "data.D=1073741824"),
+    (kdd_like, {"separation": -1.0}, "data.separation=-1.0"),
+    (kdd_like, {"exponent": 11.0}, "data.exponent=11.0"),
+    (kdd_like, {"seed": -1}, "data.seed=-1"),
+    (kdd_like, {"spreads": [2.0, 1.0]}, "data.spreads=[2.0, 1.0]"),
+    (kdd_like, {"scales": [0.0, 1.0]}, "data.scales=[0.0, 1.0]"),
+    (kdd_like, {"scales": [1.0]}, "data.scales=[1.0]"),
+    (gaussian, {"spreads": [-1.0, 1.0]}, "data.spreads=[-1.0, 1.0]"),
+    (gaussian, {"spreads": [1.0, NAN]}, "data.spreads=[1.0, nan]"),
+    (gaussian, {"spreads": ["a", 1.0]}, "data.spreads=['a', 1.0]"),
+    (gaussian, {"spreads": [1.0, 2.0, 3.0]}, "data.spreads=[1.0, 2.0, 3.0]"),
+    (gaussian, {"spreads": 2.0}, "data.spreads=2.0"),
+    (nested_topics, {"N": 0}, "N=0: expected a whole number from 1"),
+    (nested_topics, {"length": 0}, "data.length=0: expected a whole number"),
+    (nested_topics, {"N": 10, "length": 2**30}, "data.length=1073741824: expected a whole number"),
+    (nested_topics, {"words": 0}, "data.words=0"),
+    (nested_topics, {"concentration": 0.0}, "data.concentration=0.0: expected a number from 1e-100"),
+    (nested_topics, {"concentration": NAN}, "data.concentration=nan"),
+    (nested_topics, {"seed": -1}, "data.seed=-1"),
+    (nested_topics, {"heldout": 2}, "data.heldout=2"),
+    (synthetic_documents, {"N": 1.5}, "N=1.5: expected a whole number"),
+    (synthetic_documents, {"length": 0}, "data.length=0: expected a number from 1e-09"),
+    (synthetic_documents, {"length": 1000000000.0}, "data.length=1000000000.0: expected a number"),
+    (synthetic_documents, {"length": 1.5, "lengths": "fixed"}, "data.length=1.5: expected a whole number with"),
+    (synthetic_documents, {"lengths": "equal"}, "data.lengths=equal: expected one of poisson, fixed"),
+    (synthetic_documents, {"topics": 2**30}, "data.topics=1073741824: expected a whole number from 1 to"),
+    (synthetic_documents, {"words": 2**30}, "data.words=1073741824: expected a whole number from 1 to"),
+    (synthetic_documents, {"eta": 0}, "data.eta=0"),
+    (synthetic_documents, {"alpha0": -1}, "data.alpha0=-1"),
+    (synthetic_documents, {"gamma": 0.0}, "data.gamma=0.0"),
+    (synthetic_documents, {"heldout_by": "x"}, "data.heldout_by=x"),
+    (synthetic_documents, {"N": 1, "length": 1e-09}, "synthetic_documents: documents: 1, tokens: none"),
+    (network, {"structure": "tree"}, "data.structure=tree: expected one of blocks, grid, random"),
+    (network, {"blocks": 51}, "data.blocks=51: expected a whole number from 1 to 10"),
+    (network, {"p_in": 1.5}, "data.p_in=1.5: expected a number from 0 to 1"),
+    (network, {"p_out": NAN}, "data.p_out=nan: expected a number from 0 to 1"),
+    (network, {"structure": "random", "p": -0.1}, "data.p=-0.1: expected a number from 0 to 1"),
+    (
+        network,
+        {"N": 10**6, "structure": "random", "p": 0.1},
+        "data.p=0.1: expected a probability that makes 1e+09 edges",
+    ),
+    (network, {"N": 0}, "N=0: expected a whole number from 1"),
+    (network, {"seed": -1}, "data.seed=-1: expected a whole number"),
+    (network, {"structure": "grid", "N": 97}, "N=97: expected a product of 2 whole numbers of at least 3"),
+    (network, {"structure": "grid", "N": 8}, "N=8: expected a product of 2 whole numbers"),
+    (network, {"structure": "grid", "dimensions": 0}, "data.dimensions=0: expected a whole number from 1 to 20"),
+    (
+        network,
+        {"structure": "grid", "sides": [5, 5]},
+        "data.sides=[5, 5]: expected numbers whose product is N=10, not 25",
+    ),
+    (
+        network,
+        {"structure": "grid", "sides": [25, 2]},
+        "data.sides=[25, 2]: expected a list of whole numbers, at least 3",
+    ),
+    (network, {"structure": "grid", "sides": "50"}, "data.sides=50: expected a list"),
+    (network, {"structure": "grid", "sides": []}, "data.sides=[]: expected a list"),
+]
+
+
+@pytest.mark.parametrize(("generate", "options", "message"), REFUSED)
+def test_options_out_of_range(generate: Callable[..., Dataset], options: dict[str, Any], message: str) -> None:
+    """There are 10 items where a row gives no other number."""
+    with pytest.raises(DataError) as raised:
+        generate(**{"N": 10} | options)
+    assert str(raised.value).startswith(message) and "expected" in str(raised.value)
+
+
+def contents(data: Dataset) -> np.ndarray:
+    if data.kind == "documents":
+        return data.values.tokens.words
+    return data.values.toarray() if data.kind == "graph" else data.values
+
+
+@pytest.mark.parametrize("generate", [emm, jain_neal, lines, gaussian, mixed, kdd_like, network, nested_topics])
+def test_data_depend_on_their_seed_alone(generate: Callable[..., Dataset]) -> None:
+    one, two, other = (generate(50, seed=seed) for seed in (7, 7, 8))
+    assert np.array_equal(contents(one), contents(two), equal_nan=one.kind == "mixed")
+    assert np.array_equal(one.truth, two.truth) and not np.array_equal(contents(one), contents(other))

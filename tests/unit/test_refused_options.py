@@ -1,0 +1,304 @@
+"""Configurations that cannot be run, one a row, with the message for each; in this process, as a run prepares them.
+
+A message is one line. What the command line does with it is in ``tests/cli/test_bad_input.py``, what files may hold in
+``test_refused.py``.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from splitmerge_cli import runs
+from splitmerge_cli.config import compose
+
+FILES = {
+    "tokens.csv": "a\nb\na\nc\nb\na\n",
+    "binary.csv": "1,0\n0,1\n0,0\n1,1\n0,1\n1,1\n",
+    "names.csv": "0,1\n1,0\n0,0\n",
+    "ragged.csv": "0,1\n1\n0,0\n",
+    "words.csv": "0,1\n1,x\n0,0\n",
+    "nan.csv": "0,1\nnan,0\n0,0\n",
+    "two.csv": "0,1\n1,2\n0,0\n",
+    "empty.csv": "",
+    "labels.txt": "x\ny\nx\n",
+    "hole.txt": "x\n\nx\ny\ny\nx\n",
+    "unclosed.csv": '"a\nb\nc\n',
+    "twice.csv": "t,t,a\nx,y,1\nx,z,0\n",
+    "points.csv": "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n",
+    "part.csv": "x,y,who\n0,1,a\n1,2,\n3,4,b\n",
+    "e.csv": "a,b\nb,c\nc,a\n",
+    "odd.csv": "a,b\nb,\n",
+    "d.csv": "a,x\na,y\nb,x\nb,x\n",
+    "odd.ldac": "1 0:1\n2 1:1 2:x\n",
+}
+
+CSV = ["data=csv", "model=bernoulli"]
+OPTIONS: list[tuple[list[str], list[str]]] = [
+    # misspelt keys and groups
+    (["smapler=sdds"], ["smapler", "Did you mean sampler?"]),
+    (["sampler=sdss"], ["sampler=sdss", "Did you mean sampler=sdds?"]),
+    (["sampler=sdds", "sampler.kernal=both"], ["sampler.kernal", "Did you mean sampler.kernel?"]),
+    (["sampler=sdds", "kernel=both"], ["kernel: no such key", "Did you mean sampler.kernel?"]),
+    (["model.aplha=1"], ["model.aplha", "Did you mean model.alpha?"]),
+    (["iteration=5"], ["iteration", "Did you mean iterations?"]),
+    (["trace.partition=5"], ["trace.partition", "Did you mean trace.partitions?"]),
+    (["+foo=1"], ["foo", "no such key"]),
+    (["sampler=sdds", "+sampler.foo=1"], ["sampler.foo", "no such key"]),
+    (["+sampler.foo=1"], ["sampler.foo=1: no sampler is named", "expected sampler=NAME"]),
+    (["sampler.kernel=both"], ["sampler.kernel=both: no sampler is named", "expected sampler=NAME"]),
+    (["data=emn"], ["data=emn", "Did you mean data=emm?"]),
+    (["schedule=ful_scan"], ["schedule=ful_scan", "Did you mean schedule=full_scan?"]),
+    (["schedule=[{sdss: 1}]"], ["sampler=sdss", "Did you mean sampler=sdds?"]),
+    (["schedule=[{rgsm: {weigth: 2}}]"], ["schedule.mix.rgsm.weigth", "Did you mean schedule.mix.rgsm.weight?"]),
+    (["sampler"], ["sampler", "KEY=VALUE"]),
+    (["N=[1"], ["N=[1"]),
+    (["N=1,2"], ["N=1,2", "smcmc sweep"]),
+    # values out of range or of another type
+    (["N=0"], ["N=0", "a whole number from 1"]),
+    (["N=many"], ["N=many", "a whole number"]),
+    (["chains=0"], ["chains=0"]),
+    (["chains=1.5"], ["chains=1.5", "a whole number"]),
+    (["iterations=-5"], ["iterations=-5"]),
+    (["budget=0"], ["budget=0", "a positive number"]),
+    (["budget=1", "timing=false"], ["timing=false", "budget"]),
+    (["thin=0"], ["thin=0"]),
+    (["seed=-1"], ["seed=-1"]),
+    (["trace.partitions=-1"], ["trace.partitions=-1"]),
+    (["progress=loud"], ["progress=loud", "bars"]),
+    (["workers=0"], ["workers=0"]),
+    (["model.alpha=-1"], ["model.alpha", "-1"]),
+    (["model.alpha=much"], ["model.alpha=much", "a positive number"]),
+    (["model.label_prior=none"], ["model.label_prior=none", "as_printed"]),
+    (["sampler=rgsm", "sampler.t=-1"], ["sampler.t", "-1"]),
+    (["sampler=rgsm", "sampler.t=1.5"], ["sampler.t=1.5", "whole number"]),
+    (["sampler=sdds", "sampler.mode=exactly"], ["sampler.mode", "as_printed"]),
+    (["schedule=[{sdds: -1}]"], ["schedule.mix.sdds.weight=-1"]),
+    (["schedule=[]"], ["schedule.mix", "{sdds: 1}"]),
+    (["data.entities=0"], ["data.entities=0"]),
+    (["data.n_tokens=99999999999"], ["data.n_tokens=99999999999", "1000000"]),
+    (["data.seed=-1"], ["data.seed=-1"]),
+    (["data.N=99999999999"], ["N=99999999999"]),
+    (["data=jain_neal", "data.components=99999999999"], ["data.components=99999999999"]),
+    (["data=jain_neal", "data.attributes=9223372036854775808"], ["data.attributes=9223372036854775808"]),
+    # a group takes a name, and a name is the file's
+    (["schedule=1"], ["schedule=1", "full_scan"]),
+    (["data=[1]"], ["data=[1]", "emm"]),
+    (["sampler=sdds", "sampler.name=../../zz"], ["sampler.name=../../zz", "sdds"]),
+    (["schedule=[sdds]", "sampler=gibbs"], ["sampler=gibbs", "schedule"]),
+    (["~trace.partitions"], ["trace.partitions", "KEY=VALUE"]),
+    # more clusters than items, or than the model can hold
+    (["N=20", "K0=21"], ["K0=21", "20"]),
+    (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
+    (["N=200", "init=sequential", "K0=101"], ["init=sequential, model=emm", "K0=101", "model.kmax=100"]),
+    (
+        ["data=gaussian", "model=gaussian", "N=9", "K0=4", 'model.prior="mfm(components=uniform(3))"'],
+        ["K0=4", "at most 3"],
+    ),
+    (["init=one_cluster", "K0=3"], ["K0=3", "init=one_cluster"]),
+    (["init=sequential", "model=gaussian", "data=gaussian", "K0=3"], ["init=sequential, model=gaussian", "K0=3"]),
+    (["init=nowhere.txt"], ["init=nowhere.txt", "singletons"]),
+    (["N=6", "init=labels.txt"], ["labels.txt", "3 rows", "expected 6"]),
+    (["N=6", "init=hole.txt"], ["hole.txt", "row 2"]),
+    ([*CSV, "data.path=binary.csv", "init=truth"], ["init=truth", "binary"]),
+    # data that the model cannot read
+    (["data=jain_neal", "model=emm"], ["model=emm", "model=bernoulli"]),
+    (["model=bernoulli"], ["model=bernoulli", "model=emm"]),
+    # the user's files
+    (["data=csv"], ["data.path"]),
+    ([*CSV, "data.path=nowhere.csv"], ["nowhere.csv"]),
+    ([*CSV, "data.path=ragged.csv"], ["ragged.csv", "row 2"]),
+    ([*CSV, "data.path=words.csv"], ["words.csv", "row 2", "column 2", "x"]),
+    ([*CSV, "data.path=nan.csv", "sampler=lshsm"], ["sampler=lshsm", "missing cells"]),
+    ([*CSV, "data.path=two.csv"], ["two.csv", "row 2", "column 2", "2"]),
+    ([*CSV, "data.path=empty.csv"], ["empty.csv"]),
+    ([*CSV, "data.path=binary.csv", "N=7"], ["N=7", "6"]),
+    ([*CSV, "data.path=binary.csv", "K0=7"], ["K0=7", "6"]),
+    (["data=csv", "model=emm", "data.path=binary.csv"], ["binary.csv", "1 column of tokens", "model=mixed"]),
+    ([*CSV, "data.path=names.csv"], ["names.csv: row 1", "0, 1", "data.header=true or false"]),
+    ([*CSV, "data.path=5"], ["5: no such file"]),
+    ([*CSV, "data.path=twice.csv", "data.truth=t"], ["data.truth=t", "2 columns"]),
+    (["data=csv", "data.path=unclosed.csv"], ["unclosed.csv", "row 1", "quote"]),
+]
+
+POINTS = ["data=csv", "data.path=points.csv"]
+LINES = [*POINTS, "data.drop=who", "model=lines", "sampler=triadic"]
+KEPT = [*LINES, "model.conjugate=false"]
+CLOUDS = [*POINTS, "data.drop=who", "model=gaussian", "sampler=sams"]
+SEVERAL = "several values; `smcmc sweep` runs a grid"
+PRIOR = "expected a positive number or gamma(shape,rate)"
+MODELS: list[tuple[list[str], str]] = [
+    # options out of range or of another type
+    ([*LINES, "model.sigma0=0"], "model.sigma0=0: expected a number from 1e-30"),
+    ([*LINES, "model.sigma1=nan"], "model.sigma1=nan: expected a number"),
+    ([*LINES, "model.noise=huge"], "model.noise=huge: expected one of known, nig"),
+    ([*LINES, "model.a0=1"], "model.a0=1: expected"),
+    ([*LINES, "model.prior=[crp]"], "model.prior=[crp]"),
+    ([*LINES, "model.conjugate=0"], "model.conjugate=0: expected true or false"),
+    ([*LINES, "model.conjugate=null"], "model.conjugate=null: expected true or false"),
+    ([*KEPT, "model.refresh=gibbs"], "model.refresh=gibbs: expected one of draw, metropolis"),
+    ([*KEPT, "model.steps=0"], "model.steps=0: expected a whole number from 1"),
+    ([*CLOUDS, "model.covariance=round"], "model.covariance=round: expected one of diag, iso, full"),
+    ([*CLOUDS, "model.kappa0=-1"], "model.kappa0=-1: expected a positive number from"),
+    ([*CLOUDS, "model.m0=[1,2,3]"], "model.m0: expected a number, or one for each of 2 columns"),
+    ([*CLOUDS, "model.b0=[1,a]"], "model.b0=[1,a]: expected a number"),
+    ([*CLOUDS, "model.covariance=iso", "model.b0=[1,2]"], "model.b0: expected one number"),
+    ([*LINES, "sampler.beta=1"], "sampler.beta=1: expected a number between 0 and 1"),
+    ([*LINES, "sampler.allocation=gibbs"], "sampler.allocation=gibbs: expected one of random, sams"),
+    ([*LINES, "sampler.form=other"], "sampler.form=other: expected"),
+    ([*LINES, "sampler.redraw=1"], "sampler.redraw=1: expected true or false"),
+    ([*CLOUDS, "sampler.t=-1"], "sampler.t=-1: expected a whole number from 0"),
+    ([*CLOUDS, "sampler.q_ratio=two"], "sampler.q_ratio=two: expected"),
+    ([*KEPT, "sampler=neal8", "sampler.m=0"], "sampler.m=0: expected a whole number from 1"),
+    ([*KEPT, "sampler=neal8", "sampler.scan=half"], "sampler.scan=half: expected"),
+    # a finite base measure
+    ([*LINES, "model.candidates=[[0,1]]"], "model.candidates: expected with conjugate=false"),
+    ([*KEPT, "model.noise=nig", "model.candidates=[[0,1]]"], "model.candidates: expected with conjugate=false"),
+    *(
+        ([*KEPT, f"model.candidates={value}"], "model.candidates: expected a list of [intercept, slope]")
+        for value in ("[]", "[[]]", "[0,1]", "[[0]]", "[[0,1,2]]", "[[nan,1]]", "[[1e31,1]]", "[[a,b]]", "{a: 1}", "5")
+    ),
+    ([*KEPT, "model.candidates=[[0,1],[0,1.0]]"], "model.candidates: a line stands there twice"),
+    # a concentration that is resampled
+    ([*LINES, "model.concentration=gamma(0,1)"], "model.concentration=gamma(0,1): shape of gamma"),
+    ([*LINES, "model.concentration=gamma(1,1e9)"], "model.concentration=gamma(1,1e9): rate of gamma"),
+    ([*LINES, "model.concentration=gamma(1)"], f"model.concentration=gamma(1): {PRIOR}"),
+    ([*LINES, "model.concentration=gamma(nan,1)"], f"model.concentration=gamma(nan,1): {PRIOR}"),
+    ([*LINES, "model.concentration=beta(1,1)"], f"model.concentration=beta(1,1): {PRIOR}"),
+    ([*LINES, "model.concentration=gamma(1,1"], "cannot be read as a value; expected a prior as NAME(NUMBER,...)"),
+    ([*LINES, "model.concentration=1,gamma(1,1)"], SEVERAL),
+    ([*LINES, "model.concentration=choice(1,2)"], SEVERAL),
+    ([*LINES, "model.concentration=${nothing}"], "model.concentration: Interpolation key 'nothing'"),
+    ([*LINES, "model.prior=uniform", "model.concentration=gamma(1,1)"], "model.concentration: prior=uniform"),
+    # samplers that do not support the model, alone and in a list
+    ([*KEPT, "sampler=gibbs"], "sampler=gibbs: does not support model=lines"),
+    ([*CLOUDS, "sampler=refresh"], "sampler=refresh: does not support model=gaussian"),
+    (["sampler=neal8"], "sampler=neal8: does not support model=emm"),
+    ([*KEPT[:-2], KEPT[-1], "schedule=[{neal8: 1},{sdds: 1}]"], "schedule.mix.sdds: does not support model=lines"),
+    ([*LINES[:-1], "schedule=[{rgsm: {t: -1}}]"], "schedule.mix.rgsm.t=-1: expected a whole number"),
+    ([*LINES[:-1], "schedule=[{triadic: {weight: 2, beta: 2}}]"], "schedule.mix.triadic.beta=2: expected a number"),
+    # data of another kind
+    (["data=emm", "model=lines"], "model=lines with data=emm: reads points, not tokens; expected model=emm"),
+    (["data=lines", "model=bernoulli"], "model=bernoulli with data=lines: reads binary, not points"),
+    (["data=lines", "data.length=1e40"], "data.length=1e+40: expected a number from 1e-25 to 1e+25"),
+    # columns, true labels, sizes
+    ([*POINTS, "model=lines"], "points.csv: row 2, column 3 ('who'): 'a'; expected a number"),
+    ([*POINTS, "model=lines", "data.columns=x"], "reads dense points of two columns, x and y, not 1"),
+    ([*POINTS, "model=lines", "data.columns=[x,x]"], "data.columns=x"),
+    ([*POINTS, "model=lines", "data.columns=[x,z]"], "data.columns=z"),
+    ([*POINTS, "model=lines", "data.columns=[x,y]", "data.drop=who"], "data.drop"),
+    ([*POINTS, "model=lines", "data.drop=[x,y,who]"], "no column is left"),
+    ([*POINTS, "model=lines", "data.truth=z"], "data.truth=z"),
+    ([*LINES, "init=truth"], "init=truth: the true labels of points are not known"),
+    (
+        ["data=csv", "data.path=part.csv", "data.truth=who", "model=lines", "init=truth"],
+        "init=truth: 1 of 3 items of part have no true label; expected one each",
+    ),
+    ([*LINES, "K0=6"], "K0=6: expected at most 5"),
+    ([*LINES, "N=6"], "N=6: expected at most 5"),
+]
+
+EDGES = ["data=edges", "data.path=e.csv"]
+WORDS = ["data=corpus", "data.path=d.csv"]
+NETWORKS_AND_DOCUMENTS: list[tuple[list[str], str]] = [
+    (["data=edges"], "data.path: a value is needed"),
+    (["data=edges", "data.path=odd.csv"], "odd.csv: row 2, column 2: an empty cell; expected the name of a node"),
+    ([*EDGES, "data.base=true"], "data.base=true: expected a whole number or null"),
+    ([*EDGES, "data.threshold=-1"], "data.threshold=-1.0: expected a number from 0"),
+    ([*EDGES, "data.threshold=low"], "data.threshold=low: expected a number"),
+    ([*EDGES, "data.comments=1"], "data.comments=1: expected true or false"),
+    ([*EDGES, "data.nodes=two"], "two: no such file; expected a file that names the nodes"),
+    ([*EDGES, "data.scale=0.5", "N=2"], "data.scale=0.5: expected 1 beside N=2"),
+    ([*EDGES, "K0=4"], "K0=4: expected at most 3"),
+    ([*EDGES, "init=truth"], "init=truth: the true labels of e are not known"),
+    ([*EDGES, "data.column=1"], "data.column: no such key"),
+    ([*EDGES, "model=bernoulli"], "model=bernoulli with data=edges: reads binary, not graph; expected model=irm"),
+    (["data=csv", "data.path=e.csv", "model=irm"], "data.kind=graph: data=csv reads tables; expected data=edges"),
+    (["data=emm", "model=irm"], "reads graph, not tokens; expected model=emm, or other data (smcmc list data)"),
+    (["data=network", "data.structure=tree"], "data.structure=tree: expected one of blocks, grid, random"),
+    (["data=network", "data.structure=grid", "N=97"], "N=97: expected a product of 2 whole numbers"),
+    (["data=network", "data.structure=grid", "data.sides=[5,5]"], "expected numbers whose product is N=100, not 25"),
+    (["data=networkx", "data.graph=zebra"], "data.graph=zebra: expected one of karate"),
+    (["data=networkx", "N=35"], "N=35: expected a whole number from 1 to 34"),
+    (["data=usair97", "data.scale=1.1"], "data.scale=1.1: expected a number above 0, at most 1"),
+    (["data=usair97"], "data=usair97: "),
+    (["data=corpus"], "data.path: a value is needed"),
+    (["data=corpus", "data.path="], "data.path=: expected a table of document and word"),
+    (["data=corpus", "data.path=odd.ldac"], "odd.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
+    ([*WORDS, "data.columns=[doc,word]"], "data.columns=doc: d.csv has no such column"),
+    ([*WORDS, "data.heldout=1"], "data.heldout=1.0: expected a share, at least 0 and less than 1"),
+    ([*WORDS, "data.stop_word=english"], "data.stop_word: no such key"),
+    (["data=csv", "data.path=d.csv", "model=hdp"], "data.kind=documents: data=csv reads tables; expected data=corpus"),
+    (["data=docs200", "perplexity=5"], "perplexity=5: expected perplexity.every=VALUE or perplexity.method=VALUE or"),
+    (["data=groups4", "data.length=0"], "data.length=0: expected a whole number from 1"),
+    (["data=synthetic_documents", "data.lengths=all"], "data.lengths=all: expected one of poisson, fixed"),
+    (["data=nips_abstracts", "data.longest=0"], "data.longest=0: expected a whole number from 1"),
+    (["data=20news_w100"], "data=20news_w100: "),
+    (["data=ohsumed23_documents", "model=hdp"], "data=ohsumed23_documents: "),
+    (["data=docs200", "model=emm"], "model=emm with data=docs200: reads tokens, not documents; expected model=hdp"),
+]
+
+TYPES: list[tuple[str | list[str], str]] = [
+    ("schedule=1", "schedule=1: expected one of full_scan"),
+    ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of full_scan"),
+    ("schedule=[{1: 2}]", "sampler=1: expected one of"),
+    ("sampler=1.0", "sampler=1.0: expected one of"),
+    ("sampler=[sdds]", "sampler=['sdds']: expected one of"),
+    ("sampler=null", "sampler=null: expected one of"),
+    ("data=null", "data=null: expected one of 20news_w100"),
+    ("data=[1]", "data=[1]: expected one of 20news_w100"),
+    ("data={}", "data={}: expected one of 20news_w100"),
+    ("model=true", "model=true: expected one of bernoulli"),
+    ("model={a: 1}", "model={'a': 1}: expected one of bernoulli"),
+    ("model=emm/../emm", "model=emm/../emm: expected one of bernoulli"),
+    ("model=../config", "model=../config: expected one of bernoulli"),
+    ("experiment=1", "experiment=1: expected one of"),
+    ("=1", "=1: expected KEY=VALUE"),
+    ("hydra=1", "hydra=1: expected KEY=VALUE"),
+    ("~trace.partitions", "~trace.partitions: expected KEY=VALUE"),
+    ("~sampler", "~sampler: expected KEY=VALUE"),
+    ("N=3000000000", "N=3000000000: expected a whole number from 1 to 2147483647 or null"),
+    ("K0=3000000000", "K0=3000000000: expected a whole number from 1 to 2147483647 or null"),
+    ("iterations=9223372036854775807", "iterations=9223372036854775807: expected a whole number from 1 to"),
+    ("thin=9223372036854775808", "thin=9223372036854775808: expected a whole number"),
+    ("trace.partitions=9223372036854775808", "trace.partitions=9223372036854775808: expected a whole number"),
+    ("chains=99999999999", "chains=99999999999: expected a whole number from 1 to 10000"),
+    ("workers=99999999999", "workers=99999999999: expected a whole number from 1 to 10000"),
+    ("budget=1e308", "budget=1e+308: expected a positive number from"),
+    ("budget=nan", "budget=nan: expected a positive number"),
+    ("budget=true", "budget=true: expected a positive number"),
+    ("budget='5'", "budget=5: expected a positive number"),
+    ("schedule=[{sdds: 1e308}, {gibbs: 1e308}]", "schedule.mix.sdds.weight=1e+308: expected a number from"),
+    ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
+    ("model.alpha=" + "9" * 400, "model.alpha=999"),
+    (["model.sigma=true"], "model.sigma=true: expected a positive number"),
+    (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
+    (["data.seed=false"], "data.seed=false: expected a whole number"),
+    (["sampler=sdds", "sampler.kernel=true"], "sampler.kernel=true: expected one of both"),
+    (["data.N=1.5"], "data.N=1.5: expected a whole number"),
+    (["data.N=true"], "data.N=true: expected a whole number"),
+    (["data=jain_neal", "data.example=true"], "data.example=true: expected a whole number or null"),
+    ("sampler.name=../../zz", "sampler.name=../../zz: no sampler is named"),
+    ("data.name=other", "data.name=other: expected emm"),
+    ("model._target_=os.system", "model._target_=os.system: expected splitmerge_cli.models.emm.EMM"),
+    (
+        "data._target_=builtins.dict",
+        "data._target_=builtins.dict: expected splitmerge_cli.data.generated.emm.generate",
+    ),
+    ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
+]
+
+
+@pytest.mark.parametrize(("overrides", "parts"), [*OPTIONS, *MODELS, *NETWORKS_AND_DOCUMENTS, *TYPES], ids=str)
+def test_configurations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: str | list[str], parts: str | list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SMCMC_DATA", "nothing")
+    for name, content in FILES.items():
+        Path(name).write_text(content)
+    with pytest.raises(ValueError) as raised:
+        runs.prepare(compose([overrides] if isinstance(overrides, str) else overrides))
+    said = str(raised.value)
+    assert "\n" not in said
+    for part in [parts] if isinstance(parts, str) else parts:
+        assert part in said
