@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import IO, Any
 
@@ -138,15 +138,27 @@ def open_file(path: str | Path, called: object = None) -> Iterator[BufferedReade
     """
     called = path if called is None else called
     try:
-        # to open a pipe waits for its other end
+        # to open a pipe waits for its other end; what is another file by then is seen below
         _refuse_others(called, os.stat(path).st_mode)
-        file = open(path, "rb")  # noqa: SIM115
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except (DataError, FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise
     except (OSError, ValueError) as error:
         raise Refused(called, f"cannot be read: {reason(error)}") from error
-    with file:
+    reader: BufferedReader = BufferedReader(_Ready(number))
+    with reader as file:
+        _refuse_others(called, os.fstat(number).st_mode)
         yield file
+
+
+class _Ready(FileIO):
+    """A file that fails where it has nothing to give yet, as some of the kernel's do that pass for regular ones."""
+
+    def readinto(self, buffer: Any) -> int:
+        found = super().readinto(buffer)
+        if found is None:
+            raise BlockingIOError(errno.EAGAIN, "it waits for more to come; expected a regular file")
+        return found
 
 
 def _refuse_others(called: object, mode: int) -> None:
