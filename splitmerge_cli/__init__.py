@@ -45,14 +45,9 @@ def __getattr__(name: str) -> object:
         return public
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    from splitmerge_cli.version import __version__
 
-    try:
-        found = version("smcmc")
-    except PackageNotFoundError:  # a source tree that was never installed
-        found = "0+unknown"
-    globals()["__version__"] = found
-    return found
+    return __version__
 
 
 def __dir__() -> list[str]:

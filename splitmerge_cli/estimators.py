@@ -4,7 +4,7 @@
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -23,6 +23,33 @@ from splitmerge_cli.api.selection import AUTO, as_pandas, kind_of_model, whole_n
 _MOST_SEED = 2**31 - 1
 
 
+def _constructor(usual: str) -> Callable[..., None]:
+    """The constructor of an estimator whose model is `usual` by default; scikit-learn reads its signature."""
+
+    def __init__(
+        self: "_Sampled",
+        model: str | Mapping[str, Any] = usual,
+        *,
+        sampler: str | Mapping[str, Any] | None = None,
+        chains: int = 4,
+        iterations: int | None = None,
+        random_state: Any = None,
+        options: Mapping[str, Any] | None = None,
+        n_jobs: int | None = None,
+        progress: str = "none",
+    ) -> None:
+        self.model = model
+        self.sampler = sampler
+        self.chains = chains
+        self.iterations = iterations
+        self.random_state = random_state
+        self.options = options
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    return answer_misspelt(__init__)
+
+
 class _Sampled(BaseEstimator):
     """Common part of the estimators: the chains and their posterior.
 
@@ -31,6 +58,7 @@ class _Sampled(BaseEstimator):
     """
 
     posterior_: Posterior
+    model: str | Mapping[str, Any]
     sampler: str | Mapping[str, Any] | None
     chains: int
     iterations: int | None
@@ -39,13 +67,13 @@ class _Sampled(BaseEstimator):
     n_jobs: int | None
     progress: str
 
-    def _sample(self, model: str | Mapping[str, Any], data: Any) -> None:
+    def _sample(self, data: Any) -> None:
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
         # what was chosen stands in `model_`: an estimator prints nothing
         self.posterior_ = sample_silently(
-            model,
+            self.model,
             data,
             self.sampler,
             chains=self.chains,
@@ -68,8 +96,7 @@ class _Sampled(BaseEstimator):
         X : object
             n items, as those that were fitted; of a network ``[n, N]``, not 0 where a new node is tied to one of them.
         """
-        X = self._new(X)
-        return self.posterior_.predict(X)
+        return self.posterior_.predict(self._new(X))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; in the last column that
@@ -77,13 +104,11 @@ class _Sampled(BaseEstimator):
 
         Of documents the expected proportions of the topics; the last column: topics that no fitted token has.
         """
-        X = self._new(X)
-        return self.posterior_.predict_proba(X)
+        return self.posterior_.predict_proba(self._new(X))
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log predictive density of each new item (all words of a document), natural logarithm, float64 ``[n]``."""
-        X = self._new(X)
-        return self.posterior_.log_predictive(X)
+        return self.posterior_.log_predictive(self._new(X))
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log predictive density of new items, natural logarithm."""
@@ -163,27 +188,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     (3, 'gaussian', 'full')
     """
 
-    @answer_misspelt
-    def __init__(
-        self,
-        model: str | Mapping[str, Any] = AUTO,
-        *,
-        sampler: str | Mapping[str, Any] | None = None,
-        chains: int = 4,
-        iterations: int | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        progress: str = "none",
-    ) -> None:
-        self.model = model
-        self.sampler = sampler
-        self.chains = chains
-        self.iterations = iterations
-        self.random_state = random_state
-        self.options = options
-        self.n_jobs = n_jobs
-        self.progress = progress
+    __init__ = _constructor(AUTO)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -212,7 +217,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
             Not used.
         """
         X = self._check_input(X, reset=True)
-        self._sample(self.model, X)
+        self._sample(X)
         self._set_labels()
         self._n_features_out = self.n_clusters_
         return self
@@ -271,27 +276,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
-    @answer_misspelt
-    def __init__(
-        self,
-        model: str | Mapping[str, Any] = "irm",
-        *,
-        sampler: str | Mapping[str, Any] | None = None,
-        chains: int = 4,
-        iterations: int | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        progress: str = "none",
-    ) -> None:
-        self.model = model
-        self.sampler = sampler
-        self.chains = chains
-        self.iterations = iterations
-        self.random_state = random_state
-        self.options = options
-        self.n_jobs = n_jobs
-        self.progress = progress
+    __init__ = _constructor("irm")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -309,7 +294,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         y : None
             Not used.
         """
-        self._sample(self.model, X)
+        self._sample(X)
         self._set_labels()
         return self
 
@@ -351,27 +336,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
     (20, 2)
     """
 
-    @answer_misspelt
-    def __init__(
-        self,
-        model: str | Mapping[str, Any] = "hdp",
-        *,
-        sampler: str | Mapping[str, Any] | None = None,
-        chains: int = 4,
-        iterations: int | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        progress: str = "none",
-    ) -> None:
-        self.model = model
-        self.sampler = sampler
-        self.chains = chains
-        self.iterations = iterations
-        self.random_state = random_state
-        self.options = options
-        self.n_jobs = n_jobs
-        self.progress = progress
+    __init__ = _constructor("hdp")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -397,7 +362,7 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
             A ValueError: a count that is negative or no whole number, documents that are all empty.
         """
         X = self._check_input(X, reset=True)
-        self._sample(self.model, X)
+        self._sample(X)
         if not hasattr(self, "n_features_in_") or hasattr(self, "feature_names_in_"):
             self.vocabulary_ = np.array(self.posterior_.dataset.vocabulary)
         labels = self.posterior_.labels

@@ -32,7 +32,7 @@ BASES = {
     "sampler": ("splitmerge_cli.core.sampler", "Sampler"),
     "model": ("splitmerge_cli.core.model", "Model"),
     "prior": ("splitmerge_cli.core.prior", "Prior"),
-    "kind": ("splitmerge_cli.kinds.base", "Kind"),
+    "kind": ("splitmerge_cli.data.dataset", "Kind"),
 }
 """Module and name of the class that the classes of a group build on."""
 
@@ -140,7 +140,7 @@ def _find_expected(group: str, name: str, found: Any) -> str:
     if group == "kind":
         found()
     if group == "model":
-        import_module("splitmerge_cli.kinds").get_kind(getattr(found, "kind", None))
+        import_module("splitmerge_cli.data.dataset").get_kind(getattr(found, "kind", None))
     key = {"prior": "NAME", "kind": "name"}.get(group)
     return f"its {key} to be '{name}', as its entry point" if key and getattr(found, key) != name else ""
 

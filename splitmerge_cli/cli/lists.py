@@ -187,7 +187,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     if generated:
         data = data.with_options(N=min(data.options["N"], 100))  # enough to tell the kind
     made = data.function(**data.options)
-    return (made.kind, "any", "generated") if generated else (made.kind, str(made.N), "here")
+    return (made.kind.name, "any", "generated") if generated else (made.kind.name, str(made.N), "here")
 
 
 @data_app.command("info")

@@ -369,7 +369,7 @@ cdef class Model(Partition):
         reason : str
             Empty where it is accepted.
         """
-        if data.kind != cls.kind:
+        if data.kind.name != cls.kind:
             return False, f"reads {cls.kind}, not {data.kind}"
         if not cls.READS_MISSING and data.missing:
             return False, f"{data.first_missing}, which model=gaussian and model=mixed read"

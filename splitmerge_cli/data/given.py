@@ -8,7 +8,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.received import DataError
 
 _held: WeakValueDictionary[str, Dataset] = WeakValueDictionary()
 
@@ -49,7 +50,7 @@ def digest_of(dataset: Dataset) -> str:
 
 
 def _parts(dataset: Dataset) -> Iterator[Any]:
-    yield from (dataset.kind, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
+    yield from (dataset.kind.name, dataset.vocabulary, dataset.columns, dataset.types, dataset.names, dataset.truth)
     if dataset.positions is not None:
         yield dataset.positions
     if dataset.copies is not None:

@@ -13,21 +13,23 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.base import DataError, Dataset, numbered_labels, place_of, positions_in, require, width_entry
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
+from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
+from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.wanted import as_list
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
+from splitmerge_cli.received import DataError
 
 
 def from_object(
     data: Any,
-    kind: str,
+    kind: Kind | str,
     truth: Any = None,
     name: str = "data",
     *,
@@ -49,8 +51,8 @@ def from_object(
         a data frame of one column; or a matrix or data frame ``[documents, words]`` of counts. ``mixed``: a data frame,
         or an array, whose columns are
         read as those of a file are (`splitmerge_cli.data.tables.inference`). A `Dataset` is returned as it is.
-    kind : str
-        As `Dataset` has it.
+    kind : Kind or str
+        The kind, or its name.
     truth : array_like, optional
         True label of each item, of any type; None or NaN: not known.
     name : str

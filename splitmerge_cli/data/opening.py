@@ -18,13 +18,14 @@ from io import BufferedReader, BytesIO
 from math import prod
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
+from zipfile import ZipFile
 
 import numpy as np
 
 from splitmerge_cli import received
 from splitmerge_cli.data import standard_input
-from splitmerge_cli.data.base import LARGEST, DataError, require
-from splitmerge_cli.received import kind_of, reason
+from splitmerge_cli.data.values import LARGEST, require
+from splitmerge_cli.received import DataError, kind_of, reason
 
 GZIP = ".gz"
 MAPPABLE = ".npy"
@@ -33,8 +34,6 @@ SHARE = 4
 """The limit by default is memory divided by this: what is read is held about so often while it is parsed."""
 CHUNK = 1 << 20
 """Bytes that are unpacked at the same time."""
-MOST_ARRAYS = 1000
-"""Most arrays of an .npz file."""
 
 _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
@@ -180,7 +179,7 @@ def reject_address(path: str | Path) -> None:
 def open_file(path: str | Path, called: object = None) -> Iterator[BinaryIO]:
     """Open a file as `splitmerge_cli.received.open_file` does, or standard input for ``-`` and its path."""
     if standard_input.is_standard_input(path):
-        yield BytesIO(standard_input.read(Limit.current()))
+        yield BytesIO(standard_input.read(Limit.current().read))
         return
     with received.open_file(path, called) as file:
         yield file
@@ -247,25 +246,16 @@ def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
     Raises
     ------
     DataError
-        It holds more than the limit and, unless it is `held`, more than it says.
+        It holds more than the limit, and will be `held`.
     """
     called = path if called is None else called
-    limit = Limit.current()
     with open_file(path, called) as file:
-        size = size_of(file)
         if held:
-            limit.check(called, size)
-        most, total = max(size, limit.size), 0
-        found = hashlib.sha256()
+            Limit.current().check(called, size_of(file))
         try:
-            while chunk := file.read(CHUNK):
-                total += len(chunk)
-                if total > most:
-                    raise limit.error(called, f"says that it holds {size} bytes, and holds more than {most}")
-                found.update(chunk)
+            return hashlib.file_digest(cast(BytesIO, file), "sha256").hexdigest()
         except OSError as error:
             raise DataError(f"{called}: cannot be read: {reason(error)}") from error
-    return found.hexdigest()
 
 
 def sha256_of(path: Path) -> str:
@@ -307,30 +297,25 @@ def bytes_as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
 
 
 def check_archive(path: Path, file: BinaryIO) -> None:
-    """Unpack an .npz file once, keeping nothing, to see that its arrays hold what they promise, within the limit.
+    """See that the arrays of an .npz file hold what they promise, within the limit.
 
     Raises
     ------
     DataError
         They hold more than the limit.
     ValueError, zipfile.BadZipFile
-        It is no such archive, or an array holds another number of bytes than its header promises.
+        It is no such archive, or an array holds fewer bytes than its header promises.
     """
-    limit = Limit.current()
-    left = limit.size
-    with received.open_zip(path, file, MOST_ARRAYS) as archive:
+    total = 0
+    with ZipFile(file) as archive:
         for member in archive.infolist():
             with archive.open(member) as stream:
                 shape, _, dtype = header_of(stream)
-                promised, total = prod(shape) * dtype.itemsize, 0
-                while total <= min(promised, left) and (chunk := stream.read(CHUNK)):
-                    total += len(chunk)
-                if total <= left and total != promised:
-                    held = "more" if total > promised else total
-                    raise ValueError(f"{member.filename} promises {promised} bytes and holds {held}")
-                left -= max(total, bytes_as_numbers(shape, dtype))
-                if left < 0:
-                    raise limit.error(path, f"more than {limit.size} bytes unpacked")
+                promised, held = prod(shape) * dtype.itemsize, member.file_size - stream.tell()
+            if promised > held:
+                raise ValueError(f"{member.filename} promises {promised} bytes and holds {held}")
+            total += bytes_as_numbers(shape, dtype)
+    Limit.current().check(path, total, " unpacked")
     file.seek(0)
 
 

@@ -1,13 +1,11 @@
 """A table that comes on standard input: read once, held in memory, and known by its first bytes."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
-from splitmerge_cli.data.base import DataError
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.received import DataError
 
 SIGN = "-"
 """The path that stands for it."""
@@ -34,13 +32,18 @@ def is_standard_input(path: object) -> bool:
     return path == SIGN or isinstance(path, StandardInput)
 
 
-def read(limit: "Limit") -> bytes:
+def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
     """Read standard input to its end, once: later calls return the same bytes.
+
+    Parameters
+    ----------
+    read_all : callable
+        Reads a stream, which messages call so, to its end.
 
     Raises
     ------
     DataError
-        It is a terminal, is closed, or holds more than the limit.
+        It is a terminal, or is closed.
     """
     global _held
     stream = getattr(sys.stdin, "buffer", None)
@@ -49,7 +52,7 @@ def read(limit: "Limit") -> bytes:
     if _held is None or _held[0] is not stream:
         if stream.isatty():
             raise DataError(f"data.path={SIGN}: standard input is a terminal; expected a table on it (... < FILE)")
-        _held = stream, limit.read("standard input", stream)
+        _held = stream, read_all("standard input", stream)
     return _held[1]
 
 

@@ -9,7 +9,7 @@ import pkgutil
 from functools import cache
 
 from splitmerge_cli import plugins
-from splitmerge_cli.kinds.base import Kind as Kind
+from splitmerge_cli.data.dataset import Kind as Kind
 from splitmerge_cli.received import DataError
 
 
@@ -18,14 +18,16 @@ def kinds() -> dict[str, Kind]:
     return _find_kinds(tuple(__path__))
 
 
-def get_kind(name: str) -> Kind:
-    """The kind of data of this name.
+def get_kind(name: Kind | str) -> Kind:
+    """The kind of data of this name; a kind is returned as it is.
 
     Raises
     ------
     DataError
         There is none; or it is one of another distribution that cannot be used.
     """
+    if isinstance(name, Kind):
+        return name
     if name in plugins.entry_points("kind"):
         plugins.check_name("kind", name, _find_own(tuple(__path__)))
         plugins.load("kind", name)

@@ -1,18 +1,10 @@
 """Rows of 0 and 1."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from splitmerge_cli.kinds.rows import Rows
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.tables.table import Table
-    from splitmerge_cli.data.tables.wanted import Wanted
 
 
 class Binary(Rows):
@@ -33,8 +25,3 @@ class Binary(Rows):
 
     def fits(self, x: Any) -> Any:
         return (x == 0) | (x == 1)
-
-    def read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[Any]:
-        from splitmerge_cli.data.tables.truth_values import zeros_and_ones
-
-        return zeros_and_ones(table, columns, wanted)

@@ -1,15 +1,12 @@
 """Vectors of counts."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.kinds.rows import Rows
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.base import Dataset
-
-LARGEST = 2**31 - 1
 
 
 class Counts(Rows):
@@ -17,6 +14,7 @@ class Counts(Rows):
 
     name = "counts"
     model = "dirichlet_multinomial"
+    generator = "splitmerge_cli.data.generated.counts:generate"
     dtype = np.int32
     cells = "counts"
     expected = f"a whole number from 0 to {LARGEST}"
@@ -27,12 +25,10 @@ class Counts(Rows):
     def fits(self, x: Any) -> Any:
         return (x >= 0) & (x <= LARGEST) & (x == np.floor(x))
 
-    def example(self, N: int, seed: int = 0) -> "Dataset":
-        from splitmerge_cli.data.generated.counts import generate
+    def example_options(self, N: int) -> dict[str, Any]:
+        return {"clusters": min(N, 2), "columns": 3, "total": 4.0, "concentration": 2.0}
 
-        return generate(N, clusters=min(N, 2), columns=3, total=4.0, concentration=2.0, seed=seed)
-
-    def outline(self, N: int, D: int) -> "Dataset":
+    def outline(self, N: int, D: int) -> Dataset:
         """Totals from 3 to 6, in the first column."""
         made = super().outline(N, D)
         made.values[:, 0] = 3 + np.arange(N) % 4

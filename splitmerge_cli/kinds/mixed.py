@@ -1,21 +1,12 @@
 """Mixed tables: columns of several types."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.kinds.base import Kind, Labels
-from splitmerge_cli.received import DataError, reject_machine_error
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.base import ColumnType, Dataset
-    from splitmerge_cli.data.tables.table import Table
-    from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Kind
+from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
+from splitmerge_cli.received import DataError
 
 CONVERSIONS = {"real": "points", "binary": "binary"}
 """The kind of a table whose columns are all of one type."""
@@ -30,14 +21,13 @@ class Mixed(Kind):
     name = "mixed"
     model = "mixed"
     generator = "splitmerge_cli.data.generated.mixed:generate"
+    reading = "splitmerge_cli.data.tables.mixed_objects:MixedReading"
     text_types = ("string",)
     any_columns = True
     has_columns = True
     pictures = (*Kind.pictures, "pairs", "projection", "cluster_means")
 
     def check(self, dataset: Dataset) -> None:
-        from splitmerge_cli.data.base import COLUMN_TYPES, FINITE, LARGEST, MAGNITUDE
-
         x, name = dataset.values, dataset.name
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.float64:
             found = f"{getattr(x, 'dtype', type(x).__name__)} of shape {getattr(x, 'shape', 'unknown')}"
@@ -64,10 +54,8 @@ class Mixed(Kind):
 
     def outline(self, N: int, D: int) -> Dataset:
         """A binary column, a categorical one of three levels, one of counts and D real ones."""
-        from splitmerge_cli.data.base import ColumnType, Dataset
-
         types = [ColumnType("binary", ("0", "1")), ColumnType("categorical", ("0", "1", "2")), ColumnType("count")]
-        return Dataset("simulated", self.name, np.zeros((N, 3 + D)), types=(*types, *[ColumnType("real")] * D))
+        return Dataset("simulated", self, np.zeros((N, 3 + D)), types=(*types, *[ColumnType("real")] * D))
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         return dataset.types or ()
@@ -77,113 +65,6 @@ class Mixed(Kind):
         if len(types) > 1 or np.isnan(dataset.values).any():
             return self.name
         return CONVERSIONS.get(types.pop(), self.name)
-
-    # -- readers
-    def from_object(
-        self,
-        data: Any,
-        truth: Labels,
-        name: str,
-        whole: bool = False,
-        types: Mapping[str | int, str] | None = None,
-    ) -> Dataset:
-        """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
-        import pandas as pd
-        import pyarrow as pa
-        from scipy.sparse import issparse
-
-        from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
-        from splitmerge_cli.data.tables.mixed import read_mixed
-        from splitmerge_cli.data.tables.notes import check_names
-        from splitmerge_cli.data.tables.parquet import from_arrow
-        from splitmerge_cli.data.tables.wanted import Wanted
-
-        data = as_pandas(data)
-        data = data.to_frame() if isinstance(data, pd.Series) else data
-        if not isinstance(data, pd.DataFrame):
-            values, columns, names = table_of(data, "cells")
-            data = pd.DataFrame(values.toarray() if issparse(values) else values, columns=columns, index=names)
-            data.columns = data.columns.map(str)
-        _, _, names = frame_of(data)
-        # several columns may share a name
-        plain = data.set_axis(range(data.shape[1]), axis=1)
-        categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
-        try:
-            plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
-            table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reject_machine_error(error, name)
-            raise DataError(f"data: {error}; expected a value of one type in each column") from error
-        table.names, table.categories = [str(column) for column in data.columns], categories
-        check_names(table)
-        chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
-        found = read_mixed(table, Wanted(self, None, chosen, [], types), None, name)
-        return replace(found, truth=truth, names=found.names if names is None else names)
-
-    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
-        from splitmerge_cli.data.tables.mixed import read_mixed
-
-        return read_mixed(table, wanted, N, table.title)
-
-    # -- new items
-    def _align_items(self, dataset: Dataset, new: Any) -> Dataset:
-        """Code new cells as in the data; a level that the data do not have is missing, as nothing is known of it."""
-        import pandas as pd
-        from scipy.sparse import issparse
-
-        from splitmerge_cli.data.base import Dataset
-        from splitmerge_cli.data.objects import table_of
-
-        if isinstance(new, Dataset) and new.types == dataset.types:
-            return new
-        types, frame = dataset.types or (), new
-        if not isinstance(new, pd.DataFrame):
-            values, _, _ = table_of(new, "cells")
-            if not issparse(values) and not isinstance(new, pd.Series):
-                values = np.asarray(new, dtype=object)  # the cells of a list keep their types
-            frame = pd.DataFrame(dataset.read_columns(values.toarray() if issparse(values) else values))
-        if frame.shape[1] != len(types):
-            raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
-        values = np.full(frame.shape, np.nan)
-        for j, column in enumerate(types):
-            cells = frame.iloc[:, j]
-            present = np.flatnonzero(cells.notna())
-            if column.levels:
-                levels = _Levels(column.levels)
-                values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
-            elif pd.api.types.is_numeric_dtype(cells.dtype):
-                values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
-            else:
-                values[:, j] = self._numbers(cells, dataset.meta.get("dates", {}).get(j, column.type))
-        return Dataset("new items", self.name, values, columns=dataset.columns, types=types)
-
-    def _numbers(self, cells: Any, type: str) -> Any:
-        """Convert new cells, numbers or dates, as those of the data; raises a `DataError`."""
-        import pyarrow as pa
-
-        from splitmerge_cli.data.tables.cells import cells_of
-        from splitmerge_cli.data.tables.inference import read_as_type
-        from splitmerge_cli.data.tables.parquet import from_arrow
-
-        try:
-            column = pa.table({str(cells.name): pa.array(cells, from_pandas=True)})
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            reject_machine_error(error, "new items")
-            column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
-        reading = read_as_type(cells_of(from_arrow("new items", column), 0), type)
-        if reading.problem:
-            raise DataError(reading.problem)
-        return reading.values
-
-    def as_given(self, dataset: Dataset) -> Any:
-        import pandas as pd
-
-        frame = super().as_given(dataset)
-        for column, type_ in zip(dataset.columns or (), dataset.types or (), strict=False):
-            if type_.levels:
-                cells = [None if np.isnan(code) else type_.levels[int(code)] for code in frame[column]]
-                frame[column] = pd.Series(cells, dtype=object)
-        return frame
 
     def reader_options(self, dataset: Dataset) -> dict[str, Any]:
         if "typed" not in dataset.meta:
@@ -196,28 +77,3 @@ class Mixed(Kind):
             for d, (name, column) in enumerate(typed.items())
         }
         return {"columns": list(typed), "drop": None, "truth": None, "types": types}
-
-
-class _Levels:
-    """The levels of a column, found as they are written or, where one alone is that number, by number: 1 and 1.0."""
-
-    def __init__(self, levels: Sequence[str]) -> None:
-        self.by_word = {level: k for k, level in enumerate(levels)}
-        numbers = [_number_of(level) for level in levels]
-        self.by_number = {number: k for k, number in enumerate(numbers) if numbers.count(number) == 1}
-
-    def code(self, cell: Any) -> float:
-        """Return the code of a cell, NaN where no level is meant."""
-        word = str(cell).strip()
-        word = word.lower() if isinstance(cell, bool | np.bool_) else word
-        if word in self.by_word:
-            return self.by_word[word]
-        number = _number_of(word)
-        return np.nan if number is None else self.by_number.get(number, np.nan)
-
-
-def _number_of(word: str) -> Decimal | None:
-    """The number that a word writes, to its last digit; None of any other word."""
-    from splitmerge_cli.data.tables.table import NUMBER
-
-    return Decimal(word) if NUMBER.fullmatch(word) else None

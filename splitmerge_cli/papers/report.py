@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli import __version__
 from splitmerge_cli.pages import html
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
@@ -32,6 +31,7 @@ from splitmerge_cli.papers.verdicts import (
 )
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest
+from splitmerge_cli.version import __version__
 
 FOLDER = "figures"
 """Where the results hold drawn figures."""

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli import __version__
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.priors import priors, specification
 from splitmerge_cli.results.manifest import sha256_of
@@ -19,6 +18,7 @@ from splitmerge_cli.results.tables import SealedFolder
 from splitmerge_cli.verify import large_posteriors, small_posteriors
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.small_posteriors import Posterior
+from splitmerge_cli.version import __version__
 
 COMMAND = "smcmc posteriors export"
 INDEX, MODELS = "index.json", "MODELS.md"

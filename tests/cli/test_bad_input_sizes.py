@@ -193,15 +193,6 @@ def test_a_plain_text_is_refused_by_its_size(read_rejection) -> None:
     assert "a quarter of the memory; data.max_bytes=BYTES sets another limit" in told
 
 
-def test_a_file_that_hides_its_size_is_read_up_to_the_limit(read_rejection) -> None:
-    # says 0 bytes, and goes on
-    file = "/proc/self/maps"
-    if not Path(file).exists() or Path(file).stat().st_size:
-        pytest.skip("no such file here")
-    told = read_rejection(*TABLE, f"data.path={file}", "data.max_bytes=100")
-    assert f"data.path={file}: says that it holds 0 bytes, and holds more than 100" in told
-
-
 def test_short_cells_are_counted_as_what_they_become(read_rejection) -> None:
     Path("x.csv").write_text("1,2\n" * 1000)
     told = "x.csv: 16000 bytes as cells; expected at most 9000 bytes (data.max_bytes)"
@@ -235,7 +226,7 @@ def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
 def test_an_archive_stops_while_it_expands(read_rejection) -> None:
     scipy.sparse.save_npz("x.npz", scipy.sparse.csr_array(np.ones((100, 1000))))
     told = read_rejection(*TABLE, "data.path=x.npz", "data.max_bytes=100000")
-    assert "x.npz: more than 100000 bytes unpacked; expected at most 100000 bytes (data.max_bytes)" in told
+    assert "x.npz: " in told and "bytes unpacked; expected at most 100000 bytes (data.max_bytes)" in told
 
 
 def test_a_table_of_runs_stops_while_it_expands(read_rejection) -> None:
@@ -262,17 +253,6 @@ def test_words_of_a_dictionary_count_as_often_as_they_stand(read_rejection, cate
     assert Path("x.parquet").stat().st_size < 1_000_000
     told = read_rejection("data=csv", "model=emm", "data.path=x.parquet", "data.max_bytes=100000000")
     assert "x.parquet: 5000400000 bytes unpacked; expected at most 100000000 bytes" in told
-
-
-XML = (
-    '<!DOCTYPE g [<!ENTITY a "aaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]><graphml><graph><node id="&b;"/></graph></graphml>'
-)
-
-
-def test_entities_of_xml_are_refused(read_rejection) -> None:
-    Path("x.graphml").write_text(XML)
-    told = "x.graphml: not a readable .graphml file: a document type (<!DOCTYPE g>); expected none"
-    assert told in read_rejection(*NETWORK, "data.path=x.graphml")
 
 
 PROMISES = """

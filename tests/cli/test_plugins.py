@@ -165,7 +165,7 @@ MODULES = {
     ),
     "kindless": "from splitmerge_cli.core.model import Model\nclass Thing(Model):\n    kind = 'nowhere'\n",
     "unmade": (
-        "from splitmerge_cli.kinds.base import Kind\n"
+        "from splitmerge_cli.kinds import Kind\n"
         "class Thing(Kind):\n    name = 'broken_unmade_thing'\n"
         "    def __init__(self):\n        raise OSError('gone')\n"
     ),

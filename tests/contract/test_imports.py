@@ -2,8 +2,13 @@
 
 import ast
 import re
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 import splitmerge_cli
 from splitmerge_cli.config import choice, choices, locate
@@ -16,15 +21,16 @@ MAY = {
     "overrides": set(),
     "received": set(),
     "terminal": set(),
+    "version": set(),
     # the names of what other distributions add
-    "plugins": {"core"},
+    "plugins": {"core", "data"},
     "core": set(),
     "_kernels": {"core"},
     "priors": {"core"},
     "models": {"core", "priors"},
     "samplers": {"_kernels", "core"},
-    "data": {"kinds"},
-    # what a kind asks of diagnostics, runs and plots, they ask it
+    # the ground floor: a kind is handed to what reads it, and what a kind asks of other rooms it names (`LATE`)
+    "data": set(),
     "kinds": {"data"},
     "diagnostics": {"kinds"},
     "results": set(),
@@ -61,7 +67,7 @@ MAY = {
     },
 }
 # what is read, and what is printed: every part may import them
-EDGES = ("extras", "overrides", "plugins", "received", "terminal")
+EDGES = ("extras", "overrides", "plugins", "received", "terminal", "version")
 
 
 def part_of(module: str) -> str:
@@ -105,10 +111,115 @@ def test_imports() -> None:
     for file in FILES:
         name = file.relative_to(ROOT).as_posix()
         own = name.partition("/")[0].partition(".")[0]
-        # the version of the package is no part
-        allowed = {"__version__", own, *EDGES, *MAY[own]}
+        allowed = {own, *EDGES, *MAY[own]}
         wrong += [f"{name} imports {module}" for module in imports(file) if part_of(module) not in allowed]
     assert not wrong
+
+
+def module_of(file: Path, root: Path = ROOT) -> str:
+    """Name of the module that a file holds; a .pxd belongs to its .pyx."""
+    name = file.relative_to(root.parent).with_suffix("").as_posix().replace("/", ".")
+    return name.removesuffix(".__init__")
+
+
+def edges(root: Path) -> dict[str, set[str]]:
+    """The modules that each module imports, anywhere in its text: in functions, for types alone, by a constant name."""
+    files = sorted(p for suffix in ("*.py", "*.pyx", "*.pxd") for p in root.rglob(suffix))
+    found: dict[str, set[str]] = {module_of(file, root): set() for file in files}
+    for file in files:
+        named = found[module_of(file, root)]
+        for module, names in read_imports(file):
+            # a module that is asked for by its package, or what a module holds
+            parts = {f"{module}.{name}" for name in names} & found.keys()
+            named |= parts | ({module} & found.keys() if len(parts) < len(names) or not names else set())
+        named.discard(module_of(file, root))
+    return found
+
+
+def read_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """Modules that a file imports, and the names that it takes from each."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":
+        for match in re.finditer(r"(?m)^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|.*)", text):
+            yield match[1], re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", match[2]))
+        for match in re.finditer(r"(?m)^\s*c?import\s+([\w.]+)", text):
+            yield match[1], []
+        return
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, []) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield str(node.module), [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from ((str(name.value), []) for name in node.args[:1] if isinstance(name, ast.Constant))
+
+
+def circles(found: Mapping[str, set[str]]) -> set[frozenset[str]]:
+    """Sets of more than one name, from each of which one comes to all others."""
+    names = sorted(found)
+    matrix = np.array([[other in found[name] for other in names] for name in names])
+    parts = connected_components(csr_array(matrix), connection="strong")[1]
+    together = [frozenset(np.array(names)[parts == k].tolist()) for k in range(parts.max() + 1)]
+    return {part for part in together if len(part) > 1}
+
+
+def rooms(found: Mapping[str, set[str]]) -> dict[str, set[str]]:
+    """The top-level parts that each part imports."""
+    between: dict[str, set[str]] = {part_of(name): set() for name in found}
+    for name, others in found.items():
+        between[part_of(name)] |= {part_of(other) for other in others} - {part_of(name)}
+    return between
+
+
+OPEN: set[frozenset[str]] = {
+    frozenset(f"splitmerge_cli.{name}" for name in part.split())
+    for part in (
+        "api.posterior api.sampling api.selection api.updating",
+        "cli.kept cli.results",
+        "models.gaussian models.mixed",
+        "runs.clusterings runs.plan runs.recorders runs.recorders.topics",
+    )
+}
+"""Circles of files that are still there."""
+PLACE_OF_PAPERS = ("splitmerge_cli.config.targets", "splitmerge_cli.papers")
+"""The one import by a constant name that closes a circle of parts: of an empty package, whose folders are listed."""
+
+
+def test_no_circles() -> None:
+    found = edges(ROOT)
+    assert not circles(found) - OPEN
+    assert PLACE_OF_PAPERS[1] in found[PLACE_OF_PAPERS[0]]
+    found[PLACE_OF_PAPERS[0]].discard(PLACE_OF_PAPERS[1])
+    assert not circles(rooms(found))
+
+
+# what a part names as text (``splitmerge_cli.PART...`` or ``...:name``) and imports when it is asked for: who passes
+# the name of a kind in place of it; what a kind asks of others
+LATE = {"data": {"data", "kinds", "runs", "studies"}, "kinds": {"data", "runs", "studies"}}
+
+
+def test_late_names_are_listed() -> None:
+    for part, allowed in LATE.items():
+        found: set[str] = set()
+        for file in (ROOT / part).rglob("*.py"):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            texts = {str(node.value) for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+            found |= {part_of(text) for text in texts if re.fullmatch(r"splitmerge_cli(\.\w+)+(:\w+)?", text)}
+        assert found == allowed, part
+
+
+MOST_INSIDE = 376
+"""Most imports inside functions: each because start-up needs it (docs/design.md)."""
+
+
+def test_imports_inside_functions() -> None:
+    found = set()
+    for file in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                inside = [one for one in ast.walk(node) if isinstance(one, ast.Import | ast.ImportFrom)]
+                found |= {(file, one.lineno) for one in inside}
+    assert len(found) <= MOST_INSIDE
 
 
 # what the kinds of data may import of each other
@@ -170,6 +281,26 @@ def test_the_rule_sees_imports(tmp_path: Path) -> None:
     cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
     assert {part_of(m) for m in imports(python)} == {"runs", "models"}
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
+
+
+def test_the_rule_sees_circles(tmp_path: Path) -> None:
+    root = tmp_path / "splitmerge_cli"
+    for name, text in {
+        "a/__init__.py": "",
+        "a/one.py": "def f():\n    from splitmerge_cli.b import two\n",
+        "b/__init__.py": "",
+        "b/two.pyx": "from splitmerge_cli.b.three cimport (\n    Rng)\n",
+        "b/three.pxd": "",
+        "b/three.pyx": "",
+        "b/four.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import splitmerge_cli.b.five\n",
+        "b/five.py": "from importlib import import_module\nimport_module('splitmerge_cli.b.four')\n",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert circles(edges(root)) == {frozenset({"splitmerge_cli.b.four", "splitmerge_cli.b.five"})}
+    (root / "b" / "three.pxd").write_text("from splitmerge_cli.a.one import f\n")
+    assert frozenset(f"splitmerge_cli.{name}" for name in ("a.one", "b.two", "b.three")) in circles(edges(root))
+    assert circles(rooms(edges(root))) == {frozenset("ab")}
 
 
 # what a figure may use of the runs: grids of them, and what a race of stored ones says

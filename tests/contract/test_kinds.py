@@ -1,6 +1,7 @@
 """Kinds of data: each answers what the package asks, and nothing else compares their names."""
 
 import ast
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,7 +67,8 @@ def test_the_rule_sees_comparisons() -> None:
 def test_a_kind_answers(name: str) -> None:
     kind = get_kind(name)
     data = kind.example(12, seed=3)
-    assert data.kind == kind.name == name and data.N >= 12
+    assert data.kind is kind and data.kind == kind.name == name and data.N >= 12
+    assert pickle.loads(pickle.dumps(data)).kind == kind
     assert kind.example(12, seed=3).values is not data.values
     assert set(kind.pictures) <= set(PICTURES)
     assert kind.model in choices("model") and kind.reader in choices("data")

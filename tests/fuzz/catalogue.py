@@ -304,7 +304,7 @@ def _make_choice(overrides: tuple[str, ...], made: Dataset, options: dict[str, V
             models.add(name)
     if chosen := [o.partition("=")[2] for o in overrides if o.startswith("model=")]:
         models &= {*chosen}
-    return Choice(overrides, made.kind, options, frozenset(models), made.truth is not None)
+    return Choice(overrides, made.kind.name, options, frozenset(models), made.truth is not None)
 
 
 def _read(text: str) -> Any:

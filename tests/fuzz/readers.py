@@ -107,17 +107,17 @@ def _find_fault(made: Any) -> str | None:
     made.__post_init__()
     x = made.values
     types = {"tokens": [np.int32], "binary": [np.uint8], "points": [np.float64, np.float32], "graph": [np.uint8]}
-    if made.kind == "binary" and made.missing:
+    if made.kind.name == "binary" and made.missing:
         types["binary"] = [np.float64]
-    if made.kind in types and x.dtype not in types[made.kind]:
-        return f"{made.kind} of {x.dtype}"
-    if made.kind == "tokens" and not (x.min() >= 0 and x.max() < made.n_tokens == len(set(made.vocabulary or []))):
+    if made.kind.name in types and x.dtype not in types[made.kind.name]:
+        return f"{made.kind.name} of {x.dtype}"
+    if made.kind.name == "tokens" and not (x.min() >= 0 and x.max() < made.n_tokens == len(set(made.vocabulary or []))):
         return "codes out of range"
-    if made.kind == "binary" and np.nanmax(x, initial=0) > 1:
+    if made.kind.name == "binary" and np.nanmax(x, initial=0) > 1:
         return "not binary"
     if made.truth is not None and (made.truth.dtype != np.int32 or made.truth.min() < -1):
         return "truth"
-    if made.kind == "documents":
+    if made.kind.name == "documents":
         words = x.tokens.words
         if words.min() < 0 or words.max() >= x.V or x.tokens.starts[-1] != len(words):
             return "words out of range"
@@ -130,13 +130,13 @@ def canonical(made: Any) -> Any:
         return made.tolist()
     x = made.values
     truth = None if made.truth is None else made.truth.tolist()
-    if made.kind == "tokens":
+    if made.kind.name == "tokens":
         return [made.vocabulary[code] for code in x], truth
-    if made.kind == "graph":
+    if made.kind.name == "graph":
         rows, columns = x.nonzero()
         ends = (sorted((made.names[i], made.names[j])) for i, j in zip(rows, columns, strict=True))
         return sorted(map(list, {tuple(end) for end in ends})), truth
-    if made.kind == "documents":
+    if made.kind.name == "documents":
         parts = np.split(x.tokens.words, x.tokens.starts[1:-1])
         return [sorted(made.vocabulary[word] for word in part) for part in parts], None
     return (x.toarray() if isinstance(x, csr_array) else x).tolist(), truth

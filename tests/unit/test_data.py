@@ -27,7 +27,7 @@ def write(path, text):
 @pytest.mark.parametrize("n", [10, 100, 103])
 def test_emm_gives_each_entity_its_own_token(n):
     data = emm.generate(n, seed=3)
-    assert data.kind == "tokens" and n == data.N and data.n_tokens == 10
+    assert data.kind.name == "tokens" and n == data.N and data.n_tokens == 10
     assert data.values.dtype == np.int32 and np.array_equal(data.values, data.truth)
     sizes = np.bincount(data.truth, minlength=10)
     assert sizes.max() - sizes.min() <= 1 and sizes.sum() == n

@@ -108,7 +108,7 @@ def test_held_out_parts_that_are_none(by: str, observed: np.ndarray, names: list
 
 def test_a_data_set_of_documents() -> None:
     made = dataset("d", Corpus(tokens([0, 1], [], [2]), 3), WORDS, np.array([0, 1, 1], dtype=np.int32))
-    assert (made.kind, made.N, made.values.shape) == ("documents", 3, (3,))
+    assert (made.kind.name, made.N, made.values.shape) == ("documents", 3, (3,))
     sizes = made.meta["documents"]
     assert (sizes["documents"], sizes["empty"], sizes["words"], sizes["tokens"]) == (3, 1, 3, 3)
     alone = dataset("one", Corpus(tokens([0]), 1), ["a"])

@@ -141,7 +141,7 @@ def test_published_documents(publish: Callable[..., Path], name: str) -> None:
     assert publish(name).name == name.removesuffix("_documents")
     made = READERS[name]()
     kept = [word for word in WORDS if name != "ohsumed23_documents" or word != "lung"]
-    assert (made.name, made.kind, made.N, made.vocabulary) == (name, "documents", 9, kept)
+    assert (made.name, made.kind.name, made.N, made.vocabulary) == (name, "documents", 9, kept)
     assert table(made) == [["heart", "heart", "The"], ["The"] * 3 + ["flow"], [], ["heart", "The"]]
     assert made.values.labels.tolist() == [0, 1, 0, 2] and made.values.categories == ["B", "A", "C"]
     assert made.values.documents == (None if name == "20news_w100" else ["f0", "f1", "f2", "f3"])

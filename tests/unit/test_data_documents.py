@@ -95,7 +95,7 @@ def test_weights_of_many_documents() -> None:
 
 def test_points_say_what_was_kept() -> None:
     data = counts_of.points("made", sample(), "log", 2, "of use")
-    assert data.kind == "points" and data.columns == ["heart", "acute"] and data.truth is None
+    assert data.kind.name == "points" and data.columns == ["heart", "acute"] and data.truth is None
     assert data.meta == {
         "documents": {
             "documents": 4,

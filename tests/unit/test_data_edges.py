@@ -63,7 +63,7 @@ def nodes(tmp_path: Path) -> str:
 )
 def test_formats_of_text_agree(read: Callable[..., Dataset], name: str, text: str) -> None:
     graph = read(text, name)
-    assert pairs(graph) == {("a", "b"), ("b", "c"), ("a", "c")} and graph.kind == "graph"
+    assert pairs(graph) == {("a", "b"), ("b", "c"), ("a", "c")} and graph.kind.name == "graph"
     assert sorted(graph.names or []) == ["a", "b", "c"] and graph.truth is None
 
 

@@ -185,7 +185,7 @@ def test_grids_are_regular(N: int, options: dict[str, Any], sides: list[int]) ->
 )
 def test_networks_of_networkx(name: str, N: int, ties: int, clusters: list[int] | None) -> None:
     graph = bundled.network(name)
-    assert (graph.N, graph.values.nnz // 2, graph.kind, graph.name) == (N, ties, "graph", name)
+    assert (graph.N, graph.values.nnz // 2, graph.kind.name, graph.name) == (N, ties, "graph", name)
     assert graph.names is not None and len(set(graph.names)) == N
     assert (None if graph.truth is None else np.bincount(graph.truth).tolist()) == clusters
     if name == "davis":

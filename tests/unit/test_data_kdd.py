@@ -19,7 +19,7 @@ from splitmerge_cli.data.published import kdd, sets
 
 def test_kdd_like_has_the_size_of_the_published_set() -> None:
     data = kdd_like()
-    assert data.kind == "points" and data.values.shape == (145_751, 74) and data.values.dtype == np.float64
+    assert data.kind.name == "points" and data.values.shape == (145_751, 74) and data.values.dtype == np.float64
     assert data.truth is not None and data.truth.dtype == np.int32
     sizes = np.sort(np.bincount(data.truth))[::-1]
     assert len(sizes) == 2000 and sizes[0] / sizes[-1] > 1000 and sizes[-1] == 9
@@ -148,7 +148,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_published_file(place: Path, text: str) -> None:
     place.write_text(text)
     data = kdd.kddcup04bio()
-    assert data.kind == "points" and data.values.shape == (3, 74) and data.values.dtype == np.float64
+    assert data.kind.name == "points" and data.values.shape == (3, 74) and data.values.dtype == np.float64
     assert data.truth is None and "no labels" in data.meta["truth"]
     assert data.values[:, 0].tolist() == [-3, 7, -3]
     # columns that are constant are data like others

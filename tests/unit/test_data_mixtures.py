@@ -57,7 +57,7 @@ def along_and_across(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 def test_points_are_uniform_along_and_normal_across_their_line() -> None:
     data = lines.generate(20_000, lines=1, length=20.0, noise=0.02, seed=1)
-    assert data.values.shape == (20_000, 2) and data.columns == ["x", "y"] and data.kind == "points"
+    assert data.values.shape == (20_000, 2) and data.columns == ["x", "y"] and data.kind.name == "points"
     along, across = along_and_across(data)
     assert stats.kstest(along, stats.uniform(along.min(), 20.0).cdf).pvalue > 0.001
     assert stats.kstest(across, stats.norm(0, 0.02).cdf).pvalue > 0.001
@@ -138,7 +138,7 @@ def test_no_noise_and_other_scales() -> None:
 
 def test_normal_clouds_have_their_means_and_spread() -> None:
     data = gaussian.generate(200_000, components=4, D=3, separation=6.0, spread=0.5, seed=1)
-    assert data.values.shape == (200_000, 3) and data.values.dtype == np.float64 and data.kind == "points"
+    assert data.values.shape == (200_000, 3) and data.values.dtype == np.float64 and data.kind.name == "points"
     means = data.meta["means"]
     assert means.shape == (4, 3)
     for k in range(4):

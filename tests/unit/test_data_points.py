@@ -123,7 +123,7 @@ def test_text_formats_agree(tmp_path: Path, name: str) -> None:
     data = files.csv(path, "points", truth="who")
     assert data.values.dtype == np.float64 and data.values.tolist() == [[-1.5, 0.002], [1.0, 0.5], [3.0, 4.0]]
     assert data.truth is not None and data.truth.tolist() == [0, 1, 0]
-    assert data.columns == ["x", "y"] and data.kind == "points" and data.name == "p"
+    assert data.columns == ["x", "y"] and data.kind.name == "points" and data.name == "p"
 
 
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", ">f8", "i8", "u1", "?", "u8"])

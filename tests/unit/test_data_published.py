@@ -35,7 +35,7 @@ def test_a_set_of_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = noparama.lines(7)
     assert data.values.tolist() == [[5, 6], [7, 8], [9, 0]] and data.columns == ["x", "y"]
     assert data.truth is not None and data.truth.tolist() == [0, 1, 0] and data.truth.dtype == np.int32
-    assert data.kind == "points" and data.meta == {"dataset": 7}
+    assert data.kind.name == "points" and data.meta == {"dataset": 7}
     assert noparama.lines(0).values.tolist() == [[1.5, 2], [3, 4]]
     assert noparama.lines(7, N=1).values.tolist() == [[5, 6]]
 

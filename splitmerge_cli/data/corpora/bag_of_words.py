@@ -22,11 +22,11 @@ import pyarrow.csv
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import LARGEST, DataError
 from splitmerge_cli.data.opening import Limit, check_rows, content, open_file, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.transfer import LINE_EVERY, show_progress
-from splitmerge_cli.received import parse_json, reject_machine_error
+from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""

@@ -8,8 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import LARGEST, DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
+from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.received import DataError
 
 BY = ("document", "word")
 """Ways to hold out tokens: whole documents, or some words of each."""

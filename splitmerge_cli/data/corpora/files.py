@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.data.base import DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.corpora.bag_of_words import ROW
 from splitmerge_cli.data.corpora.corpus import dataset
 from splitmerge_cli.data.corpora.formats import (
@@ -15,22 +14,23 @@ from splitmerge_cli.data.corpora.formats import (
     Read,
     names_tokens,
     number_to_take,
-    read_ldac,
-    read_npz,
     read_text_column,
     read_texts,
     read_tokens,
-    read_uci,
     text_columns,
     texts_in,
 )
 from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.texts import AUTO, require_shortest
+from splitmerge_cli.data.corpora.word_counts import read_ldac, read_npz, read_uci
 from splitmerge_cli.data.corpora.words import keep_words, note_short_documents, require_words
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import readable, require_file, sha256_of, unpack
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.encoded import require_encoding, suffix_of
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, SEPARATORS
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
 ENDINGS = {

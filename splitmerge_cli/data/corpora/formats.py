@@ -1,4 +1,4 @@
-"""Formats of corpora: a table of document and word, sparse counts, LDA-C, UCI's bag of words, texts.
+"""Formats of corpora: a table of document and word, texts.
 
 Each reader returns all documents of its file, the empty ones too, and the vocabulary.
 """
@@ -17,10 +17,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import LARGEST, DataError
-from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.data.corpora.counts import WORD_BYTES, read_counts, read_vocabulary
+from splitmerge_cli.data.corpora.counts import read_vocabulary
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.opening import Limit, check_rows, kind_of
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
@@ -39,6 +37,8 @@ from splitmerge_cli.data.tables.separators import (
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.received import DataError
 
 
 class Read(NamedTuple):
@@ -49,8 +49,6 @@ class Read(NamedTuple):
     notes: Sequence[str] = ()
 
 
-MOST_WORDS = 10_000_000
-"""Largest size of a vocabulary whose words are numbers."""
 LINE_BYTES = 40
 """Memory that a document of a text takes at least."""
 LOOKED_AT = 200
@@ -68,8 +66,6 @@ CHOOSE = (
 )
 ONE_SHEET = "one sheet; save that of the texts as a .csv file"
 COUNT = f"a count, a whole number from 0 to {LARGEST}"
-PAIR = f"WORD:COUNT, two whole numbers, the count from 1 to {LARGEST}"
-_LDAC = re.compile(rb"(?:[ \t]*+\d{1,10}+(?:[ \t]++\d{1,10}+:\d{1,10}+)*+[ \t]*+\r?+\n)*+")
 
 
 # a table
@@ -340,139 +336,6 @@ def _look_up(
     if (at < 0).any():
         raise table.error(int(np.argmax(at[coded] < 0)), j, f"a word of {vocabulary}")
     return at[coded], words
-
-
-# counts
-
-
-def read_npz(path: Path, vocabulary: Path | None, encoding: str) -> Read:
-    """Counts ``[documents, words]`` in a sparse matrix of ``scipy.sparse.save_npz``; the vocabulary is needed."""
-    counts = read_counts(path)
-    if vocabulary is None:
-        raise DataError(
-            f"data.vocabulary=null: {path}: expected a text file with its {counts.shape[1]} words, one a line"
-        )
-    words = read_vocabulary(vocabulary, counts.shape[1], encoding)
-    return Read(Corpus(tokens_of(counts, path), len(words)), words)
-
-
-def read_uci(path: Path, vocabulary: Path | None, encoding: str) -> Read:
-    """Three lines that say the numbers of documents, words and entries, then lines of document, word and count.
-
-    Without a vocabulary the words are their numbers, from 1.
-    """
-    counts = bag_of_words.parse(path)
-    words = _words_or_numbers(path, vocabulary, encoding, counts.shape[1], 1)
-    if len(words) != counts.shape[1]:
-        raise DataError(f"{vocabulary}: {len(words)} lines; expected {counts.shape[1]}, the words of {path} (row 2)")
-    return Read(Corpus(tokens_of(counts, path), len(words)), words)
-
-
-def _words_or_numbers(path: Path, vocabulary: Path | None, encoding: str, words: int, first: int) -> list[str]:
-    """The words of a vocabulary file; without one their numbers."""
-    if vocabulary is not None:
-        return read_vocabulary(vocabulary, None, encoding)
-    if words > MOST_WORDS:
-        raise DataError(
-            f"{path}: word {words - 1 + first}; expected at most {MOST_WORDS} words without data.vocabulary"
-        )
-    check_rows(path, words, WORD_BYTES, "words")
-    return [str(w) for w in range(first, first + words)]
-
-
-# LDA-C
-
-
-def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
-    """Lines ``M WORD:COUNT ... WORD:COUNT``: a document with M different words, numbered from 0.
-
-    Without a vocabulary the words are their numbers, up to the largest.
-
-    Raises
-    ------
-    DataError
-        A line is not as said, has another number of pairs, a word twice, or one that is not in the vocabulary.
-    """
-    data = read_text(path, encoding) + b"\n"
-    if not data.strip():
-        raise DataError(f"{path}: the file is empty; expected at least one row")
-    if not _LDAC.fullmatch(data):
-        raise _misfit(path, data)
-    Limit.current().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
-    pairs = _Pairs(path, data)
-    V = int(pairs.words.max(initial=0)) + 1
-    words = _words_or_numbers(path, vocabulary, encoding, V, 0)
-    pairs.reject(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
-    pairs.check()
-    upto = starts_of(pairs.counts)
-    check_size(int(upto[-1]), path)
-    tokens = Tokens(np.repeat(pairs.words.astype(np.int32), pairs.counts), upto[pairs.starts])
-    return Read(Corpus(tokens, len(words)), words)
-
-
-class _Pairs:
-    """The pairs of a text that has LDA-C's form.
-
-    Attributes
-    ----------
-    words, counts : numpy.ndarray
-        int64 ``[pairs]``.
-    declared : numpy.ndarray
-        int64 ``[documents]``, number of pairs that each line declares.
-    starts : numpy.ndarray
-        int64 ``[documents + 1]``, where the pairs of each document start.
-    """
-
-    def __init__(self, path: Path, data: bytes) -> None:
-        self.path = path
-        found = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
-        text = np.frombuffer(data, dtype=np.uint8)
-        self.starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
-        self.starts = np.append(0, self.starts).astype(np.int64)
-        heads = 2 * self.starts[:-1] + np.arange(len(self.starts) - 1)
-        self.declared = found[heads]
-        rest = np.delete(found, heads)
-        self.words, self.counts = rest[::2], rest[1::2]
-
-    def reject(self, bad: NDArray[np.bool_], expected: str) -> None:
-        """Raise a `DataError` that names the first pair that is `bad` (bool ``[pairs]``), if any."""
-        if bad.any():
-            pair = int(np.argmax(bad))
-            row = int(np.searchsorted(self.starts, pair, side="right")) - 1
-            found = f"{self.words[pair]}:{self.counts[pair]}"
-            raise DataError(_place(self.path, row + 1, pair - int(self.starts[row]) + 2, found, expected))
-
-    def check(self) -> None:
-        """Reject counts that are none, lines with another number of pairs than they say, words that stand twice."""
-        self.reject((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
-        many = np.diff(self.starts)
-        if (self.declared != many).any():
-            row = int(np.argmax(self.declared != many))
-            raise DataError(
-                _place(self.path, row + 1, 1, str(self.declared[row]), f"{many[row]}, the pairs of the row")
-            )
-        rows = np.repeat(np.arange(len(many)), many)
-        order = np.lexsort((self.words, rows))
-        again = np.zeros(len(order), dtype=bool)
-        again[order[1:]] = (np.diff(self.words[order]) == 0) & (np.diff(rows[order]) == 0)
-        self.reject(again, "every word of a document once")
-
-
-def _misfit(path: Path, data: bytes) -> DataError:
-    """Describe the first field that does not fit LDA-C's format."""
-    for row, line in enumerate(data.split(b"\n")[:-1], start=1):
-        fields = line.decode("utf-8").split()
-        if not fields:
-            return DataError(f"{path}: row {row}: an empty line; expected the number of different words, 0 if none")
-        for field, text in enumerate(fields, start=1):
-            expected = "the number of different words of the document" if field == 1 else PAIR
-            if not re.fullmatch(r"\d{1,10}" if field == 1 else r"\d{1,10}:\d{1,10}", text, re.ASCII):
-                return DataError(_place(path, row, field, text, expected))
-    return DataError(f"{path}: expected rows of M WORD:COUNT ... WORD:COUNT")
-
-
-def _place(path: Path, row: int, field: int, found: str, expected: str) -> str:
-    return f"{path}: row {row}, field {field}: {quote(found)}; expected {expected}"
 
 
 # texts

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of, vectorize
 from splitmerge_cli.data.corpora.texts import AUTO, Words
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
+from splitmerge_cli.received import DataError
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError, Dataset, require
 from splitmerge_cli.data.corpora.corpus import BY, Corpus, Heldout, Tokens, dataset
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.values import require
+from splitmerge_cli.received import DataError
 
 
 def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:

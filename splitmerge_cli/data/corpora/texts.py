@@ -13,9 +13,10 @@ from functools import cache
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.corpora.corpus import vectorize
 from splitmerge_cli.data.tables.table import quote
+from splitmerge_cli.data.values import require
+from splitmerge_cli.received import DataError
 
 AUTO = "auto"
 LETTERS = 2

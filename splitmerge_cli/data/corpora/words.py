@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError, Dataset, notes_entry, require
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, dataset
 from splitmerge_cli.data.corpora.counts import read_vocabulary
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.received import DataError
 
 ENGLISH = "english"
 AUTO = "auto"

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, equal_sizes, require_number, require_seed, require_size
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import LARGEST, require_number, require_seed, require_size
 
 
 def generate(

@@ -9,17 +9,11 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    LARGEST,
-    Dataset,
-    require,
-    require_number,
-    require_seed,
-    require_size,
-)
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, dataset
 from splitmerge_cli.data.corpora.split import require_split, split
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated.emm import token_names
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 
 LENGTHS = ("poisson", "fixed")
 LARGEST_TABLE = 1 << 30

@@ -8,7 +8,9 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, equal_sizes, require, require_number, require_seed, require_size
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 
 DICTIONARIES = ("distinct", "dirichlet")
 MAX_TOKENS = 1_000_000

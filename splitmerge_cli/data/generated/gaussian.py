@@ -9,17 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    LARGEST,
-    Dataset,
-    crp,
-    equal_sizes,
-    require,
-    require_number,
-    require_range,
-    require_seed,
-    require_size,
-)
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import crp, equal_sizes
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_range, require_seed, require_size
 
 SIZES = ("equal", "crp")
 DTYPES = ("float64", "float32")

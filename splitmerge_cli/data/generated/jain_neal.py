@@ -9,7 +9,9 @@ Source: Herlau et al., section 3.1 and Table 1 (Examples 1 to 3); Wang & Russell
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, equal_sizes, require, require_seed, require_size
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import LARGEST, require, require_seed, require_size
 
 TABLE = np.array(
     [

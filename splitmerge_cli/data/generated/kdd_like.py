@@ -10,15 +10,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    LARGEST,
-    Dataset,
-    require_number,
-    require_range,
-    require_seed,
-    require_size,
-)
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated.gaussian import move, require_dtype, standard_normal
+from splitmerge_cli.data.values import LARGEST, require_number, require_range, require_seed, require_size
 
 ROWS = 145_751
 FEATURES = 74

@@ -12,14 +12,9 @@ points lie within 10 of that point.
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    Dataset,
-    crp,
-    equal_sizes,
-    require_number,
-    require_seed,
-    require_size,
-)
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import crp, equal_sizes
+from splitmerge_cli.data.values import require_number, require_seed, require_size
 
 DEGREES = 3
 """Degrees of freedom of Student's t, from which the middles of the segments are drawn."""

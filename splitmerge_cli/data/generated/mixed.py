@@ -6,16 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import (
-    LARGEST,
-    ColumnType,
-    Dataset,
-    equal_sizes,
-    require,
-    require_number,
-    require_seed,
-    require_size,
-)
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size
 
 MOST_LEVELS = 1000
 MEAN_COUNT = 5.0

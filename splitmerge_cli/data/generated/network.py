@@ -12,15 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    Dataset,
-    equal_sizes,
-    require,
-    require_number,
-    require_seed,
-    require_size,
-)
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import Nodes, adjacency
+from splitmerge_cli.data.labels import equal_sizes
+from splitmerge_cli.data.values import require, require_number, require_seed, require_size
 
 STRUCTURES = ("blocks", "grid", "random")
 MOST_EDGES = 10**9

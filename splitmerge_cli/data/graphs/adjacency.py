@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import MAGNITUDE, Dataset, numbered_labels, require
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import numbered_labels
+from splitmerge_cli.data.values import MAGNITUDE, require
 
 Nodes = NDArray[np.int64]
 """Numbers of nodes, int64 ``[edges]``."""

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import adjacency, check_kept, keep, sizes
+from splitmerge_cli.data.values import require
 
 GRAPHS = {
     "karate": ("karate_club_graph", "club"),

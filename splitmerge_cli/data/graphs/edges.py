@@ -16,16 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import (
-    MAGNITUDE,
-    DataError,
-    Dataset,
-    notes_entry,
-    numbered_labels,
-    require,
-    require_number,
-    require_size,
-)
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import (
     A_WEIGHT,
     NO_DIRECTIONS,
@@ -49,15 +40,16 @@ from splitmerge_cli.data.graphs.edge_rows import (
     are_whole,
     names_of,
 )
+from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.opening import check_rows, content, require_file
 from splitmerge_cli.data.tables.columns import header_key, index, true_labels
 from splitmerge_cli.data.tables.encoded import suffix_of
-from splitmerge_cli.data.tables.entities import reject_entities
 from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
 from splitmerge_cli.data.tables.parquet import read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.received import reject_machine_error
+from splitmerge_cli.data.values import MAGNITUDE, notes_entry, require, require_number, require_size
+from splitmerge_cli.received import DataError, reject_machine_error
 
 if TYPE_CHECKING:
     import networkx
@@ -384,7 +376,6 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
     data = content(path, GRAPH_TIMES)
     try:
         if suffix == ".graphml":
-            reject_entities(data)
             return networkx.read_graphml(BytesIO(data))
         try:
             return networkx.read_gml(BytesIO(data))

@@ -16,8 +16,8 @@ from typing import IO, TYPE_CHECKING
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
-from splitmerge_cli import __version__
 from splitmerge_cli.data.base import DataError
+from splitmerge_cli.version import __version__
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.transfer import Report

@@ -7,10 +7,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import FINITE, DataError, first_not_finite, place_not_finite, require
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables.missing import mark_missing
 from splitmerge_cli.data.tables.table import MISSING, Table, is_of_numbers, is_text, list_names
+from splitmerge_cli.data.values import FINITE, first_not_finite, place_not_finite, require
+from splitmerge_cli.received import DataError
 
 
 def header_key(key: str, header: str | bool) -> str | bool:

@@ -4,8 +4,9 @@ import codecs
 from pathlib import Path
 
 from splitmerge_cli.data import standard_input
-from splitmerge_cli.data.base import DataError, require
 from splitmerge_cli.data.opening import CHUNK, GZIP, Limit, content
+from splitmerge_cli.data.values import require
+from splitmerge_cli.received import DataError
 
 
 def suffix_of(path: Path) -> str:
@@ -14,7 +15,7 @@ def suffix_of(path: Path) -> str:
     Of standard input the ending that goes with its first bytes, empty for text.
     """
     if standard_input.is_standard_input(path):
-        return standard_input.suffix(standard_input.read(Limit.current()))
+        return standard_input.suffix(standard_input.read(Limit.current().read))
     suffixes = [s.lower() for s in path.suffixes[-2:]]
     return suffixes[-2] if suffixes[-1:] == [GZIP] and len(suffixes) == 2 else "".join(suffixes[-1:])
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from splitmerge_cli.data.base import DataError, Dataset, require
+from splitmerge_cli.data.dataset import Dataset, get_kind, kinds
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.standard_input import StandardInput
 from splitmerge_cli.data.tables import missing as missing_cells
@@ -20,8 +20,9 @@ from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text_tables import parse_table, read_written
 from splitmerge_cli.data.tables.wanted import Wanted, as_list
-from splitmerge_cli.kinds import get_kind, kinds
+from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word
+from splitmerge_cli.received import DataError
 
 FORMATS = ".csv, .tsv, .txt, .data, .dat (also .gz), .parquet, .feather, .xlsx, .npy, .npz"
 _ARROW = {".parquet": read_parquet, ".feather": read_feather, ".npy": read_npy}

@@ -5,10 +5,10 @@ import re
 from io import StringIO
 from pathlib import Path
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.received import DataError
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
 """Ends of cells by their names; runs of spaces are read as tabs."""

@@ -42,11 +42,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import FINITE, LARGEST, MAGNITUDE, ColumnType
+from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DAY, DECORATED, Cells
 from splitmerge_cli.data.tables.digits import EXACT
 from splitmerge_cli.data.tables.table import Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
+from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
 from splitmerge_cli.overrides import path_word, shell_word
 
 SOME = 10

@@ -9,12 +9,12 @@ import scipy.sparse
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import FINITE, LARGEST, DataError, place_not_finite
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables.missing import mark_missing
 from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.received import reject_machine_error
+from splitmerge_cli.data.values import FINITE, LARGEST, place_not_finite
+from splitmerge_cli.received import DataError, reject_machine_error
 
 MAPPED = 1 << 26
 """Bytes of an array from which on it is mapped from its file: read where it is looked at, and shared by processes."""

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import require
 from splitmerge_cli.data.tables.table import WRITTEN, Table, list_names
+from splitmerge_cli.data.values import require
 
 
 def read_option(missing: object) -> list[str | int | float]:

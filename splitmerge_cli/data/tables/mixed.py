@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import COLUMN_TYPES, DataError, Dataset, notes_entry, positions_in, require, width_entry
+from splitmerge_cli.data.dataset import COLUMN_TYPES, Dataset
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.cells import Cells, cells_of
@@ -17,7 +17,9 @@ from splitmerge_cli.data.tables.notes import NAMES_OF_ITEMS, READ_AS, note_class
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.tables.written import DATE_TYPES
+from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
 from splitmerge_cli.overrides import write
+from splitmerge_cli.received import DataError
 
 SKIP = "skip"
 ALIASES = {"ordinal": "categorical"}
@@ -118,7 +120,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     found = [readings[j].type for j in read]
     return Dataset(
         name,
-        "mixed",
+        wanted.kind,
         values,
         None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,

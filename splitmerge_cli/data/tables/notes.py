@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
 from splitmerge_cli.data.tables.inference import (
     COORDINATES,
@@ -25,7 +25,7 @@ from splitmerge_cli.data.tables.inference import (
     tells_apart,
 )
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.received import DataError
 
 READ_AS = "columns are read as "
 """Beginning of the note that lists the types of the columns."""

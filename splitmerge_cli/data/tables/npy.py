@@ -9,10 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import Limit, bytes_as_numbers, header_of, readable
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.received import reject_machine_error
+from splitmerge_cli.received import DataError, reject_machine_error
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import Copies, DataError, Dataset, notes_entry, require
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.data.dataset import Copies, Dataset
+from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.received import DataError
 
 KEEP, ONCE = "keep", "once"
 MOST_ROWS = 100_000
@@ -136,7 +137,7 @@ def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
     A table without real columns is none: what is counted, or of a few levels, repeats by chance.
     """
     x = dataset.values
-    kind = get_kind(dataset.kind)
+    kind = dataset.kind
     if not (dataset.is_recorded and kind.has_columns and isinstance(x, np.ndarray)):
         return None
     reals = [d for d, column in enumerate(kind.types_of(dataset)) if column.type == "real"]
@@ -169,7 +170,7 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
         way = f"data.repeated={ONCE} reads each of the {U:,} different rows once"
         note = f"{place}: {_count(N, U)}, more than chance makes: no density describes copies ({way})"
         return _with_note(dataset, note, N, U)
-    kind = get_kind(dataset.kind)
+    kind = dataset.kind
     tables = kind.has_columns and isinstance(dataset.values, np.ndarray)
     require(tables, "data.repeated", repeated, f"{KEEP}: a table of columns alone is read so")
     items = items_of_rows(dataset.values)

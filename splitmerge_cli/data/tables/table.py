@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.tables.digits import long_digits
+from splitmerge_cli.received import DataError
 
 WRITTEN = (
     *("", "NA", "N/A", "Na", "na", "n/a", "<NA>", "NaN", "nan", "NAN", "-nan", "-NaN"),

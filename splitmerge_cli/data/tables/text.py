@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import MAGNITUDE, DataError, blocks
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, Table, quote
+from splitmerge_cli.data.values import MAGNITUDE, blocks
+from splitmerge_cli.received import DataError
 
 _ENDS = {",": "a comma", ";": "a semicolon", "\t": "a tab", "|": "a vertical bar"}
 WIDE = 1000

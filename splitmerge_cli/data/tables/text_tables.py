@@ -15,7 +15,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.standard_input import suffix as magic_suffix
 from splitmerge_cli.data.tables.cells import is_decorated
 from splitmerge_cli.data.tables.columns import is_number, position
@@ -35,7 +35,7 @@ from splitmerge_cli.data.tables.separators import (
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.received import DataError
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 

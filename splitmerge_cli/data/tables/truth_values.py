@@ -8,14 +8,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.tables import missing as missing_cells
 from splitmerge_cli.data.tables.table import NUMBER, Table, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
 from splitmerge_cli.data.tables.wanted import Wanted
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.received import DataError
 
 
 def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:

@@ -4,13 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from splitmerge_cli.data.base import DataError, require
+from splitmerge_cli.data.dataset import Kind
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.separators import WORDS
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, shell_word, write
+from splitmerge_cli.received import DataError
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,391 @@
+"""The data set that every generator and reader returns, and the interface of its kind: the ground floor.
+
+Nothing here imports another room. A kind says what the values are; what reads such data, draws, records or describes
+them is named as ``module:name``, and imported when it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from importlib import import_module
+from pkgutil import resolve_name
+from typing import Any, ClassVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.values import blocks, place_of
+from splitmerge_cli.received import DataError
+
+COLUMN_TYPES = ("binary", "categorical", "count", "real")
+"""Types of columns in a mixed table."""
+
+
+@dataclass(frozen=True)
+class ColumnType:
+    """Type of a column in a mixed table, and the values behind its codes.
+
+    Attributes
+    ----------
+    type : {"binary", "categorical", "count", "real"}
+    levels : tuple of str
+        ``binary``, ``categorical``: the value that each code stands for, code 0 first; empty for the others.
+    """
+
+    type: str
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Rows of a table, each different one of which is read once.
+
+    Attributes
+    ----------
+    items : numpy.ndarray
+        int32 ``[rows]``: the item that each row is, numbered by first appearance.
+    names : list of str or None
+        Names of the rows, where the data give one.
+    """
+
+    items: NDArray[np.int32]
+    names: list[str] | None = None
+
+
+Labels = NDArray[np.int32] | None
+
+
+class Kind:
+    """A kind of data, and defaults for one whose items are rows of their own.
+
+    A subclass with a `name` has an `example`, and reads what programs pass (`from_object`); all else has a default.
+    """
+
+    name: ClassVar[str] = ""
+    """The ``kind`` of models; `Dataset` takes it in place of the kind."""
+    item: ClassVar[str] = "row"
+    """Word for an item, in the singular."""
+    model: ClassVar[str] = ""
+    """The model of ``model=auto``."""
+    reader: ClassVar[str] = "csv"
+    """The choice of group data that reads a file."""
+
+    # -- named as module:name, and imported when they are asked for
+    generator: ClassVar[str] = ""
+    """The function that makes an `example`."""
+    reading: ClassVar[str] = "splitmerge_cli.data.reading:Reading"
+    """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.Reading`)."""
+    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
+    """The class that says what a run records."""
+    quantities: ClassVar[str] = "splitmerge_cli.studies.quantities:Table"
+    """The class that says what posterior predictive checks measure."""
+
+    # -- tables: what a text table of data=csv holds
+    text_types: ClassVar[tuple[str, ...]] = ()
+    """Types of Arrow that columns of a text are tried as; empty: no tables are read."""
+    one_column: ClassVar[bool] = False
+    """Whether an item is one word, so that one column is read."""
+    any_columns: ClassVar[bool] = False
+    """Whether columns are of several types, which their cells tell."""
+    of_numbers: ClassVar[bool] = False
+    """Whether cells are numbers, of which a column may count the rows."""
+    leaves_out_constants: ClassVar[bool] = True
+    """Whether a column of one value is no data."""
+    truth_values: ClassVar[Mapping[str, int]] = {}
+    """Words for 0 and 1, in small letters; empty: cells are not 0 and 1 alone."""
+    dtype: ClassVar[type] = np.float64
+    """Type of the values where no cell is missing."""
+    cells: ClassVar[str] = "numbers"
+    """Plural of a cell, for messages."""
+    expected: ClassVar[str] = ""
+    """Description of a cell, for messages."""
+    advice: ClassVar[str] = ""
+    """Advice on what else may read the cells of a text."""
+    reads_matrices: ClassVar[bool] = False
+    """Whether arrays of floats and sparse matrices are read as they are, from .npy and .npz as well."""
+    allows_missing: ClassVar[bool] = True
+    """Whether cells may be missing."""
+    column_types: ClassVar[tuple[str, ...]] = ()
+    """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
+
+    # -- runs, descriptions, pictures
+    has_rows: ClassVar[bool] = True
+    """Whether items are rows of their own: a file may hold new ones."""
+    has_columns: ClassVar[bool] = False
+    """Whether clusters are described by the columns of a table; `from_object` then takes `whole`, whether all of these
+    are data."""
+    has_topics: ClassVar[bool] = False
+    """Whether clusters are topics."""
+    pictures: ClassVar[tuple[str, ...]] = (
+        "traces",
+        "n_clusters",
+        "co_clustering",
+        "credible_ball",
+        "dendrogram",
+        "calibration",
+    )
+    """Names of pictures (`splitmerge_cli.plots.run.PICTURES`) that a run may have."""
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}()"
+
+    # a kind equals its name, which data sets held up to version 0.3
+    def __eq__(self, other: object) -> bool:
+        return self.name == (other.name if isinstance(other, Kind) else other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether cells of a table are numbers alone."""
+        return self.of_numbers or bool(self.truth_values)
+
+    # -- data sets
+    def check(self, dataset: Dataset) -> None:
+        """Raise a `DataError` unless the values are as `Dataset` says."""
+
+    def example(self, N: int, seed: int = 0) -> Dataset:
+        """A small generated data set of N items, or of N documents."""
+        made: Dataset = resolve_name(self.generator)(N, seed=seed, **self.example_options(N))
+        return made
+
+    def example_options(self, N: int) -> dict[str, Any]:
+        """Options of the `generator` for an `example`."""
+        return {}
+
+    def outline(self, N: int, D: int) -> Dataset:
+        """A data set of N items, with D columns or words, whose cells are to be drawn: what models take as given."""
+        raise NotImplementedError
+
+    # -- readers
+    def recognises(self, data: Any) -> bool:
+        """Whether an object of a program is of this kind, whatever else could be made of it."""
+        return False
+
+    def from_object(self, data: Any, truth: Labels, name: str, **options: Any) -> Dataset:
+        """Convert an object of a program, with true labels, to a data set; raises a `DataError`."""
+        return self._reading().from_object(data, truth, name, **options)
+
+    def from_table(self, table: Any, wanted: Any, N: int | None, header: str | bool) -> Dataset:
+        """Convert the first N rows of a table to a data set; raises a `DataError`."""
+        return self._reading().from_table(table, wanted, N, header)
+
+    def fits(self, x: Any) -> Any:
+        """Which numbers are cells."""
+        return np.ones(np.shape(x), dtype=bool)
+
+    # -- new items
+    def new_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """New items, as the data of a run are.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The data of the run.
+        new : object
+            As `from_object` takes it. A table with named columns has those of the data, in any order.
+
+        Raises
+        ------
+        DataError
+            Other columns, or items that cannot be among the data.
+        """
+        return self._reading().new_items(dataset, new)
+
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
+        """The items of the data, then the new ones; without labels and names."""
+        return self._reading().stack(dataset, new)
+
+    def as_given(self, dataset: Dataset) -> Any:
+        """The items as an object, in the words of their file: codes of another file may be others."""
+        return self._reading().as_given(dataset)
+
+    def _reading(self) -> Any:
+        return resolve_name(self.reading)(self)
+
+    def reader_options(self, dataset: Dataset) -> dict[str, Any]:
+        """Options with which a file of new items is read as the data were."""
+        return {}
+
+    # -- descriptions
+    def facts(self, dataset: Dataset) -> dict[str, Any]:
+        """Entries of a run's summary about its data."""
+        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes", "repeated_rows")}
+
+    def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
+        """Type of each column, where clusters are described by columns."""
+        raise NotImplementedError
+
+    def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
+        """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
+
+        Parameters
+        ----------
+        here : numpy.ndarray
+            bool ``[N]``: the items of the cluster.
+        first : int
+            Number of the first item, for items without names.
+        """
+        return {}
+
+    def conversion(self, dataset: Dataset) -> str:
+        """The kind that ``model=auto`` takes for these data; for a mixed table it may be one of its columns' own."""
+        return self.name
+
+
+KINDS = "splitmerge_cli.kinds"
+"""The room that finds kinds by their names. Who passes a name in place of a kind has it imported."""
+
+
+def kinds() -> Mapping[str, Kind]:
+    """Return every kind of data, by its name."""
+    found: Mapping[str, Kind] = import_module(KINDS).kinds()
+    return found
+
+
+def get_kind(kind: Kind | str) -> Kind:
+    """Return a kind, or the one of this name; raises a `DataError`."""
+    if isinstance(kind, Kind):
+        return kind
+    found: Kind = import_module(KINDS).get_kind(kind)
+    return found
+
+
+class _KindField:
+    """The field of a data set that is given a kind, or the name of one, and holds the kind."""
+
+    @overload
+    def __get__(self, dataset: None, owner: type) -> _KindField: ...
+    @overload
+    def __get__(self, dataset: Dataset, owner: type) -> Kind: ...
+    def __get__(self, dataset: Dataset | None, owner: type) -> _KindField | Kind:
+        if dataset is None:  # dataclasses ask the class whether it has a default
+            raise AttributeError("kind")
+        kind: Kind = dataset.__dict__["kind"]
+        return kind
+
+    def __set__(self, dataset: Dataset, kind: Kind | str) -> None:
+        dataset.__dict__["kind"] = get_kind(kind)
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Observations, and their true clusters where known.
+
+    Attributes
+    ----------
+    name : str
+        Short name for files and titles.
+    kind : Kind
+        The kind of data (`splitmerge_cli.kinds`); a model reads one. Its name may be given in its place.
+    values : numpy.ndarray, scipy.sparse.csr_array or Corpus
+        As the class of the kind says: one item in each row (``documents``: in each training token).
+    truth : numpy.ndarray or None
+        int32 ``[N]``, true cluster of each item, -1 where it is not known; ``documents``: true topic of each token.
+    vocabulary : list of str or None
+        ``tokens``: the token of each code; ``documents``: the words.
+    columns : list of str or None
+        ``binary``, ``points``, ``mixed``: name of each column, where the file gives one.
+    positions : tuple of int or None
+        Place of each column in its table, from 0, where columns of that are left out, or in another order.
+    types : tuple of ColumnType or None
+        ``mixed``: the type of each column.
+    names : list of str or None
+        Name of each item, where the data give one.
+    meta : dict
+        How the data came about: parameters of the generator, or the file. ``notes``, where there is something to tell
+        the user of how the data were read: list of str, a line each (see `notes`).
+    copies : Copies or None
+        The rows of the table, where rows that repeat others are read once.
+    is_recorded : bool
+        Whether the numbers are of a table of the user's own, which records real columns to some step (the option
+        `resolution` of models of such columns). Generated and published data are taken as they are.
+
+    Raises
+    ------
+    DataError
+        An unknown kind; values that are not as it says; no items; another number of true labels or of names than of
+        items.
+    """
+
+    name: str
+    kind: _KindField = _KindField()
+    values: Any  # type: ignore[misc]  # the field above has no default
+    truth: NDArray[np.int32] | None = None
+    vocabulary: list[str] | None = None
+    columns: list[str] | None = None
+    types: tuple[ColumnType, ...] | None = None
+    names: list[str] | None = None
+    meta: dict[str, Any] = field(default_factory=dict)
+    is_recorded: bool = False
+    positions: tuple[int, ...] | None = None
+    copies: Copies | None = None
+
+    def __post_init__(self) -> None:
+        self.kind.check(self)
+        if self.N == 0:
+            raise DataError(f"{self.name}: no items; expected at least one")
+        if self.truth is not None and len(self.truth) != self.N:
+            raise DataError(f"{self.name}: {len(self.truth)} true labels for {self.N} items")
+        if self.names is not None and len(self.names) != self.N:
+            raise DataError(f"{self.name}: {len(self.names)} names for {self.N} items")
+
+    @property
+    def column_names(self) -> list[str]:
+        """Names of the columns; without any, their numbers in the table, as notes have them."""
+        if self.columns:
+            return list(self.columns)
+        return [f"column {j + 1}" for j in self.positions or range(self.values.shape[1])]
+
+    def place(self, i: int, j: int) -> str:
+        """A cell as messages name it."""
+        return place_of(i, j, self.columns, self.positions)
+
+    def read_columns(self, cells: NDArray[Any]) -> NDArray[Any]:
+        """New rows without names of columns: of a table as wide as that of the data, the columns that are read."""
+        whole = self.positions is None or cells.ndim != 2 or cells.shape[1] != self.meta.get("width")
+        return cells if whole else cells[:, list(self.positions or ())]
+
+    @property
+    def N(self) -> int:
+        """Number of items."""
+        return int(self.values.shape[0])
+
+    @cached_property
+    def missing(self) -> int:
+        """Number of missing cells; 0 for data that are no table."""
+        x = self.values
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
+            return 0
+        return sum(int(np.isnan(block).sum()) for _, block in blocks(x) if np.isnan(block.min()))
+
+    @property
+    def first_missing(self) -> str:
+        """The first missing cell and the number of them, for messages; at least one must be missing."""
+        i = next(
+            start + int(np.isnan(block).any(axis=1).argmax())
+            for start, block in blocks(self.values)
+            if np.isnan(block.min())
+        )
+        place = self.place(i, int(np.isnan(self.values[i]).argmax()))
+        return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
+
+    def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
+        """These rows of a table alone, without true labels and names."""
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the user on how the data were read, a line each, which a run prints and stores."""
+        return list(self.meta.get("notes", ()))
+
+    @property
+    def n_tokens(self) -> int:
+        """Size of the vocabulary (0 for data that are not tokens)."""
+        return len(self.vocabulary) if self.vocabulary is not None else 0

@@ -1,0 +1,57 @@
+"""Labels of items: numbered, or drawn at random."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def numbered_labels(labels: Any) -> NDArray[np.int32]:
+    """Labels of any type, numbered by first appearance; -1 for None and NaN."""
+    import pandas as pd
+
+    if not isinstance(labels, pd.Series) and (listed := getattr(labels, "to_pylist", getattr(labels, "to_list", None))):
+        labels = listed()  # of Arrow and polars
+    # whole numbers of a list, or of pandas, would become floats beside a gap
+    if isinstance(labels, list | tuple):
+        given = pd.Series(labels, dtype=object)
+    else:
+        exact = isinstance(labels, pd.Series | pd.api.extensions.ExtensionArray)
+        given = pd.Series(labels if exact else np.asarray(labels))
+    return pd.factorize(given)[0].astype(np.int32)
+
+
+def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.int32]:
+    """Clusters of `N` items from a Chinese restaurant process.
+
+    Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., and else joins that of
+    one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once; the chains of
+    joined items are then followed to the item that opened their cluster, twice as far in each pass.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of N doubles.
+    N : int
+        Number of items.
+    concentration : float
+        Concentration, greater than 0.
+
+    Returns
+    -------
+    numpy.ndarray
+        int32 ``[N]``, clusters numbered by first appearance.
+    """
+    item = np.arange(N)
+    drawn = rng.random(N) * (item + concentration)
+    opens = drawn >= item
+    joined = np.where(opens, item, np.minimum(drawn, item)).astype(np.int32)
+    while not np.array_equal(joined, further := joined[joined]):
+        joined = further
+    number = np.cumsum(opens, dtype=np.int32) - 1
+    return number[joined].astype(np.int32)
+
+
+def equal_sizes(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int32]:
+    """int32 ``[N]``: clusters 0 .. K - 1 of N / K items each (the first N mod K one more), in random order."""
+    return rng.permutation(np.arange(N, dtype=np.int32) % np.int32(K))

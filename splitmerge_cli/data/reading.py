@@ -1,0 +1,66 @@
+"""How a kind of data is read: what readers of all kinds have in common."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.sparse import csr_array, vstack
+
+from splitmerge_cli.data.dataset import Dataset, Kind, Labels
+from splitmerge_cli.data.objects import as_pandas
+from splitmerge_cli.data.tables.table import Table, names_apart
+from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.received import DataError
+
+
+class Reading:
+    """Reads objects, tables and new items as data of a kind; the methods are those of `Kind`.
+
+    Parameters
+    ----------
+    kind : Kind
+        The kind that it reads for.
+    """
+
+    def __init__(self, kind: Kind) -> None:
+        self.kind = kind
+
+    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
+        """Convert an object of a program."""
+        raise NotImplementedError
+
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
+        """Convert the first N rows of a table."""
+        raise NotImplementedError
+
+    def new_items(self, dataset: Dataset, new: Any) -> Dataset:
+        """Convert new items; a table with named columns has those of the data, in any order."""
+        new = as_pandas(new)
+        if isinstance(new, pd.DataFrame) and dataset.columns:
+            new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
+            absent = [column for column in dataset.columns if column not in new.columns]
+            if absent:
+                raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
+            new = new[dataset.columns]
+        return self.align(dataset, new)
+
+    def align(self, dataset: Dataset, new: Any) -> Dataset:
+        """Convert new items whose columns are in the order of the data."""
+        raise NotImplementedError
+
+    def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
+        """The items of the data, then the new ones; without labels and names."""
+        if isinstance(dataset.values, csr_array) or isinstance(new.values, csr_array):
+            values: Any = csr_array(vstack([csr_array(dataset.values), csr_array(new.values)]))
+        else:
+            # whole numbers stay what they are, unless a cell is missing
+            kept = dataset.values.dtype.kind == "f" or not new.missing
+            values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
+        return replace(dataset, values=values, truth=None, names=None, copies=None)
+
+    def as_given(self, dataset: Dataset) -> Any:
+        """The items as an object, in the words of their file."""
+        if not dataset.columns:
+            return dataset.values
+        return pd.DataFrame(np.asarray(dataset.values), columns=dataset.columns)

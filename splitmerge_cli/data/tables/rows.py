@@ -1,0 +1,169 @@
+"""Rows of columns that are all alike: what points, 0 and 1, and other numbers have in common."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, issparse
+
+from splitmerge_cli.data.dataset import Dataset, Labels
+from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
+from splitmerge_cli.data.reading import Reading
+from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables.columns import matrix_of, true_labels
+from splitmerge_cli.data.tables.matrices import Matrix
+from splitmerge_cli.data.tables.notes import (
+    leave_out_copies,
+    note_classes,
+    note_left_out,
+    note_rounding,
+    set_aside,
+    without_data,
+)
+from splitmerge_cli.data.tables.table import Table, column_key
+from splitmerge_cli.data.tables.truth_values import zeros_and_ones
+from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
+from splitmerge_cli.received import DataError
+
+
+class RowsReading(Reading):
+    """Reads tables as the kind says: which numbers are cells (`Kind.fits`), and how they are held (`Kind.dtype`).
+
+    Tables with missing cells are held as float64, these NaN.
+    """
+
+    def from_object(self, data: Any, truth: Labels, name: str, whole: bool = False) -> Dataset:
+        """Convert an object; `whole`: every column is data, as those of new items are."""
+        kind = self.kind
+        values, columns, names = table_of(data, kind.cells)
+        table = object_table(columns, values.shape[1])
+        if issparse(values) and kind.reads_matrices:
+            values = csr_array(values).astype(np.float64)
+            values.sum_duplicates()
+            values.eliminate_zeros()
+            return self._of_object(name, table, values, truth, names, whole)
+        values = with_nan(values.toarray() if issparse(values) else values)
+        if not kind.reads_matrices:
+            values = numbers_of(table, values, kind.expected, whole)
+        elif values.dtype not in (np.float32, np.float64):
+            values = numbers_of(table, values, "a number", whole)
+
+        def fail(i: int, j: int) -> DataError:
+            return DataError(f"data: {place_of(i, j, columns)}: {values[i, j]:g}; expected {kind.expected}")
+
+        # the caller's array stays writable, and what the models read does not change
+        values = np.array(values, order="C") if kind.reads_matrices else self._hold(values, fail)
+        return self._of_object(name, table, values, truth, names, whole)
+
+    def _of_object(self, name: str, table: Table, values: Any, truth: Labels, names: Any, whole: bool) -> Dataset:
+        """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
+        width = values.shape[1]
+        if not whole and isinstance(values, np.ndarray):
+            leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
+        kept = [j for j in range(width) if j not in table.left_out]
+        values = values if len(kept) == width else np.take(values, kept, axis=1)
+        if not whole:
+            kept, values = self._leave_out(table, kept, values)
+            if isinstance(values, np.ndarray):
+                note_classes(table, kept, values)
+        columns = [table.names[j] for j in kept] if table.names else None
+        return Dataset(
+            name,
+            self.kind,
+            values,
+            truth,
+            columns=columns,
+            names=table.item_names if names is None else names,
+            meta=notes_entry(table.notes) | width_entry(kept, width),
+            is_recorded=True,
+            positions=positions_in(kept, width),
+        )
+
+    def _leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
+        """The columns of those that are read that are data, and their cells; `table` notes which are not.
+
+        Raises
+        ------
+        DataError
+            No column is left.
+        """
+        read = list(columns)
+        names = [table.names[j] for j in read] if table.names else None
+        without = without_data(x, names, self.kind, not table.left_out)
+        if not without:
+            return read, x
+        kept = [d for d in range(len(read)) if d not in without]
+        note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        if not kept:
+            said = "; ".join(note.partition(": ")[2] for note in table.notes)
+            raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
+        x = x[:, kept] if not isinstance(x, np.ndarray) else np.take(x, kept, axis=1)
+        # without its missing cells a table is held as one that has none
+        whole = (
+            isinstance(x, np.ndarray) and self.kind.dtype is not np.float64 and not (x.dtype.kind == "f" and has_nan(x))
+        )
+        return [read[d] for d in kept], x.astype(self.kind.dtype, copy=False) if whole else x
+
+    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
+        """Convert the first N rows of a table."""
+        rows = table.rows
+        table.take(N)
+        if wanted.columns is None:
+            for j in wanted.resolve(table)[1]:
+                set_aside(table, j, wanted.missing)
+        t, kept = wanted.resolve(table)
+        for j in kept if wanted.columns is not None else ():
+            note_rounding(table, j, wanted.missing)
+        labels = None if t is None else true_labels(table, t, wanted.missing)
+        x: Any = self._read_columns(table, kept, wanted)
+        read = kept
+        if wanted.columns is None:
+            kept, x = self._leave_out(table, kept, x)
+        if wanted.truth is None and wanted.columns is None:
+            note_classes(table, kept, x)
+        if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
+            missing.note(table, kept, x)
+        columns = [table.names[j] for j in kept] if table.names else None
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(kept, table.width)
+        if issparse(x):
+            meta["nonzeros"] = int(x.nnz)
+        if len(kept) < len(read) or table.left_out:
+            meta["typed"] = [column_key(table, j) for j in kept]
+        names = table.names_of_items()
+        positions = positions_in(kept, table.width)
+        return Dataset(
+            table.title, self.kind, x, labels, None, columns, None, names, meta, is_recorded=True, positions=positions
+        )
+
+    def _read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
+        """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""
+        if self.kind.reads_matrices and isinstance(table, Matrix):
+            return table.points(columns, wanted.missing)
+        if self.kind.truth_values:
+            return zeros_and_ones(table, columns, wanted)
+        x = matrix_of(table, columns, "data.columns and data.drop choose", wanted.missing)
+        if self.kind.reads_matrices:  # checked where they are read
+            return x
+        return self._hold(x, lambda i, j: table.error(i, columns[j], self.kind.expected))
+
+    def _hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
+        """Numbers as they are held; raises what `fail` returns for the place of the first that is no cell."""
+        absent = np.isnan(x)
+        good = self.kind.fits(x) | absent
+        if not good.all():
+            raise fail(*(int(at) for at in np.argwhere(~good)[0]))
+        return np.ascontiguousarray(x, dtype=np.float64 if absent.any() else self.kind.dtype)
+
+    def align(self, dataset: Dataset, new: Any) -> Dataset:
+        """Convert new rows; what was fitted as an array may have a resolution, which sparse points have not."""
+        if not isinstance(new, Dataset):
+            new = new.toarray() if issparse(new) and not issparse(dataset.values) else new
+            if dataset.positions is not None:
+                values, columns, _ = table_of(new, self.kind.cells)
+                new = dataset.read_columns(values) if columns is None else new
+            new = self.kind.from_object(new, None, "new items", whole=True)
+        if new.values.shape[1:] != dataset.values.shape[1:]:
+            raise DataError(f"new items: {new.values.shape[1]} columns; expected {dataset.values.shape[1]}")
+        return new
