@@ -7,6 +7,7 @@ cdef int32_t *ints(Py_ssize_t n) except NULL
 cdef int8_t *flags(Py_ssize_t n) except NULL
 cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_bytes, Py_ssize_t n) noexcept nogil
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL
+cdef void *larger_rows(void *old, size_t old_bytes, size_t new_bytes, Py_ssize_t n) except NULL
 cdef void *allocate_or_abort(size_t nbytes) noexcept nogil
 cdef void release(void *p) noexcept nogil
 # the numbers of an array, which must be held as long as they are read

@@ -70,8 +70,13 @@ cdef void release(void *p) noexcept nogil:
 
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
-    cdef void *p = allocate_aligned(new_bytes, 1)
-    copy_rows(p, new_bytes, old, old_bytes, 1)
+    return larger_rows(old, old_bytes, new_bytes, 1)
+
+
+cdef void *larger_rows(void *old, size_t old_bytes, size_t new_bytes, Py_ssize_t n) except NULL:
+    """`larger` for n rows, one behind the other; their lengths are in bytes."""
+    cdef void *p = allocate_aligned(n * new_bytes, 1)
+    copy_rows(p, new_bytes, old, old_bytes, n)
     free(old)
     return p
 

@@ -21,12 +21,14 @@ cdef class CountVectors(Model):
     cdef int64_t *sums                  # [D, cap] of the counts of a column
     cdef int64_t *total_sum             # [cap] of `total`
     cdef int64_t *constant_sum          # [cap] of `constant`
+    cdef double *row                    # [cap] numbers for each cluster, in a scan
     cdef int8_t *is_settled             # [cap] for a model that derives more of them: whether that follows the sums
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL
     cdef int take_counts(self, data, double pseudo_count, double zeta) except -1
     cdef double log_column_terms(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef double log_pred_of(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
+    cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil
     # -- must implement
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil

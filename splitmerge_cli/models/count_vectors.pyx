@@ -1,10 +1,11 @@
 """Vectors of counts, their sums by cluster, and the loops that mixtures of them share.
 
 A model of such vectors implements three methods beside those loops: ``log_of``, the log likelihood of a cluster or of
-two as one, ``log_rest``, what an item's log predictive counts beside the terms of its columns, and
-``log_rest_density``, the same of a density that is reported. A likelihood to the power zeta (``model.power``) weights
-every count, and every item, by it (docs/derivations.md, "A power of the likelihood"). Items are held as their
-counts that are not 0, so that words, species or genes of which most are absent cost nothing.
+two as one, ``log_rest``, what an item's log predictive counts beside the terms of its columns (for speed also
+``log_rests``, the same for a row of clusters), and ``log_rest_density``, the same of a density that is reported. A
+likelihood to the power zeta (``model.power``) weights every count, and every item, by it (docs/derivations.md, "A power
+of the likelihood"). Items are held as their counts that are not 0, so that words, species or genes of which most are
+absent cost nothing.
 """
 from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int8_t, int64_t
@@ -15,7 +16,7 @@ from scipy.sparse import issparse
 from scipy.special import gammaln
 
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger, larger_rows, longs_of
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.shared import as_array, share
@@ -134,19 +135,16 @@ cdef class CountVectors(Model):
         free(self.total_sum)
         free(self.constant_sum)
         free(self.is_settled)
+        free(self.row)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t d, k, old = self.cap
-        cdef int64_t *sums = <int64_t *> larger(NULL, 0, 8 * self.D * cap)
-        for d in range(self.D):
-            for k in range(old):
-                sums[d * cap + k] = self.sums[d * old + k]
-        free(self.sums)
-        self.sums = sums
+        cdef Py_ssize_t old = self.cap
+        self.sums = <int64_t *> larger_rows(self.sums, 8 * old, 8 * cap, self.D)
         self.total_sum = <int64_t *> larger(self.total_sum, 8 * old, 8 * cap)
         self.constant_sum = <int64_t *> larger(self.constant_sum, 8 * old, 8 * cap)
         self.is_settled = <int8_t *> larger(self.is_settled, old, cap)
+        self.row = <double *> larger(self.row, 8 * old, 8 * cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
@@ -192,6 +190,13 @@ cdef class CountVectors(Model):
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         """The terms of ``log_pred_of`` beside the constant and the columns' rising factorials."""
         return NAN
+
+    cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil:
+        """out[k]: ``log_rest`` of item i in column k, which does not count it, for the first m columns; that for the
+        item's own cluster is not read."""
+        cdef Py_ssize_t k
+        for k in range(m):
+            out[k] = self.log_rest(i, k, False)
 
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """The terms of a reported density, which has no power, beside these: item i, which column k does not count."""
@@ -239,26 +244,27 @@ cdef class CountVectors(Model):
         cdef Py_ssize_t k, own = self.z[i], m = self.K + 1
         cdef int64_t t
         cdef double top = -INFINITY
-        # whole blocks of eight columns; those past the options are not read
-        cdef Py_ssize_t columns = (m + 7) & ~7
-        for k in range(columns):
+        cdef double *rest = self.row
+        cdef double *weight = self.row
+        for k in range(m):
             self.w[k] = self.constant[i] * self.unit
         for t in range(self.start[i], self.start[i + 1]):
             add_log_rises(self.rise, self.length, self.is_whole, self.zeta, self.pseudo_count,
-                          self.sums + self.column[t] * self.cap, self.value[t], columns, self.w)
+                          self.sums + self.column[t] * self.cap, self.value[t], m, self.w)
+        self.log_rests(i, m, rest)
         for k in range(m):
-            if k != own:
-                self.w[k] += self.log_rest(i, k, False)
+            self.w[k] += rest[k]
         if own >= 0:
             self.w[own] = self.log_pred_of(i, own, True)
             if self.size[own] == 1:
                 self.w[m - 1] = -INFINITY
         for k in range(m):
+            weight[k] = self.weight_of(k, k == own)
             # a cluster of weight 0 must not leave the others without digits
-            if self.weight_of(k, k == own) > 0.0:
-                top = max(top, self.w[k])
+            if weight[k] > 0.0 and self.w[k] > top:
+                top = self.w[k]
         for k in range(m):
-            self.w[k] = self.weight_of(k, k == own) * exp(self.w[k] - top)
+            self.w[k] = weight[k] * exp(self.w[k] - top)
 
     def log_densities(self, Py_ssize_t first):
         """Under a power the density itself, not its power, with the parameters' posterior under the power."""

@@ -12,11 +12,12 @@ cimport cython
 from libc.math cimport log1p
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libc.string cimport memcpy
 
 import numpy as np
 from scipy.special import gammaln
 
-from splitmerge_cli.core.memory cimport doubles_of, larger
+from splitmerge_cli.core.memory cimport doubles_of, larger, larger_rows
 from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
@@ -26,6 +27,9 @@ from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 from splitmerge_cli.models.normal import POWER
 from splitmerge_cli.models.simulation import simulate_rates
 
+
+cdef extern from "log_rise.h":
+    void subtract_multiple(double x, const double *row, Py_ssize_t m, double *out) noexcept nogil
 
 LARGEST_TABLE = 1 << 20
 """Entries of each table of logarithms by size and column; for larger sizes they are computed."""
@@ -90,8 +94,8 @@ cdef class GammaPoisson(CountVectors):
     -----
     Cost: an item against K clusters O(K) for each of its counts that is not 0, and O(D) for each cluster that has
     changed; a cluster's likelihood O(D). All are additions and look-ups while a cluster has less than 2^20 / D items,
-    beyond that logarithms. Memory: 8 D (K + 3) for the sums; shared by the models of the same data, 8 bytes a count
-    that is not 0, 24 an item and at most 17 MB of tables.
+    beyond that logarithms. Memory: 16 D (K + 3) for the sums and the columns' logarithms; shared by the models of the
+    same data, 8 bytes a count that is not 0, 24 an item and at most 17 MB of tables.
     """
 
     simulate = staticmethod(simulate_rates)
@@ -112,6 +116,8 @@ cdef class GammaPoisson(CountVectors):
     # -- of a cluster, where it is settled
     cdef double *level                  # [cap] log predictive of an item without counts
     cdef double *own_level              # [cap] the same, had the cluster one item less and these sums
+    cdef double *slope                  # [D, cap] log(1 + (n + 1) / rate), by which a count lowers `level`
+    cdef int64_t *until_slope           # [cap] counts to look up one by one before `slope` is filled; 0 or less: it is
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
@@ -152,10 +158,14 @@ cdef class GammaPoisson(CountVectors):
     def __dealloc__(self):
         free(self.level)
         free(self.own_level)
+        free(self.slope)
+        free(self.until_slope)
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         self.level = <double *> larger(self.level, 8 * self.cap, 8 * cap)
         self.own_level = <double *> larger(self.own_level, 8 * self.cap, 8 * cap)
+        self.slope = <double *> larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D)
+        self.until_slope = <int64_t *> larger(self.until_slope, 8 * self.cap, 8 * cap)
         return CountVectors.grow(self, cap)
 
     # -- logarithms by size and column
@@ -178,6 +188,12 @@ cdef class GammaPoisson(CountVectors):
             own_level -= a * self.log_step(max(n - 1, 0), d)
         self.level[k], self.own_level[k] = level, own_level
         self.is_settled[k] = True
+        self.until_slope[k] = self.D
+
+    cdef void set_slope(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d
+        for d in range(self.D):
+            self.slope[d * self.cap + k] = self.log_growth(self.size[k] + 1, d)
 
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef int64_t t
@@ -190,6 +206,28 @@ cdef class GammaPoisson(CountVectors):
         for t in range(self.start[i], self.start[i + 1]):
             total -= self.zeta * self.value[t] * self.log_growth(n, self.column[t])
         return total
+
+    cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil:
+        cdef Py_ssize_t k
+        cdef int64_t t, counts = self.start[i + 1] - self.start[i]
+        cdef bint has_all = True
+        for k in range(m):
+            if not self.is_settled[k]:
+                self.settle(k)
+            if self.until_slope[k] > 0:
+                self.until_slope[k] -= counts
+                if self.until_slope[k] <= 0:
+                    self.set_slope(k)
+                else:
+                    has_all = False
+        memcpy(out, self.level, 8 * m)
+        for t in range(self.start[i], self.start[i + 1]):
+            subtract_multiple(self.zeta * self.value[t], self.slope + self.column[t] * self.cap, m, out)
+        if has_all:
+            return
+        for k in range(m):
+            if self.until_slope[k] > 0:
+                out[k] = self.log_rest(i, k, False)
 
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d

@@ -6,6 +6,7 @@ from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
 from splitmerge_cli.core.threads cimport Threads
+from splitmerge_cli.samplers.coupled_clusters cimport CoupledClusters
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:
@@ -28,8 +29,7 @@ cdef enum:                              # purposes of the streams of a key
     OF_ITEM = 2
     OF_SIDE = 3
     OF_PAIR = 4
-    OF_COIN = 5
-    OF_SHARE = 6
+    OF_COIN = 5                         # 6: in coupled_clusters.pyx
 
 cdef enum:
     BATCH = 64                          # pairs that are drawn at the same time
@@ -84,15 +84,7 @@ cdef class Items:
     cdef uint64_t *founder              # [room] place of the founder
     cdef double *theta                  # [2 room, parameters.size]
     cdef double *log_weight             # [2 room]
-    # -- parameters and weights that chains which are coupled share
-    cdef int weights                    # how weights are distributed
-    cdef double *posterior              # [room, posterior_size] how parameters are
-    cdef double *note                   # [2 + posterior_size + size] size, log weight, distribution, parameters
-    cdef const double **theirs          # [room] the note on the cluster of the other chain; NULL: not shared
-    cdef double *zeta                   # [room, dimension + 1] parameters and log weights, about standard normal
-    cdef double *axis                   # [room, dimension + 1] the direction in which the chains differ, a unit vector
-    cdef double *image                  # [room, size] parameters of the other chain
-    cdef double *image_weight           # [room] log weights of it
+    cdef CoupledClusters coupled        # what of these chains that are coupled share
     # -- rounds
     cdef int32_t *block                 # [room] of a cluster, -1 none
     cdef int32_t *first                 # [2 room] the cluster, or the two clusters, of a block; -1
@@ -118,8 +110,6 @@ cdef class Items:
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
-    cdef int _need_notes(self, Py_ssize_t room) except -1
-    cdef int _kind_of_weights(self) except -1
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil
     cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil
     cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil
@@ -158,14 +148,6 @@ cdef class Items:
     cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil
     cdef void draw_shared(self, Worker w) noexcept nogil
-    cdef void write_notes(self, Worker w) noexcept nogil
-    cdef bint match_posteriors(self, Worker w) noexcept nogil
-    cdef bint reflect_theirs(self, Worker w, double below) noexcept nogil
-    cdef bint is_of_rest(self, Worker w) noexcept nogil
-    cdef void reflect(self) noexcept nogil
-    cdef double log_density(self, bint own, const double *theta, const double *log_weight) noexcept nogil
-    cdef double to_normal(self, bint own, const double *theta, const double *log_weight) noexcept nogil
-    cdef double from_normal(self, bint own, double *theta, double *log_weight) noexcept nogil
     cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil

@@ -5,7 +5,7 @@ the same columns of statistics. Items in shards, on other machines, are the same
 them (``splitmerge_cli/shards``): what goes between them are parameters, one way, and sums of whole numbers, the other.
 So nothing here may depend on which items are beside which, or on the order in which anything is summed.
 """
-from libc.math cimport INFINITY, exp, expm1, fabs, lgamma, log, log1p, sqrt
+from libc.math cimport INFINITY, exp, fabs, log1p
 from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
@@ -13,9 +13,8 @@ from libc.string cimport memcpy, memset
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.recording cimport BLOCK, draw_t
 from splitmerge_cli.core.recording cimport OF_ITEM as FOR_ITEM
-from splitmerge_cli.core.rng cimport ALONE, LEAD, Rng
+from splitmerge_cli.core.rng cimport ALONE, Rng
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
 from splitmerge_cli.core.threads cimport Threads, task_t
 
@@ -34,13 +33,6 @@ cdef enum:
     TILES = 16                          # of a task of LABELS
     RUN = 256                           # items of a task of a round, at most
     PARTS = 16                          # of the labels of chains that are coupled, about: their draws are recorded
-    NOTE = -7                           # key of what is recorded of a cluster
-
-cdef enum:                              # how weights are distributed
-    CONSTANT, GAMMA_WEIGHTS, OTHER_WEIGHTS
-
-# clusters whose parameters are more standard deviations apart are not shared
-cdef double FAR = 5.0
 
 
 cdef class Worker:
@@ -106,6 +98,7 @@ cdef class Items:
         self.parameters = model.capability(DrawnParameters)
         self.N = model.N
         self.threads = 1
+        self.coupled = CoupledClusters(model, self.parameters, rng)
         self.pool = Threads()
         # who asks the shards has none
         n = max(model.N, 1)
@@ -126,13 +119,6 @@ cdef class Items:
         free(self.founder)
         free(self.theta)
         free(self.log_weight)
-        free(self.posterior)
-        free(self.note)
-        free(self.theirs)
-        free(self.zeta)
-        free(self.axis)
-        free(self.image)
-        free(self.image_weight)
         free(self.block)
         free(self.first)
         free(self.turn)
@@ -159,8 +145,6 @@ cdef class Items:
             self.founder = <uint64_t *> larger(self.founder, 0, 8 * room)
             self.theta = <double *> larger(self.theta, 0, 16 * room * P)
             self.log_weight = <double *> larger(self.log_weight, 0, 16 * room)
-            if self.model.name != NULL:
-                self._need_notes(room)
             self.block = <int32_t *> larger(self.block, 4 * old, 4 * room)
             self.first = <int32_t *> larger(self.first, 0, 8 * room)
             self.turn = <int32_t *> larger(self.turn, 0, 4 * room)
@@ -173,29 +157,6 @@ cdef class Items:
         for worker in self.pool.workers:
             worker.need(self.room)
         return 0
-
-    cdef int _need_notes(self, Py_ssize_t room) except -1:
-        """Room for what chains that are coupled record of this many clusters."""
-        cdef Py_ssize_t held = self.parameters.posterior_size
-        self.posterior = <double *> larger(self.posterior, 0, 8 * room * max(held, 1))
-        self.note = <double *> larger(self.note, 0, 8 * (2 + held + self.parameters.size))
-        self.theirs = <const double **> larger(self.theirs, 0, 8 * room)
-        self.zeta = <double *> larger(self.zeta, 0, 8 * room * (self.parameters.dimension + 1))
-        self.axis = <double *> larger(self.axis, 0, 8 * room * (self.parameters.dimension + 1))
-        self.image = <double *> larger(self.image, 0, 8 * room * self.parameters.size)
-        self.image_weight = <double *> larger(self.image_weight, 0, 8 * room)
-        self.weights = self._kind_of_weights()
-        return 0
-
-    cdef int _kind_of_weights(self) except -1:
-        """A weight has the moments g(n + j) / g(n), which tell its distribution: it is 1, or gamma of shape n."""
-        cdef Py_ssize_t n
-        cdef const double *log_size = self.model.prior.log_size
-        cdef bint constant = True, gamma = True
-        for n in range(1, self.model.N):
-            constant = constant and log_size[n] == log_size[n + 1]
-            gamma = gamma and fabs(log_size[n + 1] - log_size[n] - log(<double> n)) < 1e-9 * (1.0 + log(<double> n))
-        return CONSTANT if constant else GAMMA_WEIGHTS if gamma else OTHER_WEIGHTS
 
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil:
         if runs > self.runs_room:
@@ -284,9 +245,7 @@ cdef class Items:
             self.run(DRAW, K)
             self.rng.end_clusters()
         else:
-            if self.posterior == NULL:
-                with gil:
-                    self._need_notes(self.room)
+            self.coupled.need(K)
             self.run(SHARE, 1)
         if self.rng.role != ALONE:
             # in one order, whatever the clusters
@@ -379,165 +338,14 @@ cdef class Items:
         self.parameters.draw_posterior(rng, k, self.theta + k * self.parameters.size, w.work)
         self.log_weight[k] = self.model.prior.log_cluster_weight(rng, self.model.size[k])
 
-    # -- parameters and weights of chains that are coupled
     cdef void draw_shared(self, Worker w) noexcept nogil:
-        """Parameters and weights of all clusters. The chain that follows takes what the other has drawn as often as it
-        can, of all matched clusters together, or else its reflection."""
-        cdef Py_ssize_t k, K = self.model.K, size = self.parameters.size, held = self.parameters.posterior_size
-        cdef double below
-        for k in range(K):
+        """Parameters and weights of all clusters, of one of two chains that are coupled."""
+        cdef Py_ssize_t k
+        for k in range(self.model.K):
             self.draw_cluster(w, k)
-        if not held or self.weights == OTHER_WEIGHTS:
-            return
-        if self.rng.role == LEAD:
-            self.write_notes(w)
-            return
-        if not self.match_posteriors(w):
-            return
-        w.stream.begin(self.key, 0, OF_SHARE)
-        for k in range(K):
-            if self.theirs[k] != NULL:
-                memcpy(self.image + k * size, self.theirs[k] + 2 + held, size * sizeof(double))
-                self.image_weight[k] = self.theirs[k][1]
-        below = (self.log_density(True, self.image, self.image_weight)
-                 - self.log_density(False, self.image, self.image_weight))
-        if log1p(-w.stream.rng.next()) <= below:
-            for k in range(K):
-                if self.theirs[k] != NULL:
-                    memcpy(self.theta + k * size, self.image + k * size, size * sizeof(double))
-                    self.log_weight[k] = self.image_weight[k]
-            return
-        if self.reflect_theirs(w, below):
-            return
-        while not self.rng.is_halted:
-            for k in range(K):
-                if self.theirs[k] != NULL:
-                    self.draw_from(w, w.stream.rng, k)
-            if self.is_of_rest(w):
-                return
+        self.coupled.couple(w.stream, self.key, w.work, self.theta, self.log_weight)
 
-    cdef void write_notes(self, Worker w) noexcept nogil:
-        """Record what was drawn, and from what."""
-        cdef Py_ssize_t k, size = self.parameters.size, held = self.parameters.posterior_size
-        for k in range(self.model.K):
-            self.note[0], self.note[1] = self.model.size[k], self.log_weight[k]
-            self.parameters.write_posterior(k, self.note + 2, w.work)
-            memcpy(self.note + 2 + held, self.theta + k * size, size * sizeof(double))
-            self.rng.recording.add(BLOCK, NOTE, self.note, 2 + held + size, 0.0, NULL, self.model.name[k])
-
-    cdef bint match_posteriors(self, Worker w) noexcept nogil:
-        """Find the notes on matched clusters that are not far, and the axis along which the two chains differ; whether
-        there are such clusters."""
-        cdef Py_ssize_t k, t, K = self.model.K, held = self.parameters.posterior_size
-        cdef Py_ssize_t dimension = self.parameters.dimension + 1
-        cdef double total = 0.0, one
-        cdef draw_t *r = self.rng.recording.find(BLOCK, NOTE, 0)
-        self.rng.recording.order_clusters(self.model.name, K)
-        for k in range(K):
-            self.theirs[k] = NULL
-        while r != NULL:
-            # the names of K clusters are 0, ..., K - 1
-            if r.taken < K:
-                k = self.rng.recording.turn[r.taken]
-                self.theirs[k] = self.rng.recording.weights + r.weights
-                self.parameters.write_posterior(k, self.posterior + k * held, w.work)
-            r = self.rng.recording.find(BLOCK, NOTE, 0)
-        memset(self.zeta, 0, K * dimension * sizeof(double))
-        self.from_normal(False, self.image, self.image_weight)
-        self.to_normal(True, self.image, self.image_weight)
-        for k in range(K):
-            one = 0.0
-            for t in range(k * dimension, (k + 1) * dimension):
-                one += self.zeta[t] * self.zeta[t]
-            if one > FAR * FAR:
-                self.theirs[k] = NULL
-            total += one if self.theirs[k] != NULL else 0.0
-        for k in range(K):
-            for t in range(k * dimension, (k + 1) * dimension):
-                self.axis[t] = self.zeta[t] / sqrt(total) if self.theirs[k] != NULL and total > 0.0 else 0.0
-        for k in range(K):
-            if self.theirs[k] != NULL:
-                return True
-        return False
-
-    cdef bint reflect_theirs(self, Worker w, double below) noexcept nogil:
-        """Take the reflection of what the other chain has drawn, whose density here over that there is exp(`below`);
-        False: not taken."""
-        cdef double has = self.log_density(False, self.image, self.image_weight) + log(-expm1(below)), wants
-        has -= self.to_normal(False, self.image, self.image_weight)
-        self.reflect()
-        has += self.from_normal(True, self.theta, self.log_weight)
-        wants = self.log_density(True, self.theta, self.log_weight)
-        below = self.log_density(False, self.theta, self.log_weight) - wants
-        return below < 0.0 and log1p(-w.stream.rng.next()) <= wants + log(-expm1(below)) - has
-
-    cdef bint is_of_rest(self, Worker w) noexcept nogil:
-        """Whether what was drawn is of the rest, which no reflection reaches."""
-        cdef double own = self.log_density(True, self.theta, self.log_weight), theirs, has, below
-        below = self.log_density(False, self.theta, self.log_weight) - own
-        if not below < 0.0:
-            return False
-        has = self.to_normal(True, self.theta, self.log_weight)
-        self.reflect()
-        has -= self.from_normal(False, self.image, self.image_weight)
-        theirs = self.log_density(False, self.image, self.image_weight)
-        has += theirs - own
-        theirs = self.log_density(True, self.image, self.image_weight) - theirs
-        has = exp(has) * -expm1(theirs) if theirs < 0.0 else 0.0
-        return w.stream.rng.next() < -expm1(below) - has
-
-    cdef void reflect(self) noexcept nogil:
-        cdef Py_ssize_t t, n = self.model.K * (self.parameters.dimension + 1)
-        cdef double along = 0.0
-        for t in range(n):
-            along += self.axis[t] * self.zeta[t]
-        for t in range(n):
-            self.zeta[t] -= 2.0 * along * self.axis[t]
-
-    cdef double log_density(self, bint own, const double *theta, const double *log_weight) noexcept nogil:
-        """log density of the parameters and the log weights of all clusters that are shared; `own`: as this chain draws
-        them, else as the other one does."""
-        cdef Py_ssize_t k, n, held = self.parameters.posterior_size
-        cdef double total = 0.0
-        for k in range(self.model.K):
-            if self.theirs[k] != NULL:
-                total += self.parameters.log_density(self.posterior + k * held if own else self.theirs[k] + 2,
-                                                     theta + k * self.parameters.size)
-                if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else <Py_ssize_t> self.theirs[k][0]
-                    total += n * log_weight[k] - exp(log_weight[k]) - lgamma(<double> n)
-        return total
-
-    cdef double to_normal(self, bint own, const double *theta, const double *log_weight) noexcept nogil:
-        """Fill `zeta`; returns the log determinant of the map."""
-        cdef Py_ssize_t k, held = self.parameters.posterior_size, dimension = self.parameters.dimension + 1
-        cdef double n, total = 0.0
-        memset(self.zeta, 0, self.model.K * dimension * sizeof(double))
-        for k in range(self.model.K):
-            if self.theirs[k] != NULL:
-                total += self.parameters.to_normal(self.posterior + k * held if own else self.theirs[k] + 2,
-                                                   theta + k * self.parameters.size, self.zeta + k * dimension)
-                if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else self.theirs[k][0]
-                    self.zeta[(k + 1) * dimension - 1] = sqrt(n) * (log_weight[k] - log(n))
-                    total += 0.5 * log(n)
-        return total
-
-    cdef double from_normal(self, bint own, double *theta, double *log_weight) noexcept nogil:
-        """The inverse; returns the same."""
-        cdef Py_ssize_t k, held = self.parameters.posterior_size, dimension = self.parameters.dimension + 1
-        cdef double n, total = 0.0
-        for k in range(self.model.K):
-            if self.theirs[k] != NULL:
-                total += self.parameters.from_normal(self.posterior + k * held if own else self.theirs[k] + 2,
-                                                     self.zeta + k * dimension, theta + k * self.parameters.size)
-                log_weight[k] = 0.0
-                if self.weights == GAMMA_WEIGHTS:
-                    n = self.model.size[k] if own else self.theirs[k][0]
-                    log_weight[k] = log(n) + self.zeta[(k + 1) * dimension - 1] / sqrt(n)
-                    total += 0.5 * log(n)
-        return total
-
+    # -- labels, tile by tile
     cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil:
         cdef Py_ssize_t at = (self.first_task + task) * TILES * TILE_ITEMS
         cdef Py_ssize_t end = min(at + TILES * TILE_ITEMS, self.model.N)

@@ -44,4 +44,11 @@ static inline void add_log_rises(const double *rise, int64_t length, int whole, 
         for (ptrdiff_t k = 0; k < m; k++)
             out[k] += log_rise(rise, length, zeta, a, sum[k], x);
 }
+
+/* out[k] -= x row[k], for m neighbouring clusters */
+static inline void subtract_multiple(double x, const double *restrict row, ptrdiff_t m, double *restrict out)
+{
+    for (ptrdiff_t k = 0; k < m; k++)
+        out[k] -= x * row[k];
+}
 #endif
