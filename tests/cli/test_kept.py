@@ -122,7 +122,7 @@ def pipe(file: Path) -> None:
     ("file", "damage", "said"),
     [
         ("sdds-fig1.csv", flip, "sdds-fig1.csv: not what was written"),
-        ("sdds-fig1.pdf", flip, "sdds-fig1.pdf: not what was written"),
+        ("sdds-fig1.png", flip, "sdds-fig1.png: not what was written"),
         ("sdds-table1.png", Path.unlink, "sdds-table1.png: missing"),
         ("sdds-table1.png", pipe, "sdds-table1.png: a named pipe; expected a regular file"),
         ("sdds-table1.png", link_elsewhere, "expected a regular file in that folder"),
@@ -175,11 +175,12 @@ def test_a_measured_claim_lies_in_the_kept_interval(ours: float, outcome: str, g
 
 
 def test_long_numbers_are_packed_and_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "NUMBERS_BYTES", 2000)
+    monkeypatch.setattr(kept, "PLAIN", 2000)
+    monkeypatch.setattr(kept, "LARGEST", 2000)
     table = pd.DataFrame({"x": np.random.default_rng(0).random(3000)})
     file, rows = kept._write_numbers(table, tmp_path, "a")
-    assert file == "a.csv.gz" and (tmp_path / file).stat().st_size <= 2000
-    thinned = pd.read_csv(tmp_path / file)
+    assert file.name == "a.csv.gz" and file.stat().st_size <= 2000
+    thinned = pd.read_csv(file)
     assert (
         100 < rows == len(thinned) < 3000 and np.isin(thinned["x"], table["x"].map("{:.6g}".format).astype(float)).all()
     )
