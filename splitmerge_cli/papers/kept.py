@@ -3,7 +3,7 @@
 A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` (or ``ID.csv.gz``) and
 ``ID-claims.csv`` for each figure, ``ID-units.csv`` (or ``ID-units.csv.gz``) with the numbers that its verdicts follow
 from, and ``index.json`` with the runs, versions, machine, data and digests of all. Only the last edition of a figure
-has its picture; `draw` makes the others from the numbers.
+has its picture; `draw_kept` makes the others from the numbers.
 docs/files.md has its format.
 """
 
@@ -22,7 +22,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, paper_names, select
+from splitmerge_cli.papers.discovery import figures, paper_names, picture_of, select
 from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
@@ -238,6 +238,32 @@ def keep_edition(
     return folder, kept, missing
 
 
+def draw_kept(folder: Path, name: str, target: Path, config_dir: str | Path | None = None) -> Path | None:
+    """Draw a kept figure from its numbers into the folder `target`; None where its paper cannot.
+
+    What the numbers do not hold, single chains and words on the runs, is left out.
+
+    Raises
+    ------
+    ConfigError
+        The folder does not keep the figure.
+    DamagedRun
+        The numbers are not what was written.
+    """
+    entry = _entry(folder, name)
+    figure = figures(config_dir)[name]
+    picture = picture_of(figure)
+    if picture is None:
+        return None
+    (file,) = (file for file in entry["files"] if file in (f"{name}.csv", f"{name}.csv.gz"))
+    _check_file(folder, name, entry, file)
+    # of a computed figure an empty cell is a text
+    numbers = pd.read_csv(folder / file, keep_default_na=figure.compute is None)
+    target.mkdir(parents=True, exist_ok=True)
+    with use_style():
+        return save_small(picture(numbers), target / f"{name}.png", DPI)
+
+
 def drop_pictures(folder: Path, names: Sequence[str], scale: str) -> None:
     """Remove the pictures of figures of which a later edition is kept at this scale; their numbers stay."""
     index = read_index(folder)
@@ -291,14 +317,26 @@ def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
     """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
     claims are not what was written."""
+    entry, claims = _entry(folder, name), f"{name}-claims.csv"
+    remedy = _check_file(folder, name, entry, claims)
+    return read_claims(folder / claims, remedy), str(entry["scale"])
+
+
+def _entry(folder: Path, name: str) -> Mapping[str, Any]:
+    """What the index says of a figure."""
     file = folder / INDEX
     stamp = (file.stat().st_mtime_ns, file.stat().st_size) if file.exists() else (0, 0)
-    figure = _read_unchanged(folder, *stamp)["figures"].get(name)
-    if figure is None:
+    entry: Mapping[str, Any] | None = _read_unchanged(folder, *stamp)["figures"].get(name)
+    if entry is None:
         raise ConfigError(
             f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
         )
-    claims, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
-    if any(find_damage(folder, {"figures": {name: {"files": {claims: figure["files"][claims]}}}})):
-        raise DamagedRun(folder / claims, remedy)
-    return read_claims(folder / claims, remedy), str(figure["scale"])
+    return entry
+
+
+def _check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
+    """Compare a file with its digest; what writes it anew."""
+    remedy = f"smcmc keep {name} --to {folder} writes it anew"
+    if any(find_damage(folder, {"figures": {name: {"files": {file: entry["files"][file]}}}})):
+        raise DamagedRun(folder / file, remedy)
+    return remedy
