@@ -164,7 +164,7 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.papers import archive as archives
     from splitmerge_cli.papers.discovery import figures
-    from splitmerge_cli.papers.verdicts import parsed_claims
+    from splitmerge_cli.papers.verdict_tables import parsed_claims
 
     found = archives.check(file)
     for line in found.damage:

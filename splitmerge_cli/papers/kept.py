@@ -27,7 +27,7 @@ from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.rules import changes, rules
-from splitmerge_cli.papers.verdicts import counts, frame, read_claims, units_frame
+from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame
 from splitmerge_cli.plots.style import save_small, use_style
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance

@@ -14,6 +14,7 @@ import pytest
 
 from splitmerge_cli.papers import again, claims, discovery, kept, reproduce
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
+from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_sealed
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +101,36 @@ def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callabl
     assert result.exit_code == 1, result.output
     last = result.stdout.splitlines()[-1]
     assert last.startswith("sdds-fig1: ") and "11 equal" in last and "1 differs" in last
+
+
+def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
+    for name in EXACT:
+        drawn = kept.draw_kept(folder, name, Path("drawn"))
+        assert drawn is not None and drawn.read_bytes() == (folder / f"{name}.png").read_bytes()
+    flip(folder / "sdds-table1.csv")
+    with pytest.raises(DamagedRun, match=r"sdds-table1\.csv"):
+        kept.draw_kept(folder, "sdds-table1", Path("drawn"))
+
+
+def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
+    assert not [name for name, figure in discovery.figures().items() if discovery.picture_of(figure) is None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [OURS, OURS / "edition-2"], ids=["edition-1", "edition-2"])
+def test_the_figures_of_the_repository_are_drawn_from_their_numbers(place: Path, tmp_path: Path) -> None:
+    for name in kept.read_index(place)["figures"]:
+        drawn = kept.draw_kept(place, name, tmp_path)
+        assert drawn is not None and 5_000 < drawn.stat().st_size < 400_000, name
+
+
+def test_only_the_last_edition_of_a_figure_has_its_picture(original: Path, tmp_path: Path) -> None:
+    results = original.parent / "results"
+    for edition in (1, 2):
+        place, names, missing = kept.keep_edition(EXACT, "quick", results, tmp_path, None, edition)
+        assert (names, missing) == (EXACT, []) and len(list(place.glob("*.png"))) == 2
+    assert not list(tmp_path.glob("*.png")) and len(list(tmp_path.glob("*-claims.csv"))) == 2
+    assert not list(kept.find_damage(tmp_path, kept.read_index(tmp_path), whole=True))
 
 
 def flip(file: Path) -> None:

@@ -28,7 +28,7 @@ from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.verdicts import COLUMNS
+from splitmerge_cli.papers.verdict_tables import COLUMNS
 from splitmerge_cli.plots.run import PICTURES
 from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records

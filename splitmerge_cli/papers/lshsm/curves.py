@@ -65,29 +65,23 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     return Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
 
-def picture_fig1(numbers: pd.DataFrame) -> Figure:
-    """A panel for each start and data set."""
-    return _draw_synthetic(numbers, {})
-
-
-def picture_fig2(numbers: pd.DataFrame) -> Figure:
-    """A panel for each start and data set."""
-    return _draw_synthetic(numbers, {})
-
-
-def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int]) -> Figure:
+def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> Figure:
+    """A panel for each start and data set, with their `sizes`."""
     on, (axis,) = list(dict.fromkeys(numbers["data"])), set(numbers["axis"])
     figure, axes = plt.subplots(len(STARTS), len(on), figsize=(FULL, 4.8), sharex="col", sharey="col", squeeze=False)
     for row, start in zip(axes, STARTS, strict=True):
         for ax, data in zip(row, on, strict=True):
             draw(ax, numbers[(numbers["start"] == start) & (numbers["data"] == data)])
-            ax.set_title(f"{data}, N = {sizes[data]:,}" if data in sizes else data)
+            ax.set_title(f"{data}, N = {sizes[data]:,}" if sizes else data)
         row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nlog likelihood − best")
     for ax in axes[-1]:
         ax.set_xlabel(AXES[axis])
     _legend(figure, numbers)
     footnote(figure, "Lines and bands: medians and ranges over data sets.")
     return figure
+
+
+picture_fig1 = picture_fig2 = _draw_synthetic
 
 
 def _legend(figure: Figure, numbers: pd.DataFrame) -> None:

@@ -127,16 +127,6 @@ def fig5b(runs: Sequence[Run]) -> Drawing:
     return _figure("smag-fig5b", runs)
 
 
-def picture_fig5a(numbers: pd.DataFrame) -> Figure:
-    """Panels by evaluation, start and axis, and the final differences."""
-    return _picture(numbers)
-
-
-def picture_fig5b(numbers: pd.DataFrame) -> Figure:
-    """Panels by evaluation, start and axis, and the final differences."""
-    return _picture(numbers)
-
-
 def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     curves = Curves(runs)
     frames = [_lines(curves, where, axis) for where in curves.places for axis in AXES]
@@ -167,6 +157,9 @@ def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
     each = "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means."
     footnote(figure, each if curves else "Lines and marks: means over splits.")
     return figure
+
+
+picture_fig5a = picture_fig5b = _picture
 
 
 def _start(runs: Sequence[Run], start: str) -> str:
