@@ -323,7 +323,7 @@ def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
 
 
 def _entry(folder: Path, name: str) -> Mapping[str, Any]:
-    """What the index says of a figure."""
+    """Return the entry of a figure in the index."""
     file = folder / INDEX
     stamp = (file.stat().st_mtime_ns, file.stat().st_size) if file.exists() else (0, 0)
     entry: Mapping[str, Any] | None = _read_unchanged(folder, *stamp)["figures"].get(name)

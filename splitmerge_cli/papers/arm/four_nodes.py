@@ -1,4 +1,4 @@
-"""Figure 3: how often each partition of a network of four nodes is visited."""
+"""Figure 3: how often each partition of the 4-node network is visited."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -35,7 +35,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
 
 
 def _usual(chains: pd.DataFrame) -> dict[str, int]:
-    """What does not vary, by axis."""
+    """Values of the axes where another one varies."""
     usual = {axis: chains[axis].mode()[0] for axis in ("dimensions", "clusters")}
     # the size at which anything else varies
     usual["items"] = chains[chains["dimensions"] != usual["dimensions"]]["items"].max()

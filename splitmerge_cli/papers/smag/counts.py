@@ -51,8 +51,8 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     frames = []
     for setting in settings:
         frames += [_topics(*key, *counted[key]) for key in product([setting], ("coin", "gibbs"), STARTS)]
-        frames += [_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])]
-        frames += [_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
+        frames += [_share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])]
+        frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
     return Drawing(picture_fig3(numbers, titles, counted), numbers, _verdicts(runs, settings), _note(runs))
@@ -143,7 +143,7 @@ def _draw_topics(ax: Axes, numbers: pd.DataFrame, setting: str, method: str, cha
     ax.set_xscale("log")
 
 
-def _reached(
+def _share_reached(
     setting: str, method: str, start: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
 ) -> pd.DataFrame:
     """Share of the chains that have had ten topics."""
@@ -163,8 +163,8 @@ def _draw_reached(ax: Axes, numbers: pd.DataFrame) -> None:
     ax.set_ylim(0, 1)
 
 
-def _accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Share of the proposals of a form that were accepted so far, from one topic."""
+def _share_accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
+    """Share of a form's proposals that were accepted so far, from one topic."""
     each = acceptance(beginnings(runs, setting, "one_cluster", method))
     sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
     share, chains = sums["accepted"] / sums["proposed"], each.groupby("iteration").size().to_numpy()

@@ -72,7 +72,7 @@ def _pace(scores: Scores, setting: str, method: str) -> float:
 
 
 def picture_table1(numbers: pd.DataFrame, budget: float | None = None, paces: Paces | None = None) -> Figure:
-    """The table, differences at its right and curves below; `budget`: seconds of the runs of equal time."""
+    """The table, differences at its right and curves below; `budget`: seconds in the settings of equal time."""
     means = numbers[numbers["panel"] == "mean"]
     rows: list[tuple[str, str]] = []
     for setting, method in dict.fromkeys(means[["setting", "method"]].itertuples(index=False, name=None)):
