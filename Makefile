@@ -16,7 +16,7 @@ SOURCES := pyproject.toml setup.py $(shell find splitmerge_cli conf tests/compil
 COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' | sed 's/\.pyi$$//; s,/,.,g' | sort)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow sanitize lint bench figures figures-paper reproduction articles notebooks docs linkcheck wheel release clean
+.PHONY: help demo test test-slow sanitize lint bench figures figures-paper figures-kept reproduction articles notebooks docs linkcheck wheel release clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -57,6 +57,9 @@ figures-paper: $(VENV)/installed ## every figure at the papers' scale (hours)
 reproduction: $(VENV)/installed ## make what is missing at the papers' scale (hours), and keep it in docs/reproduction
 	$(BIN)/smcmc reproduce all --scale paper
 	$(BIN)/smcmc keep all --scale paper --to docs/reproduction
+
+figures-kept: $(VENV)/installed ## every picture of every kept edition, from its numbers, in docs/_build/figures: no run is made
+	$(BIN)/python scripts/draw_kept.py
 
 articles: $(VENV)/installed-articles ## the five articles, from what is kept: PDF, Markdown, metadata.yaml in docs/_build/articles
 	$(BIN)/python scripts/make_articles.py

@@ -190,6 +190,7 @@ setup(
             "py.typed",
             "*.mplstyle",
             "*.csv",
+            "*.toml",
             "*.md",
         ]
     },

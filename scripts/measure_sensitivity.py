@@ -41,7 +41,8 @@ from splitmerge_cli.papers.sdds.runs import share_accepted
 from splitmerge_cli.papers.smag import counts, perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
-from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor, frame
+from splitmerge_cli.papers.verdict_tables import frame
+from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor
 from splitmerge_cli.plots.runs import data_sets, pick
 from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.results.files import write_text

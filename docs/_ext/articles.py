@@ -41,7 +41,8 @@ from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import claims_of as claims_of_figure
-from splitmerge_cli.papers.verdicts import VERDICTS, counts
+from splitmerge_cli.papers.verdict_tables import counts
+from splitmerge_cli.papers.verdicts import VERDICTS
 
 FRONT = re.compile(r"\A---\n(.*?)^---\n", re.M | re.S)
 KEYS = ("keywords", "abstract")

@@ -41,11 +41,9 @@ def keep(
     Edition N, from 2 on, is kept in the folder edition-N within the other.
     """
     from splitmerge_cli.papers import kept
-    from splitmerge_cli.papers.editions import kept_folder
     from splitmerge_cli.papers.reproduce import command
 
-    to = kept_folder(to, edition)
-    done, missing = kept.keep(ids, checked_scale(scale), out, to, config_dir, edition)
+    to, done, missing = kept.keep_edition(ids, checked_scale(scale), out, to, config_dir, edition)
     size = sum(file.stat().st_size for file in to.iterdir() if file.is_file())
     typer.echo(f"{to}: {len(done)} figures kept, {size / 1e6:.1f} MB in all")
     if missing:
@@ -166,7 +164,7 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.papers import archive as archives
     from splitmerge_cli.papers.discovery import figures
-    from splitmerge_cli.papers.verdicts import parsed_claims
+    from splitmerge_cli.papers.verdict_tables import parsed_claims
 
     found = archives.check(file)
     for line in found.damage:

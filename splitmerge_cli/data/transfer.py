@@ -1,15 +1,13 @@
 """How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
+from splitmerge_cli.data.published.download import Report
 from splitmerge_cli.terminal import console
-
-Report = Callable[[str, int, int | None], None]
-"""Called with the name of a file, the bytes that are here, and their total where the server announces it."""
 
 LINE_EVERY = 10_000_000
 """Bytes between two lines."""

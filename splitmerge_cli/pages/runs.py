@@ -12,21 +12,23 @@ from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.pages import html
+from splitmerge_cli.pages.fit import sections_of_fit, short_number
 from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.pages.sensitivity import answers, commands
+from splitmerge_cli.plots.run import PICTURES, pictures
 from splitmerge_cli.plots.runs import data_name
+from splitmerge_cli.plots.style import absent_letters, use_style
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, summaries
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.stored import specification_of
 from splitmerge_cli.studies import comparison
 
 MOST_CLUSTERS = 40
 """Clusters that are listed."""
 MOST_ITEMS = 12
 """Items of least certainty that are listed."""
-MOST_CHECKS = 16
-"""Quantities that are listed, those first in which the data are least like the model's."""
 PROTOTYPES = 3
 """Documents of a topic that are named."""
 SURE = 0.9
@@ -78,7 +80,7 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
         ("Topics" if run.has_topics else "Clusters", "clusters", lambda: _clusters(run)),
         ("Certainty", "certainty", lambda: _certainty(run)),
         ("Pictures", "pictures", lambda: _pictures(run, level + 1, prefix)),
-        ("Does the model fit?", "fit", lambda: _fit(run)),
+        ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
         ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
         ("What to do next", "next", lambda: _next(run)),
         ("Repeat it", "repeat", lambda: _repeat(run)),
@@ -254,7 +256,7 @@ def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> It
 def _topics(run: Run) -> Markup:
     shown = _documents_of_topics(run)
     rows = [
-        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), _short(topic["coherence"])]
+        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
         + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
         for topic in run.summary["topics"]
     ]
@@ -275,12 +277,6 @@ def _documents_of_topics(run: Run) -> dict[int, list[str]]:
 
 def _share(value: Any) -> str:
     return f"{float(value):.2f}" if value not in (None, "") else "–"
-
-
-def _short(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return "–"
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
 
 
 def _value(text: str, percent: bool) -> str:
@@ -336,9 +332,6 @@ def _certainty(run: Run) -> Iterator[Markup]:
 
 
 def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
-    from splitmerge_cli.plots.run import PICTURES, pictures
-    from splitmerge_cli.plots.style import absent_letters, use_style
-
     with use_style():
         for name, of in PICTURES.items():
             try:
@@ -351,82 +344,6 @@ def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
     if (boxes := absent_letters()) is not None:
         yield paragraph(f"{boxes[0].upper()}{boxes[1:]}.")
-
-
-def _fit(run: Run) -> Iterator[Markup]:
-    from splitmerge_cli.runs.stored import dataset_of, specification_of
-    from splitmerge_cli.studies import checks
-    from splitmerge_cli.studies.predictive import recorded_partitions, states_of
-
-    model = specification_of(run).model
-    try:
-        dataset = dataset_of(run)
-        if why := checks.explain_unchecked(model, dataset):
-            fit = checks.Fit([], [why])
-        else:
-            recorded = recorded_partitions(run)
-            fit = checks.check_fit(model, dataset, states_of(run, checks.DRAWS, recorded) if len(recorded) else [])
-    except (ConfigError, DataError) as error:
-        yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
-        return
-    if fit.checks:
-        yield from _checks(fit, judgement_of(run).converged is False)
-    if fit.unchecked:
-        yield paragraph("What is not checked here:")
-        yield html.items(fit.unchecked)
-
-
-def _checks(fit: Any, apart: bool) -> Iterator[Markup]:
-    from splitmerge_cli.studies.checks import EXTREME, TIES
-
-    ties = [each for each in fit.checks if each.quantity.startswith("residual tie")]
-    alone = [each for each in fit.checks if not each.quantity.startswith("residual tie")]
-    unlike = [each for each in alone if each.is_unlike]
-    tied = [each for each in ties if each.is_unlike and each.observed > each.high]
-    yield paragraph(
-        f"{fit.draws} data sets were drawn from the model, each with the parameters and in the clusters of a draw from "
-        "the posterior. A quantity in which the data differ from nearly all of these is one that the model does not "
-        "describe." + " The draws are those of all chains, which have not converged." * apart
-    )
-    parts = []
-    if unlike:
-        parts.append(f"{len(unlike)} of {len(alone):,} quantities")
-    if tied:
-        parts.append(f"the ties of {len(tied):,} of {len(ties):,} pairs of columns")
-    # a tie is looked at on one side
-    chance = EXTREME * (len(alone) + len(ties) / 2)
-    if not parts:
-        yield paragraph("In nothing that was checked do the data differ from what the model makes.", "strong yes")
-    elif len(unlike) + len(tied) <= chance:
-        said = f"The data differ from what the model makes in {' and in '.join(parts)}, no more than by chance"
-        yield paragraph(f"{said}: of the model's own data some {chance:.0f} would.", "strong yes")
-    else:
-        yield paragraph(f"The data differ from what the model makes in {' and in '.join(parts)}.", "strong no")
-    heads = ["data", "model: median", "model: 95 %", "alike"]
-    if alone:
-        # those farthest off first
-        alone.sort(key=lambda each: (each.share, -abs(each.observed - each.median) / max(each.high - each.low, 1e-300)))
-        shown = alone[:MOST_CHECKS]
-        rows = [_check_row(each) for each in shown]
-        yield table(["quantity", *heads], rows, "Each by itself", [1, 2, 3], "wide first")
-        if len(alone) > len(shown):
-            more = sum(each.is_unlike for each in alone[len(shown) :])
-            yield paragraph(f"{len(alone) - len(shown):,} more quantities, of which {more:,} differ.")
-    if ties:
-        ties.sort(key=lambda each: each.high - each.observed)
-        caption = (
-            "Pairs of columns, those first whose tie within clusters exceeds the model's most: square root of the "
-            "sum of squared correlations of their residuals."
-        )
-        rows = [_check_row(each) for each in ties[:TIES]]
-        yield table(["residual tie of", *heads], rows, caption, [1, 2, 3], "wide first")
-
-
-def _check_row(each: Any) -> list[object]:
-    alike = element("span", "no" if each.is_unlike else "yes", "v no" if each.is_unlike else "v yes")
-    numbers = [_short(each.observed), _short(each.median), f"{_short(each.low)} to {_short(each.high)}"]
-    tie = each.quantity.startswith("residual tie")
-    return [each.subject if tie else f"{each.subject}: {each.quantity}", *numbers, alike]
 
 
 def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
@@ -476,8 +393,6 @@ def _next(run: Run) -> Iterator[Markup]:
 
 
 def _repeat(run: Run) -> Iterator[Markup]:
-    from splitmerge_cli.runs.stored import specification_of
-
     try:
         line = command_of(specification_of(run), config_dir=run.config_dir)
     except ConfigError:

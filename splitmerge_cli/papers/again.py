@@ -13,8 +13,7 @@ from rich.text import Text
 
 from splitmerge_cli.papers.editions import figures_folder
 from splitmerge_cli.papers.reproduce import command, reproduce
-from splitmerge_cli.papers.verdict_tables import headline, interval, number
-from splitmerge_cli.papers.verdicts import read_claims
+from splitmerge_cli.papers.verdict_tables import headline, interval, number, read_claims
 
 KEY = ["id", "data", "sampler", "metric", "reading"]
 """Columns that tell the rows of ``ID-claims.csv`` apart."""
@@ -65,7 +64,7 @@ class Comparison:
 
 
 def compare(name: str, kept: pd.DataFrame, again: pd.DataFrame) -> Comparison:
-    """Compare the claims of a figure, as `splitmerge_cli.papers.verdicts.frame` makes them, with those that were kept.
+    """Compare the claims of a figure, as `verdict_tables.frame` makes them, with those that were kept.
 
     An exact value must be equal to the last digit, with the same verdict; a measured one lies in the kept interval or
     is equal. What has no interval (one data set) fails nothing.

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.opening import readable, require_file
 from splitmerge_cli.papers.crate import METADATA, crate, environment
 from splitmerge_cli.papers.discovery import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
@@ -21,7 +22,7 @@ from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.kept import figure_entry
 from splitmerge_cli.papers.report import FOLDER
 from splitmerge_cli.papers.reproduce import Finished, command
-from splitmerge_cli.papers.verdicts import read_claims
+from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.received import member, open_zip, parse_json, reject_machine_error
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest, sha256_of
@@ -157,8 +158,6 @@ def check(path: Path) -> Checked:
         It is no archive that ``smcmc archive`` wrote: another file, a name that leaves the folder, a link, more than
         the limits allow.
     """
-    from splitmerge_cli.data.opening import readable, require_file
-
     with readable(require_file(path, "an archive that smcmc archive wrote")) as file:
         begin = file.read(4)
         file.seek(0)

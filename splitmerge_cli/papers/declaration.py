@@ -25,7 +25,8 @@ class PaperFigure:
     draw : str or callable
         The function that takes the runs of the experiment (or, for an exact figure, its computed table) and returns a
         `splitmerge_cli.papers.drawing.Drawing`; or its name, ``MODULE.FUNCTION`` in the paper's folder, which is then
-        imported when the figure is drawn.
+        imported when the figure is drawn. Beside it the module may have ``picture_FUNCTION``, which takes what the
+        figure plots, ``ID.csv``, and returns the `matplotlib.figure.Figure`: kept figures are drawn with it.
     compute : str or callable, optional
         Exact figures: the function that takes the configuration of the experiment and returns the table, or its name.
         None: drawn from runs.

@@ -1,8 +1,9 @@
 """The kept reproduction: of every figure a small picture, its numbers, its claims, and where they come from.
 
-A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.pdf``, ``ID.csv`` (or ``ID.csv.gz``) and
+A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` (or ``ID.csv.gz``) and
 ``ID-claims.csv`` for each figure, ``ID-units.csv`` (or ``ID-units.csv.gz``) with the numbers that its verdicts follow
-from, and ``index.json`` with the runs, versions, machine, data and digests of all.
+from, and ``index.json`` with the runs, versions, machine, data and digests of all. Only the last edition of a figure
+has its picture; `draw_kept` makes the others from the numbers.
 docs/files.md has its format.
 """
 
@@ -21,12 +22,13 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, paper_names, select
+from splitmerge_cli.papers.discovery import figures, paper_names, picture_of, select
 from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.rules import changes, rules
-from splitmerge_cli.papers.verdicts import Verdict, counts, frame, read_claims, units_frame
+from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame
+from splitmerge_cli.plots.style import save_small, use_style
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, replace_file, report_damage, write_text
@@ -41,8 +43,10 @@ BESIDE = "README.md"
 """A file that may lie in the folder, too."""
 DPI = 150
 """Dots per inch of a picture 183 or 89 mm wide."""
-NUMBERS_BYTES = 400_000
-"""A table of numbers larger than this is compressed, then thinned until it fits."""
+PLAIN = 50_000
+"""Bytes above which a table is compressed."""
+LARGEST = 400_000
+"""Bytes of a compressed table of numbers, which is thinned until it fits."""
 
 
 def keep(
@@ -113,59 +117,55 @@ def _keep_figure(
     entry: PaperFigure, runs: Sequence[Run], scale: str, out: Path, folder: Path, config_dir: str | Path | None
 ) -> dict[str, Any]:
     """Write the files of a figure; what the index says of it."""
-    from splitmerge_cli.plots.style import save, use_style
-
     name = entry.id
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
-        pictures = save(drawing.figure, folder / name, DPI)
-    claims = frame(drawing.verdicts, published_claims(name), scale)
-    write_text(folder / f"{name}-claims.csv", claims.to_csv(index=False, lineterminator="\n"))
+        picture = save_small(drawing.figure, folder / f"{name}.png", DPI)
+    claims = folder / f"{name}-claims.csv"
+    verdicts = frame(drawing.verdicts, published_claims(name), scale)
+    write_text(claims, verdicts.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
-    files = [*pictures, folder / numbers, folder / f"{name}-claims.csv", _write_units(drawing.verdicts, folder, name)]
+    units = units_frame(drawing.verdicts).to_csv(index=False, lineterminator="\n").encode()
+    files = [picture, numbers, claims, _write_table(units, folder, f"{name}-units")]
     return {
         "notes": drawing.notes,
-        "verdicts": {verdict: int(number) for verdict, number in counts([claims], once=False).items()},
+        "verdicts": {verdict: int(number) for verdict, number in counts([verdicts], once=False).items()},
         "rows": {"plotted": len(drawing.plotted), "kept": rows},
         "runs": _by_experiment(runs),
         "made": environments(runs),
         "began": min((run.status["started"] for run in runs), default=None),
         "data": _data(runs),
-        "files": {file.name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for file in files},
+        "files": {file.name: _describe(file) for file in files},
     }
 
 
-def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[str, int]:
-    """Write what is plotted; the name of the file, and how many rows it has."""
-    for ending in (".csv", ".csv.gz"):
-        (folder / f"{name}{ending}").unlink(missing_ok=True)
+def _write_numbers(plotted: pd.DataFrame, folder: Path, name: str) -> tuple[Path, int]:
+    """Write what is plotted, thinned until it fits; its file, and how many rows it has."""
     every, text = 1, _text(plotted)
-    if len(text) <= NUMBERS_BYTES:
-        write_text(folder / f"{name}.csv", text.decode())
-        return f"{name}.csv", len(plotted)
-    # without the time of writing: equal numbers give equal bytes
-    while len(packed := gzip.compress(text, mtime=0)) > NUMBERS_BYTES:
+    while len(gzip.compress(text, mtime=0)) > LARGEST:
         every += 1
         text = _text(plotted.iloc[::every])
-    with replace_file(folder / f"{name}.csv.gz") as part:
-        part.write_bytes(packed)
-    return f"{name}.csv.gz", len(plotted.iloc[::every])
+    return _write_table(text, folder, name), len(plotted.iloc[::every])
 
 
-def _write_units(verdicts: Sequence[Verdict], folder: Path, name: str) -> Path:
-    """Write what verdicts follow from, to the last digit, compressed where it is large."""
+def _write_table(text: bytes, folder: Path, name: str) -> Path:
+    """Write a table, compressed where it is long: ``NAME.csv`` or ``NAME.csv.gz``."""
     for ending in (".csv", ".csv.gz"):
-        (folder / f"{name}-units{ending}").unlink(missing_ok=True)
-    text = units_frame(verdicts).to_csv(index=False, lineterminator="\n").encode()
-    large = len(text) > NUMBERS_BYTES
-    path = folder / f"{name}-units.csv{'.gz' if large else ''}"
+        (folder / f"{name}{ending}").unlink(missing_ok=True)
+    packed = len(text) > PLAIN
+    path = folder / f"{name}.csv{'.gz' if packed else ''}"
     with replace_file(path) as part:
-        part.write_bytes(gzip.compress(text, mtime=0) if large else text)
+        # without the time of writing: equal numbers give equal bytes
+        part.write_bytes(gzip.compress(text, mtime=0) if packed else text)
     return path
 
 
 def _text(table: pd.DataFrame) -> bytes:
     return table.to_csv(index=False, lineterminator="\n", float_format="%.6g").encode()
+
+
+def _describe(file: Path) -> dict[str, Any]:
+    return {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
 
 
 def _by_experiment(runs: Sequence[Run]) -> dict[str, dict[str, list[str]]]:
@@ -223,6 +223,57 @@ def read_index(folder: Path) -> dict[str, Any]:
     return index
 
 
+def keep_edition(
+    ids: Sequence[str], scale: str, out: Path, root: Path, config_dir: str | Path | None, edition: int
+) -> tuple[Path, list[str], list[str]]:
+    """Keep figures in the folder of their edition within `root`, and drop their pictures of earlier editions.
+
+    Returns that folder, and what `keep` returns.
+    """
+    folder = kept_folder(root, edition)
+    kept, missing = keep(ids, scale, out, folder, config_dir, edition)
+    for earlier in [1, *kept_editions(root)]:
+        if earlier < edition and (kept_folder(root, earlier) / INDEX).is_file():
+            drop_pictures(kept_folder(root, earlier), kept, scale)
+    return folder, kept, missing
+
+
+def draw_kept(folder: Path, name: str, target: Path, config_dir: str | Path | None = None) -> Path | None:
+    """Draw a kept figure from its numbers into the folder `target`; None where its paper cannot.
+
+    What the numbers do not hold, single chains and words on the runs, is left out.
+
+    Raises
+    ------
+    ConfigError
+        The folder does not keep the figure.
+    DamagedRun
+        The numbers are not what was written.
+    """
+    entry = _entry(folder, name)
+    figure = figures(config_dir)[name]
+    picture = picture_of(figure)
+    if picture is None:
+        return None
+    (file,) = (file for file in entry["files"] if file in (f"{name}.csv", f"{name}.csv.gz"))
+    _check_file(folder, name, entry, file)
+    # of a computed figure an empty cell is a text
+    numbers = pd.read_csv(folder / file, keep_default_na=figure.compute is None)
+    target.mkdir(parents=True, exist_ok=True)
+    with use_style():
+        return save_small(picture(numbers), target / f"{name}.png", DPI)
+
+
+def drop_pictures(folder: Path, names: Sequence[str], scale: str) -> None:
+    """Remove the pictures of figures of which a later edition is kept at this scale; their numbers stay."""
+    index = read_index(folder)
+    for name in [name for name in names if index["figures"].get(name, {}).get("scale") == scale]:
+        for file in (f"{name}.png", f"{name}.pdf"):
+            if index["figures"][name]["files"].pop(file, None):
+                (folder / file).unlink(missing_ok=True)
+    write_sealed(folder / INDEX, index)
+
+
 @lru_cache(maxsize=4)
 def _read_unchanged(folder: Path, written: int, size: int) -> Mapping[str, Any]:
     """The index of a folder, which a page of all figures would read for each of them; `written`, `size`: of the file,
@@ -266,14 +317,26 @@ def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
     """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
     claims are not what was written."""
+    entry, claims = _entry(folder, name), f"{name}-claims.csv"
+    remedy = _check_file(folder, name, entry, claims)
+    return read_claims(folder / claims, remedy), str(entry["scale"])
+
+
+def _entry(folder: Path, name: str) -> Mapping[str, Any]:
+    """Return the entry of a figure in the index."""
     file = folder / INDEX
     stamp = (file.stat().st_mtime_ns, file.stat().st_size) if file.exists() else (0, 0)
-    figure = _read_unchanged(folder, *stamp)["figures"].get(name)
-    if figure is None:
+    entry: Mapping[str, Any] | None = _read_unchanged(folder, *stamp)["figures"].get(name)
+    if entry is None:
         raise ConfigError(
             f"{name}: {folder} does not hold it; smcmc keep {name} --to {folder} adds it from stored runs"
         )
-    claims, remedy = f"{name}-claims.csv", f"smcmc keep {name} --to {folder} writes it anew"
-    if any(find_damage(folder, {"figures": {name: {"files": {claims: figure["files"][claims]}}}})):
-        raise DamagedRun(folder / claims, remedy)
-    return read_claims(folder / claims, remedy), str(figure["scale"])
+    return entry
+
+
+def _check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
+    """Compare a file with its digest; what writes it anew."""
+    remedy = f"smcmc keep {name} --to {folder} writes it anew"
+    if any(find_damage(folder, {"figures": {name: {"files": {file: entry["files"][file]}}}})):
+        raise DamagedRun(folder / file, remedy)
+    return remedy

@@ -12,7 +12,8 @@ from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.editions import kept_editions, kept_folder
 from splitmerge_cli.papers.kept import INDEX, claims_of, read_index
-from splitmerge_cli.papers.verdicts import VERDICTS, count_once, counts, expected_errors
+from splitmerge_cli.papers.verdict_tables import count_once, counts, expected_errors
+from splitmerge_cli.papers.verdicts import VERDICTS
 
 
 @dataclass(frozen=True)

@@ -19,16 +19,8 @@ from splitmerge_cli.papers.editions import drawn_editions, edition_option, figur
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import folders
 from splitmerge_cli.papers.rules import rules
-from splitmerge_cli.papers.verdict_tables import interval, with_unit
-from splitmerge_cli.papers.verdicts import (
-    NOT_REPRODUCED,
-    NOT_TESTABLE,
-    REPRODUCED,
-    UNDECIDED,
-    counts,
-    expected_errors,
-    read_claims,
-)
+from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interval, read_claims, with_unit
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.manifest import Manifest
 from splitmerge_cli.version import __version__

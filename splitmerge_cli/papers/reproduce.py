@@ -17,8 +17,9 @@ from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
-from splitmerge_cli.papers.verdict_tables import VerdictTable
-from splitmerge_cli.papers.verdicts import frame, units_frame
+from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, units_frame
+from splitmerge_cli.plots.run import PICTURES, available, pictures
+from splitmerge_cli.plots.style import absent_letters, save, use_style
 from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run
@@ -167,8 +168,6 @@ def _draw(
     overrides: Sequence[str] = (),
 ) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts to a folder, and print the verdicts."""
-    from splitmerge_cli.plots.style import save, use_style
-
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         paths = save(drawing.figure, folder / entry.id)
@@ -307,8 +306,6 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
     ConfigError, DataError
         An unknown figure; the data of a run cannot be loaded again.
     """
-    from splitmerge_cli.plots.run import PICTURES, available
-
     for target in targets:
         if (Path(target) / STATUS).is_file():
             print(target)
@@ -320,9 +317,6 @@ def show_pictures(targets: Sequence[str], config_dir: str | Path | None = None) 
 
 
 def _plot_run(path: Path, config_dir: str | Path | None, only: Sequence[str] | None, column: bool) -> None:
-    from splitmerge_cli.plots.run import PICTURES, available, pictures
-    from splitmerge_cli.plots.style import absent_letters, save, use_style
-
     run = open_run(path, config_dir)
     if only is not None and (absent := [name for name in only if name not in PICTURES]):
         raise ConfigError(f"--only {absent[0]}: expected one of {', '.join(PICTURES)}")

@@ -8,20 +8,15 @@ A claim has one verdict: that of the reading which the paper's ``readings.csv`` 
 same rules and shown below it; they are not counted.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from operator import attrgetter
-from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.intervals import (
     MOST_UNITS,
-    TAIL,
     Interval,
     Summary,
     TInterval,
@@ -32,8 +27,7 @@ from splitmerge_cli.diagnostics.intervals import (
     split_units,
     units_for_share,
 )
-from splitmerge_cli.papers.claims import Claim, shared_numbers
-from splitmerge_cli.results.files import report_damage
+from splitmerge_cli.papers.claims import Claim
 
 REPRODUCED = "reproduced"
 NOT_REPRODUCED = "not reproduced"
@@ -404,124 +398,3 @@ def untestable(
     """Give the measured values of a claim that cannot be judged here, and say why."""
     of = estimate(samples, summary, unit, units)
     return Verdict(claim, reading, *of.interval, of.n, NOT_TESTABLE, reason, "none", unit, samples=of.samples)
-
-
-def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """The table of ``ID-claims.csv``: of all that a paper claims with a figure the counted verdict, and below it those
-    of other readings. A claim without a counted verdict is undecided: there is no run of it."""
-    rows: list[Verdict] = []
-    for claim in claims:
-        own = [v for v in verdicts if v.claim == claim]
-        counted = [v for v in own if v.is_counted]
-        if len(counted) > 1:
-            raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
-        rows += counted or [no_run(claim)]
-        rows += [v for v in own if not v.is_counted]
-    cells = {name: [attrgetter(what)(v) if what else scale for v in rows] for name, what in COLUMNS.items()}
-    return pd.DataFrame(cells)
-
-
-KEY = ("id", "data", "sampler", "metric", "reading", "on")
-"""Columns that tell the rows of ``ID-claims.csv`` apart."""
-UNITS = (*KEY, "quantity", "interval", "of", "unit", "value")
-"""Columns of ``ID-units.csv``."""
-
-
-def units_frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
-    """Return the table of ``ID-units.csv``: the numbers that every verdict follows from, one row each."""
-    rows = []
-    for v in verdicts:
-        claim = v.claim.id, v.claim.data, v.claim.sampler, v.claim.metric, v.reading, v.on
-        for s in v.samples:
-            of = s.quantity, s.interval, v.unit
-            rows += [(*claim, *of, unit, value) for unit, value in zip(s.units, s.values, strict=True)]
-    return pd.DataFrame(rows, columns=list(UNITS))
-
-
-COLUMNS: dict[str, str] = {
-    "id": "claim.id",
-    "scale": "",
-    "data": "claim.data",
-    "sampler": "claim.sampler",
-    "metric": "claim.metric",
-    "counted": "is_counted",
-    "reading": "reading",
-    "on": "on",
-    "published": "claim.value",
-    "ours": "ours",
-    "low": "low",
-    "high": "high",
-    "unit": "claim.unit",
-    "n": "n",
-    "of": "unit",
-    "rule": "rule",
-    "tolerance": "claim.tolerance",
-    "verdict": "verdict",
-    "needed": "needed",
-    "reason": "explanation",
-    "statement": "claim.statement",
-}
-"""Columns of ``ID-claims.csv``, and what they have of a `Verdict`; the scale is that of the figure."""
-NUMBERS = ("published", "ours", "low", "high", "tolerance", "needed")
-WORDS = ("data", "sampler", "reading", "on", "unit", "of", "rule", "reason", "statement")
-"""Columns that may be empty."""
-
-
-def read_claims(path: Path, remedy: str) -> pd.DataFrame:
-    """Read ``ID-claims.csv`` as `frame` made it, digit for digit; a `DamagedRun` with the `remedy` where it is no such
-    table."""
-    with report_damage(path, remedy):
-        return parsed_claims(path)
-
-
-def parsed_claims(source: Path | BinaryIO) -> pd.DataFrame:
-    """Return the verdicts of a file or a stream; raises `ValueError` where it is no table of claims."""
-    table = pd.read_csv(source, dtype=str)
-    if list(table) != list(COLUMNS):
-        raise ValueError(f"columns {', '.join(map(str, table))}; expected {', '.join(COLUMNS)}")
-    table["counted"] = table["counted"] == "True"
-    table["n"] = table["n"].map(int)
-    for name in NUMBERS:
-        # to the last digit, which not every version of pandas reads
-        table[name] = table[name].map(float)
-    return table.fillna(dict.fromkeys(WORDS, ""))
-
-
-def expected_errors(claims: pd.DataFrame) -> float:
-    """How many of the counted verdicts that rest on an interval are wrong by chance, at most, on average.
-
-    Where the truth lies on the edge of what is tolerated, an interval of level 0.95 is on the wrong side of it with
-    probability 0.025; anywhere else more rarely.
-    """
-    decided = claims["counted"] & claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED]) & (claims["n"] > 0)
-    return float(TAIL * decided.sum())
-
-
-def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
-    """Number of claims by verdict; `once`: claims that share a number as one, see `count_once`."""
-    frames = list(claims)
-    if not frames:
-        return pd.Series(0, index=list(VERDICTS))
-    whole = count_once(pd.concat(frames)) if once else pd.concat(frames)
-    found: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
-    return found
-
-
-def count_once(claims: pd.DataFrame) -> pd.DataFrame:
-    """Return the verdicts of several figures without those that rest on the number of another one among them.
-
-    Parameters
-    ----------
-    claims : pandas.DataFrame
-        As `frame` makes them. Where the two numbers of a pair in ``shared.csv`` differ, or one is absent, both count.
-    """
-    of = {row[:4]: row[4:] for row in claims.loc[claims["counted"], _NUMBER].itertuples(index=False, name=None)}
-    pairs = shared_numbers(dict.fromkeys(claims["id"]))
-    again = {key for key, first in pairs.items() if key in of and of[key] == of.get(first)}
-    keys = zip(*(claims[name] for name in _NUMBER[:4]), strict=True)
-    repeats = [counted and key in again for key, counted in zip(keys, claims["counted"], strict=True)]
-    return claims[~np.array(repeats, dtype=bool)]
-
-
-_NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
-"""Columns that tell whether two claims share a number."""

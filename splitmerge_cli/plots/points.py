@@ -109,7 +109,7 @@ def scatter(
                 ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **looks)
 
 
-def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
+def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: Mapping[str, Any]) -> None:
     """Draw the fitted line of every cluster with two points or more, in its colour, with its marker at the ends."""
     for rank, items in enumerate(by_size(labels)):
         if len(items) > 1:

@@ -64,7 +64,7 @@ def traces(run: Run) -> Figure:
         topics.stack_sizes(axes[-1], sizes[sizes["chain"] == 0], colour, most=1000)
         axes[-1].set_ylabel("shares of topics,\nchain 0")
     else:
-        stack_fractions(axes[-1], chains[0], colour, most=2000)
+        stack_fractions(axes[-1], fractions(chains[0], 2000), colour)
         axes[-1].set_ylabel(f"largest fractions,\nchain {chains[0]['chain'].iloc[0]}")
     axes[-1].set(xlabel="iteration")
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
@@ -77,17 +77,25 @@ def traces(run: Run) -> Figure:
     return figure
 
 
-def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int, edge: float = 0.0) -> pd.DataFrame:
-    """Draw the fractions of the items in the largest cluster, the two largest, ... of one chain.
+def fractions(chain: pd.DataFrame, most: int) -> pd.DataFrame:
+    """Return the fractions of the items in the largest cluster of one chain, in the two largest, ...
 
-    `chain` has iteration and largest of its trace, of which `most` rows are drawn; `edge` is the width of a line at
-    each fraction. Returns what is drawn: iteration, largest_1 (the largest), largest_2 (the two largest), ...
+    `chain` has iteration and largest of its trace, of which `most` rows are taken. Columns iteration, largest_1 (the
+    largest), largest_2 (the two largest), ...
     """
     at = thinned_rows(len(chain), most)
-    iteration = chain["iteration"].to_numpy()[at]
-    fractions = np.cumsum(np.stack(chain["largest"].tolist())[at], axis=1)
-    below = np.zeros(len(at))
-    for k, top in enumerate(fractions.T):
+    stacked = np.cumsum(np.stack(chain["largest"].tolist())[at], axis=1)
+    frame = pd.DataFrame(stacked, columns=[f"largest_{k + 1}" for k in range(stacked.shape[1])])
+    frame.insert(0, "iteration", chain["iteration"].to_numpy()[at])
+    return frame
+
+
+def stack_fractions(ax: Axes, numbers: pd.DataFrame, colour: str, edge: float = 0.0) -> None:
+    """Draw `fractions` as stacked areas; `edge` is the width of a line at each."""
+    iteration = numbers["iteration"].to_numpy()
+    below = np.zeros(len(iteration))
+    for k, name in enumerate(name for name in numbers if name.startswith("largest_")):
+        top = numbers[name].to_numpy()
         ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
         if edge:
             ax.plot(iteration, top, color=colour, linewidth=edge)
@@ -96,9 +104,6 @@ def stack_fractions(ax: Axes, chain: pd.DataFrame, colour: str, most: int, edge:
     if len(iteration) > 1:
         ax.set_xlim(iteration[0], iteration[-1])
     ax.grid(False)
-    frame = pd.DataFrame(fractions, columns=[f"largest_{k + 1}" for k in range(fractions.shape[1])])
-    frame.insert(0, "iteration", iteration)
-    return frame
 
 
 @dataclass(frozen=True)

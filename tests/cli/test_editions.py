@@ -15,7 +15,17 @@ import pytest
 import recompute_verdicts
 
 from splitmerge_cli.diagnostics import intervals
-from splitmerge_cli.papers import discovery, editions, experiments, kept, overview, reproduce, rules, verdicts
+from splitmerge_cli.papers import (
+    discovery,
+    editions,
+    experiments,
+    kept,
+    overview,
+    reproduce,
+    rules,
+    verdict_tables,
+    verdicts,
+)
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.report import report
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
@@ -213,8 +223,8 @@ def keep_verdicts(found: list[verdicts.Verdict], folder: Path) -> None:
     """Write a folder of an edition and one of a paper."""
     (folder / "paper").mkdir(parents=True)
     of = [v.claim for v in found]
-    verdicts.frame(found, of, "quick").to_csv(folder / "a-fig1-claims.csv", index=False)
-    verdicts.units_frame(found).to_csv(folder / "a-fig1-units.csv", index=False)
+    verdict_tables.frame(found, of, "quick").to_csv(folder / "a-fig1-claims.csv", index=False)
+    verdict_tables.units_frame(found).to_csv(folder / "a-fig1-units.csv", index=False)
     names = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
     pd.DataFrame([[getattr(c, n) for n in names] for c in of], columns=names).to_csv(
         folder / "paper" / "claims.csv", index=False

@@ -14,6 +14,7 @@ import pytest
 
 from splitmerge_cli.papers import again, claims, discovery, kept, reproduce
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
+from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_sealed
 
 ROOT = Path(__file__).parents[2]
@@ -102,6 +103,36 @@ def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callabl
     assert last.startswith("sdds-fig1: ") and "11 equal" in last and "1 differs" in last
 
 
+def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
+    for name in EXACT:
+        drawn = kept.draw_kept(folder, name, Path("drawn"))
+        assert drawn is not None and drawn.read_bytes() == (folder / f"{name}.png").read_bytes()
+    flip(folder / "sdds-table1.csv")
+    with pytest.raises(DamagedRun, match=r"sdds-table1\.csv"):
+        kept.draw_kept(folder, "sdds-table1", Path("drawn"))
+
+
+def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
+    assert not [name for name, figure in discovery.figures().items() if discovery.picture_of(figure) is None]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", [OURS, OURS / "edition-2"], ids=["edition-1", "edition-2"])
+def test_the_figures_of_the_repository_are_drawn_from_their_numbers(place: Path, tmp_path: Path) -> None:
+    for name in kept.read_index(place)["figures"]:
+        drawn = kept.draw_kept(place, name, tmp_path)
+        assert drawn is not None and 5_000 < drawn.stat().st_size < 400_000, name
+
+
+def test_only_the_last_edition_of_a_figure_has_its_picture(original: Path, tmp_path: Path) -> None:
+    results = original.parent / "results"
+    for edition in (1, 2):
+        place, names, missing = kept.keep_edition(EXACT, "quick", results, tmp_path, None, edition)
+        assert (names, missing) == (EXACT, []) and len(list(place.glob("*.png"))) == 2
+    assert not list(tmp_path.glob("*.png")) and len(list(tmp_path.glob("*-claims.csv"))) == 2
+    assert not list(kept.find_damage(tmp_path, kept.read_index(tmp_path), whole=True))
+
+
 def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1
@@ -122,7 +153,7 @@ def pipe(file: Path) -> None:
     ("file", "damage", "said"),
     [
         ("sdds-fig1.csv", flip, "sdds-fig1.csv: not what was written"),
-        ("sdds-fig1.pdf", flip, "sdds-fig1.pdf: not what was written"),
+        ("sdds-fig1.png", flip, "sdds-fig1.png: not what was written"),
         ("sdds-table1.png", Path.unlink, "sdds-table1.png: missing"),
         ("sdds-table1.png", pipe, "sdds-table1.png: a named pipe; expected a regular file"),
         ("sdds-table1.png", link_elsewhere, "expected a regular file in that folder"),
@@ -175,11 +206,12 @@ def test_a_measured_claim_lies_in_the_kept_interval(ours: float, outcome: str, g
 
 
 def test_long_numbers_are_packed_and_thinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "NUMBERS_BYTES", 2000)
+    monkeypatch.setattr(kept, "PLAIN", 2000)
+    monkeypatch.setattr(kept, "LARGEST", 2000)
     table = pd.DataFrame({"x": np.random.default_rng(0).random(3000)})
     file, rows = kept._write_numbers(table, tmp_path, "a")
-    assert file == "a.csv.gz" and (tmp_path / file).stat().st_size <= 2000
-    thinned = pd.read_csv(tmp_path / file)
+    assert file.name == "a.csv.gz" and file.stat().st_size <= 2000
+    thinned = pd.read_csv(file)
     assert (
         100 < rows == len(thinned) < 3000 and np.isin(thinned["x"], table["x"].map("{:.6g}".format).astype(float)).all()
     )

@@ -15,7 +15,7 @@ import yaml
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of, papers
-from splitmerge_cli.papers.verdicts import counts, read_claims
+from splitmerge_cli.papers.verdict_tables import counts, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER, STORED = ROOT / "docs" / "articles", ROOT / "docs" / "reproduction"

@@ -28,7 +28,7 @@ from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.verdicts import COLUMNS
+from splitmerge_cli.papers.verdict_tables import COLUMNS
 from splitmerge_cli.plots.run import PICTURES
 from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.verify.command import records
@@ -38,18 +38,24 @@ DOCS = ROOT / "docs"
 SAMPLERS = DOCS / "samplers"
 
 
+def kept_numbers(name: str) -> pd.DataFrame:
+    """The numbers of a figure in edition 1, packed or not."""
+    (file,) = (DOCS / "reproduction").glob(f"{name}.csv*")
+    return pd.read_csv(file)
+
+
 def test_tables_of_papers_are_tables_of_their_pages() -> None:
     """Every kept number of a table that its picture prints is in a cell, with leading zeros."""
     ids = {figure.id for of in figure_sets() for figure in of.figures if "-table" in figure.id}
     assert ids == set(table_pages.TABLES)
     for name in ids:
-        numbers = pd.read_csv(DOCS / "reproduction" / f"{name}.csv")
+        numbers = kept_numbers(name)
         text = table_pages.section(name, numbers)
         lines = [line for line in text.splitlines() if line.startswith("| ")]
         assert len({line.count(" | ") for line in lines}) == 1 and "nan" not in text
         assert not re.search(r"(?<![\d.,])\.\d", text)
-    triadic = table_pages.section("triadic-table1", pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv"))
-    kept = pd.read_csv(DOCS / "reproduction" / "triadic-table1.csv").query("panel == 'mean'")
+    triadic = table_pages.section("triadic-table1", kept_numbers("triadic-table1"))
+    kept = kept_numbers("triadic-table1").query("panel == 'mean'")
     kept = kept[kept["score"].isin(["purity_last", "rand_last", "ari_last", "ari_best_lik"])]
     assert all(f" {value:.3f} " in triadic for value in kept["value"])
     assert table_pages.section("triadic-fig1", kept) == ""
@@ -178,7 +184,7 @@ def keep(folder: Path, name: str, rows: list[dict[str, object]], **said: object)
     """Keep claims of a figure, and an index of it alone."""
     folder.mkdir()
     pd.DataFrame(rows, columns=list(COLUMNS)).to_csv(folder / f"{name}-claims.csv", index=False)
-    shutil.copy(DOCS / "reproduction" / f"{name}.png", folder)
+    shutil.copy(DOCS / "reproduction" / "edition-2" / f"{name}.png", folder)
     (folder / f"{name}.csv").write_text("step,token,side,probability,paper\n1,A,2,0.25,0.5\n")
     written = {f"{name}{end}": (folder / f"{name}{end}").read_bytes() for end in (".png", ".csv", "-claims.csv")}
     files = {file: {"bytes": len(x), "sha256": hashlib.sha256(x).hexdigest()} for file, x in written.items()}

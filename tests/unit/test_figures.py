@@ -17,7 +17,8 @@ from splitmerge_cli.papers import claims, discovery, experiments, report, reprod
 from splitmerge_cli.papers.sdds import acceptance, climbs, exact, proposals, running_means
 from splitmerge_cli.papers.sdds import runs as sdds_runs
 from splitmerge_cli.papers.sdds import traces as sdds_traces
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority, frame
+from splitmerge_cli.papers.verdict_tables import frame
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import dashes_of, save, use_style
 from splitmerge_cli.results.read import Run

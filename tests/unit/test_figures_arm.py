@@ -14,7 +14,13 @@ from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.arm import (
+    acceptance as arm_acceptance,
+)
+from splitmerge_cli.papers.arm import (
     exact as arm_exact,
+)
+from splitmerge_cli.papers.arm import (
+    four_nodes as arm_four_nodes,
 )
 from splitmerge_cli.papers.arm import (
     mixtures as arm_mixtures,
@@ -209,9 +215,9 @@ def test_rhat_is_judged_by_mixing(value, samples, verdict):
 
 def test_ratio_of_acceptance_is_the_same_at_every_call():
     x = np.random.default_rng(3).normal(5, 1, 30)
-    ratio, low, high = arm_tables.ratio_interval(x, x / 2)
+    ratio, low, high = arm_acceptance.ratio_interval(x, x / 2)
     assert ratio == pytest.approx(2) and low < 2 < high
-    assert arm_tables.ratio_interval(x, x / 2) == (ratio, low, high)
+    assert arm_acceptance.ratio_interval(x, x / 2) == (ratio, low, high)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +234,7 @@ def test_ratio_of_acceptance_is_the_same_at_every_call():
 def test_times_the_acceptance_of_another_variant(rule, tolerance, factor, verdict):
     claim = replace(CLAIM, metric="times_sarm", value=2.0, rule=rule, tolerance=tolerance)
     own = np.array([1.0, 1.1, 0.9, 1.05])
-    found = arm_tables._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
+    found = arm_acceptance._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
     assert found.verdict == verdict
     if np.isfinite(factor):
         assert found.ours == pytest.approx(factor, rel=0.01) and 0 < found.low < found.ours < found.high
@@ -292,13 +298,14 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
     table = arm_tables.Table(own, arm_tables.TABLE3, (1.0, 0.5))
     verdicts = table.judge(claims.published_claims("arm-table3"), arm_tables.FULL3)
     assert len(verdicts) == 2 * 6 and all(v.verdict == UNDECIDED and "of the paper's" in v.reason for v in verdicts)
-    block = table.block("random", claims.published_claims("arm-table3"), arm_tables.FULL3, with_paper=True)
+    published = claims.published_claims("arm-table3")
+    block, _ = arm_tables._rhat_blocks(table.frame(), arm_tables.TABLE3, published, arm_tables.FULL3)
     assert [entry.paper for entry in block.rows["nips scale=0.8"]] == ["11.2", "2.75", "1.01", "13.3", "2.89", "1.01"]
 
 
 def test_table5_compares_acceptance_over_restarts(networks):
     with use_style():
-        drawing = arm_tables.table5(networks)
+        drawing = arm_acceptance.table5(networks)
     level = arm_runs.levels(networks)[0]
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
     rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
@@ -344,7 +351,7 @@ def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
     with use_style():
-        drawing = arm_networks.fig3(runs)
+        drawing = arm_four_nodes.fig3(runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1) and len(totals) == 5
     exact = drawing.plotted.query("series == 'exact'").set_index("partition")["probability"]

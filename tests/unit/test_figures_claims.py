@@ -16,24 +16,19 @@ from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval,
 from splitmerge_cli.papers import claims, discovery
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.sdds.posterior import mean_K
-from splitmerge_cli.papers.verdict_tables import ROOMY, VerdictTable
+from splitmerge_cli.papers.verdict_tables import ROOMY, UNITS, VerdictTable, counts, expected_errors, frame, units_frame
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
     REPRODUCED,
     UNDECIDED,
-    UNITS,
     Verdict,
     by_bound,
     by_distance,
     by_factor,
     by_majority,
     by_sign,
-    counts,
     exactly,
-    expected_errors,
-    frame,
-    units_frame,
     untestable,
 )
 

@@ -7,21 +7,20 @@ import hashlib
 import os
 import ssl
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.version import __version__
 
-if TYPE_CHECKING:
-    from splitmerge_cli.data.transfer import Report
-
+Report = Callable[[str, int, int | None], None]
+"""Called with the name of a file, the bytes that are here, and their total where the server announces it."""
 CHUNK = 1 << 18
 TIMEOUT = 60.0
 """Seconds without a byte after which a server is given up."""
@@ -30,7 +29,7 @@ MOST_BYTES = 1 << 32
 
 
 def download(
-    address: str, path: Path, sha256: str | None, origin: str, report: "Report | None" = None, size: int | None = None
+    address: str, path: Path, sha256: str | None, origin: str, report: Report | None = None, size: int | None = None
 ) -> str:
     """Fetch a file; `path` appears whole or not at all, and on failure no file and no new folder is left.
 
@@ -129,7 +128,7 @@ def _opener() -> urllib.request.OpenerDirector:
     return opener
 
 
-def _chunks(address: str, path: Path, report: "Report | None", size: int | None) -> Iterator[bytes]:
+def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
     request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -23,7 +24,7 @@ from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, jackknife, judge_interval
-from splitmerge_cli.plots.run import stack_fractions
+from splitmerge_cli.plots.run import fractions, stack_fractions
 from splitmerge_cli.plots.runs import option, pick
 from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.results.read import Run
@@ -32,6 +33,7 @@ from splitmerge_cli.runs.stored import dataset_of
 SAMPLERS = ("gibbs", "sm", "arm")
 EXAMPLES = {f"jain_neal_example{k}": f"bernoulli example {k}" for k in (1, 2, 3)}
 """Data sets, and how claims call them."""
+ATTRIBUTES = dict(zip(EXAMPLES.values(), (6, 8, 10), strict=True))
 METRICS = {
     "autocorrelation_time_trace": "autocorrelation time,\nlargest block",
     "autocorrelation_time_indicator": "autocorrelation time,\nindicators",
@@ -89,7 +91,21 @@ def log_ratios(table: pd.DataFrame, metric: str, sampler: str, over: str) -> NDA
 def table2(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times and cost of Gibbs, SM and ARM on Examples 1 to 3."""
     found, claims = times(runs), published_claims("arm-table2")
-    examples = [example for example in EXAMPLES.values() if example in set(found["example"])]
+    undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
+    notes = (
+        f"Over {found['set'].nunique()} data sets, of the mean over "
+        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
+        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
+        f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
+        f"{undefined:.0%} of the indicators."
+    )
+    return Drawing(picture_table2(found), found, _table2_verdicts(found, runs, claims), notes)
+
+
+def picture_table2(numbers: pd.DataFrame) -> Figure:
+    """The table, with the paper's values in grey."""
+    claims = published_claims("arm-table2")
+    examples = [example for example in EXAMPLES.values() if example in set(numbers["example"])]
     figure, ax = plt.subplots(figsize=(FULL, 0.62 * len(examples) + 0.65))
     places = dict(zip(METRICS, [0.38, 0.63, 0.88], strict=True))
     ax.set(xlim=(0, 1), ylim=(4 * len(examples) + 0.3, -2))
@@ -99,24 +115,15 @@ def table2(runs: Sequence[Run]) -> Drawing:
     for k, example in enumerate(examples):
         y = 4 * k
         ax.plot([0, 1], [y, y], color="#cccccc", linewidth=0.6)
-        attributes = pick(runs, data=f"jain_neal_example{k + 1}")[0].config["data"]["attributes"]
         ax.text(0, y + 0.8, example.partition(" ")[2].capitalize(), va="center", fontsize=7.5, fontweight="bold")
-        ax.text(0, y + 1.8, f"{attributes} attributes", va="center", fontsize=7, color="#555555")
+        ax.text(0, y + 1.8, f"{ATTRIBUTES[example]} attributes", va="center", fontsize=7, color="#555555")
         for row, sampler in enumerate(SAMPLERS):
             at = y + 0.8 + 1.1 * row
             ax.text(0.14, at, title_of(sampler), va="center", fontsize=7.2)
             for metric, place in places.items():
-                _entry(ax, place, at, _cell(found, claims, example, sampler, metric))
+                _entry(ax, place, at, _cell(numbers, claims, example, sampler, metric))
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
-    undefined = found["undefined_indicator"].sum() / found["series_indicator"].sum()
-    notes = (
-        f"Over {found['set'].nunique()} data sets, of the mean over "
-        f"{found['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
-        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
-        f"that never changes has no time and is left out: {found['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators."
-    )
-    return Drawing(figure, found, _table2_verdicts(found, runs, claims), notes)
+    return figure
 
 
 def _cell(found: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
@@ -222,20 +229,27 @@ TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 def fig6b(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times of SM and Gibbs against those of ARM."""
     found = times(runs)
+    notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
+    claims = published_claims("arm-fig6b")
+    return Drawing(picture_fig6b(found), found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
+
+
+def picture_fig6b(numbers: pd.DataFrame) -> Figure:
+    """Four scatter plots with the diagonal."""
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 7.4), sharex="row", sharey="row")
     markers = dict(zip(EXAMPLES.values(), ("o", "s", "^"), strict=True))
     for row, series in zip(axes, ("trace", "indicator"), strict=True):
         metric = f"autocorrelation_time_{series}"
-        every = found[metric].to_numpy(float)
+        every = numbers[metric].to_numpy(float)
         words = "Largest block" if series == "trace" else "Indicators"
         ends = np.nanmin(every) / 1.3, np.nanmax(every) * 1.3
         for ax, other in zip(row, ("sm", "gibbs"), strict=True):
             ax.plot(ends, ends, color="#999999", linewidth=0.8, zorder=1)
             for example, marker in markers.items():
-                x, y = rows_of(found, example, "arm")[metric], rows_of(found, example, other)[metric]
+                x, y = rows_of(numbers, example, "arm")[metric], rows_of(numbers, example, other)[metric]
                 style = {"color": colour_of(other), "edgecolor": "white", "linewidth": 0.4}
                 ax.scatter(x, y.reindex(x.index), s=24, marker=marker, zorder=3, **style)
-            gains = log_ratios(found, metric, "arm", other)
+            gains = log_ratios(numbers, metric, "arm", other)
             ax.set(xscale="log", yscale="log", xlim=ends, ylim=ends, aspect="equal")
             ax.set_title(f"{words}: {title_of(other)} against ARM")
             above = f"{(gains > 0).sum()} of {len(gains)} above"
@@ -253,9 +267,7 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     ]
     footnote(figure, "A point is a data set; above the line ARM has the shorter time.")
     legend(figure, shapes)
-    notes = f"Times are means over {found['chains'].iloc[0]} chains of a data set."
-    claims = published_claims("arm-fig6b")
-    return Drawing(figure, found, [_lower(claim, found, _note(runs)) for claim in claims], notes)
+    return figure
 
 
 # Figure 4
@@ -266,25 +278,19 @@ def jaggedness(run: Run) -> NDArray[np.float64]:
     steps = []
     for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
         kept = chain[chain["iteration"] > run.config["warmup"]]
-        fractions = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
-        steps.append(np.abs(np.diff(fractions, axis=0)).mean())
+        stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
+        steps.append(np.abs(np.diff(stacked, axis=0)).mean())
     return np.array(steps)
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Fractions of the items in the largest blocks, one chain of each sampler on one data set of Example 1."""
-    figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.4), sharey=True)
-    plotted = []
+    frames = []
     first = min(run.config["data"]["seed"] for run in runs)
-    for ax, sampler in zip(axes, SAMPLERS, strict=True):
-        run = pick(runs, sampler=sampler, data__seed=first)[0]
-        trace = run.trace(["chain", "iteration", "largest"])
-        trace = trace[trace["chain"] == trace["chain"].min()]
-        plotted.append(stack_fractions(ax, trace, colour_of(sampler), most=2000).assign(sampler=sampler))
-        ax.set_title(title_of(sampler))
-        ax.set_xlabel("iteration")
-        ax.xaxis.set_major_locator(plt.MaxNLocator(4))
-    axes[0].set_ylabel("cumulative fraction")
+    for sampler in SAMPLERS:
+        trace = pick(runs, sampler=sampler, data__seed=first)[0].trace(["chain", "iteration", "largest"])
+        frames.append(fractions(trace[trace["chain"] == trace["chain"].min()], most=2000).assign(sampler=sampler))
+    plotted = pd.concat(frames, ignore_index=True)
     notes = (
         f"Example 1, data set {first}, first chain of each: fraction of the items in the largest block, in the two "
         f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone."
@@ -298,7 +304,19 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         rule = f"the fractions change more in an iteration of {title_of(sampler)} "
         rule += f"({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         verdicts.append(by_majority(claims[metric], samples, samples > 0, rule))
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, notes)
+    return Drawing(picture_fig4(plotted), plotted, verdicts, notes)
+
+
+def picture_fig4(numbers: pd.DataFrame) -> Figure:
+    """Stacked areas, a panel for each sampler."""
+    figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.4), sharey=True)
+    for ax, sampler in zip(axes, SAMPLERS, strict=True):
+        stack_fractions(ax, numbers[numbers["sampler"] == sampler], colour_of(sampler))
+        ax.set_title(title_of(sampler))
+        ax.set_xlabel("iteration")
+        ax.xaxis.set_major_locator(plt.MaxNLocator(4))
+    axes[0].set_ylabel("cumulative fraction")
+    return figure
 
 
 def _by_set(runs: Sequence[Run], sampler: str) -> list[Run]:

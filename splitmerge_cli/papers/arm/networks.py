@@ -1,6 +1,6 @@
-"""Figures 3, 5 and 6a: the 4-node network, whole networks, R-hat against the number of chains."""
+"""Figures 5 and 6a: whole networks, and R-hat against the number of chains."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Patch
+from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
@@ -32,12 +32,9 @@ from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
-    REPRODUCED,
-    Samples,
     Verdict,
     by_majority,
     estimate,
-    exactly,
     jackknife,
     judge_interval,
     no_run,
@@ -49,170 +46,12 @@ from splitmerge_cli.plots.style import (
     REFERENCE,
     chain_look,
     colour_of,
-    entry,
     footnote,
-    legend,
     look_of,
-    mark,
-    mark_alone,
     powers,
     title_of,
 )
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.stored import dataset_of
-from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
-from splitmerge_cli.verify.transitions import total_variation
-
-# Figure 3: the 4-node network
-
-
-@dataclass(frozen=True)
-class Frequencies:
-    """How often a sampler visited every partition: frequencies ``[restarts, partitions]`` of each restart, over all its
-    chains; and the chains and iterations of a restart."""
-
-    restarts: NDArray[np.float64]
-    chains: int
-    iterations: int
-
-    @property
-    def mean(self) -> NDArray[np.float64]:
-        """Over restarts."""
-        return self.restarts.mean(axis=0)
-
-    @property
-    def error(self) -> NDArray[np.float64]:
-        """Standard error of the mean, from the spread over restarts."""
-        return self.restarts.std(axis=0, ddof=1) / np.sqrt(len(self.restarts))
-
-    @property
-    def noise(self) -> float:
-        """Total variation from the exact distribution to expect of an exact sampler."""
-        return float(0.5 * np.sqrt(2 / np.pi) * self.error.sum())
-
-
-def frequencies(runs: Sequence[Run], states: Sequence[tuple[int, ...]]) -> Frequencies:
-    """Count the partitions of runs that differ in their seed; the start is no iteration."""
-    number = {state: k for k, state in enumerate(states)}
-    rows = []
-    for run in runs:
-        kept = run.partitions(["iteration", "labels"])
-        labels = np.stack(kept.loc[kept["iteration"] > 0, "labels"].tolist())
-        found, times = np.unique(labels, axis=0, return_counts=True)
-        counts = np.zeros(len(states))
-        for row, n in zip(found, times, strict=True):
-            counts[number[state_of(row, 0)[0]]] += n
-        rows.append(counts / counts.sum())
-    return Frequencies(np.stack(rows), runs[0].config["chains"], runs[0].config["iterations"])
-
-
-METHODS = {
-    "gibbs": ("gibbs", ""),
-    "sm": ("sm", ""),
-    "arm": ("arm", "ARM"),
-    "population": ("arm", "ARM, population"),
-}
-"""Compared samplers: sampler, and its name where it is not the sampler's."""
-
-
-def fig3(runs: Sequence[Run]) -> Drawing:
-    """Draw how often each partition of the 4-node network occurs: exact and empirical frequency."""
-    adjacency = dataset_of(runs[0]).values.toarray()
-    model = runs[0].config["model"]
-    weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
-    states = mixture_states(len(adjacency))
-    exact = normalise([weight(state) for state in states])
-    order = np.argsort(-exact, kind="stable")
-    names = [state[0] for state in states]
-    found = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
-    figure, (above, below) = plt.subplots(2, 1, figsize=(FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
-    at = np.arange(len(states))
-    above.bar(at, exact[order], width=0.86, color="#dddddd", zorder=1)
-    below.axhline(0, color=REFERENCE, linewidth=0.7)
-    below.vlines(at[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
-    shift = np.linspace(-0.3, 0.3, len(found))
-    for x, (method, frequency) in zip(shift, found.items(), strict=True):
-        look = mark_alone(_look(method))
-        above.plot(at + x, frequency.mean[order], **look)
-        away = frequency.mean[order] - exact[order]
-        below.errorbar(at + x, away, 2 * frequency.error[order], elinewidth=0.9, **look)
-    blocks = ["|".join(_blocks(states[k][0])) for k in order]
-    below.set_xticks(at, blocks, rotation=45, ha="right", fontsize=6.5)
-    above.set(ylabel="probability", xlim=(-0.6, len(states) - 0.4))
-    below.set_ylabel("frequency − exact,\n± two standard errors")
-    handles = [entry(label=_name(m), **mark_alone(_look(m))) for m in found]
-    legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
-    first = next(iter(found.values()))
-    said = "; ".join(f"{_name(m)} {total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})" for m, f in found.items())
-    notes = (
-        f"Partitions of the nodes 1 to 4 (edges 1-2, 1-3, 1-4, 3-4) by exact probability. Samplers alone, "
-        f"{len(first.restarts)} restarts of {first.chains} chains of {first.iterations:,} iterations. Below: "
-        f"frequency minus exact probability, ± two standard errors over restarts. "
-        f"Total variation from the exact distribution: {said}."
-    )
-    plotted = pd.concat(
-        [
-            pd.DataFrame(
-                {"partition": blocks, "series": _name(m), "probability": f.mean[order], "error": f.error[order]}
-            )
-            for m, f in found.items()
-        ]
-        + [pd.DataFrame({"partition": blocks, "series": "exact", "probability": exact[order]})],
-        ignore_index=True,
-    )
-    return Drawing(figure, plotted, _fig3_verdicts(found, exact), notes)
-
-
-def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
-    sampler = METHODS[method][0]
-    here = pick(runs, sampler=sampler)
-    if sampler != "arm":
-        return here
-    return pick(here, sampler__adaptation="population" if method == "population" else "paper")
-
-
-def _name(method: str) -> str:
-    return METHODS[method][1] or title_of(method)
-
-
-def _look(method: str) -> dict[str, Any]:
-    """Colour and marker."""
-    return look_of(METHODS[method][0]) | ({"color": "#E69F00"} | mark("v") if method == "population" else {})
-
-
-def _blocks(labels: Sequence[int]) -> list[str]:
-    """The blocks of a partition, items numbered from 1."""
-    return ["".join(str(i + 1) for i, k in enumerate(labels) if k == block) for block in range(max(labels) + 1)]
-
-
-def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
-    verdicts = []
-    for claim in published_claims("arm-fig3"):
-        if claim.metric == "partitions":
-            verdicts.append(exactly(claim, len(exact)))
-            continue
-        for method, frequency in found.items():
-            if METHODS[method][0] != claim.sampler:
-                continue
-            # with a t interval the sum of errors is worth that of normal ones
-            away, noise = total_variation(frequency.mean, exact), frequency.noise
-            same = away <= claim.tolerance * noise
-            visible = "visually the same" if away < 0.02 else "visibly different"
-            reason = (
-                f"total variation {away:.4f}, {away / noise:.1f} times the {noise:.4f} expected of an exact sampler of "
-                f"this length (rule: at most {claim.tolerance:g} times); {visible} in a plot"
-            )
-            words = "adaptation: population" if method == "population" else ""
-            verdict, n = REPRODUCED if same else NOT_REPRODUCED, len(frequency.restarts)
-            names = ["exact", *range(1, n + 1)]
-            kept = tuple(
-                Samples.build(f"frequency of partition {k + 1}", "noise", names, [exact[k], *each])
-                for k, each in enumerate(frequency.restarts.T)
-            )
-            found_here = (words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts")
-            verdicts.append(Verdict(claim, *found_here, samples=kept))
-    return verdicts
-
 
 # Figure 5: traces on the whole networks
 
@@ -257,40 +96,18 @@ FIG5 = ("gibbs", "sm", "arm")
 def fig5(runs: Sequence[Run]) -> Drawing:
     """Log joint of eight chains against cost."""
     networks = [name for name in TITLES if any(network_of(run) == name for run in runs)]
-    figure, axes = plt.subplots(
-        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharex="row", sharey="row", squeeze=False
-    )
     every: dict[tuple[str, str], list[Trace]] = {}
     for run in pick(runs):
         every.setdefault((network_of(run), option(run, "sampler")), []).append(trace_of(run))
     traces = {key: restarts[0] for key, restarts in every.items()}
-    plotted = []
-    for row, network in zip(axes, networks, strict=True):
-        here = [traces[network, sampler] for sampler in FIG5]
-        for ax, sampler, trace in zip(row, FIG5, here, strict=True):
+    frames = []
+    for network in networks:
+        for sampler in FIG5:
+            trace = traces[network, sampler]
             at = thinned_rows(len(trace.sweeps), 600)
-            chains = trace.log_joint[:, at]
-            for k, chain in enumerate(chains):
-                ax.plot(trace.sweeps[at], chain, linewidth=0.7, **chain_look(colour_of(sampler), k, len(chains)))
-            ax.set_xscale("log")
-            powers(ax.xaxis)
-            # the cost of ARM's whole run
-            mark = traces[network, "arm"].sweeps[-1]
-            if mark < trace.sweeps[-1]:
-                ax.axvline(mark, color=REFERENCE, linewidth=0.8)
-            ax.grid(False)
             frame = pd.DataFrame(trace.log_joint[:, at].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))])
-            plotted.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[at]))
-        row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
-        top = max(trace.log_joint.max() for trace in here)
-        late = min(trace.log_joint[:, trace.sweeps > 0.1 * trace.sweeps[-1]].min() for trace in here)
-        row[0].set_xlim(1, max(trace.sweeps[-1] for trace in here))
-        row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
-    for ax, sampler in zip(axes[0], FIG5, strict=True):
-        ax.set_title(title_of(sampler), color=colour_of(sampler))
-    for ax in axes[-1]:
-        ax.set_xlabel("Gibbs sweeps")
-    footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
+            frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[at]))
+    plotted = pd.concat(frames, ignore_index=True)
     warmup = runs[0].config["warmup"]
     notes = (
         f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
@@ -298,9 +115,42 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         "Log joints of the first tenth of the time may lie below the axis. One restart is "
         "shown."
     )
-    return Drawing(
-        figure, pd.concat(plotted, ignore_index=True), name_networks(runs, _fig5_verdicts(every, runs)), notes
+    return Drawing(picture_fig5(plotted), plotted, name_networks(runs, _fig5_verdicts(every, runs)), notes)
+
+
+def picture_fig5(numbers: pd.DataFrame) -> Figure:
+    """A panel for each network and sampler, with a line for each chain."""
+    networks = list(dict.fromkeys(numbers["network"]))
+    figure, axes = plt.subplots(
+        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharex="row", sharey="row", squeeze=False
     )
+    chains = [name for name in numbers if name.startswith("chain_")]
+    for row, network in zip(axes, networks, strict=True):
+        here = {s: numbers[(numbers["network"] == network) & (numbers["sampler"] == s)] for s in FIG5}
+        sweeps = {s: rows["gibbs_sweeps"].to_numpy() for s, rows in here.items()}
+        values = {s: rows[chains].dropna(axis=1).to_numpy() for s, rows in here.items()}
+        for ax, sampler in zip(row, FIG5, strict=True):
+            for k, chain in enumerate(values[sampler].T):
+                look = chain_look(colour_of(sampler), k, values[sampler].shape[1])
+                ax.plot(sweeps[sampler], chain, linewidth=0.7, **look)
+            ax.set_xscale("log")
+            powers(ax.xaxis)
+            # the cost of ARM's whole run
+            end = sweeps["arm"][-1]
+            if end < sweeps[sampler][-1]:
+                ax.axvline(end, color=REFERENCE, linewidth=0.8)
+            ax.grid(False)
+        row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
+        top = max(x.max() for x in values.values())
+        late = min(values[s][sweeps[s] > 0.1 * sweeps[s][-1]].min() for s in FIG5)
+        row[0].set_xlim(1, max(x[-1] for x in sweeps.values()))
+        row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
+    for ax, sampler in zip(axes[0], FIG5, strict=True):
+        ax.set_title(title_of(sampler), color=colour_of(sampler))
+    for ax in axes[-1]:
+        ax.set_xlabel("Gibbs sweeps")
+    footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
+    return figure
 
 
 FEW, MANY = 100, 2000
@@ -408,11 +258,10 @@ def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run
 def fig6a(runs: Sequence[Run]) -> Drawing:
     """R-hat of ARM against the number of chains, and that of SM."""
     cells = Cells(runs)
-    shown = levels(runs)
-    figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
+    each: dict[tuple[str, int], NDArray[np.float64]] = {}
     plotted, verdicts = [], []
     claims = {c.data.partition(" ")[0]: c for c in published_claims("arm-fig6a")}
-    for ax, level in zip(axes[0], shown, strict=True):
+    for level in levels(runs):
         numbers = sorted(S for of, start, sampler, S in cells.cells if (of, start, sampler) == (level, "random", "arm"))
         values = {}
         for S in numbers:
@@ -420,28 +269,37 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
             assert cell is not None
             values[S] = rhat_at(cell, cell, cell.length)
             plotted.append(_point(level, "arm", S, values[S].values))
-        _draw_numbers(ax, {S: rhat.values for S, rhat in values.items()})
         sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
         if sm and arm:
             of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
-            ax.axhline(of_sm.mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
             plotted.append(_point(level, "sm", sm.chains, of_sm.values))
-        ax.set_title(level_title(level))
+        each |= {(level, S): rhat.values for S, rhat in values.items()}
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
-    verdicts.append(_few_chains(claims["networks"], pd.DataFrame(plotted), unit_of(runs)))
-    axes[0][0].set_ylabel("R-hat of the log joint")
-    _name_lines(axes[0], plotted)
-    footnote(
-        figure,
-        "Bars: standard deviation over the chains of a restart; small points: each.",
-    )
+    table = pd.DataFrame(plotted)
+    verdicts.append(_few_chains(claims["networks"], table, unit_of(runs)))
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
     notes = (
         f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
         "second half; the line: means. Dashed: SM at "
         "the same cost."
     )
-    return Drawing(figure, pd.DataFrame(plotted), name_networks(runs, verdicts), notes)
+    return Drawing(picture_fig6a(table, each), table, name_networks(runs, verdicts), notes)
+
+
+def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[np.float64]] | None = None) -> Figure:
+    """A panel for each network; `each`: R-hat of every chain, by network and number of chains."""
+    shown = list(dict.fromkeys(numbers["level"]))
+    figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
+    for ax, level in zip(axes[0], shown, strict=True):
+        here = numbers[numbers["level"] == level]
+        _draw_numbers(ax, here[here["sampler"] == "arm"], level, each or {})
+        for mean in here.loc[here["sampler"] == "sm", "rhat"]:
+            ax.axhline(mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
+        ax.set_title(level_title(level))
+    axes[0][0].set_ylabel("R-hat of the log joint")
+    _name_lines(axes[0], numbers)
+    footnote(figure, f"Bars: standard deviation over the chains of a restart{'; small points: each' if each else ''}.")
+    return figure
 
 
 def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
@@ -459,9 +317,8 @@ def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
     return untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
 
 
-def _name_lines(axes: Sequence[Axes], plotted: Sequence[dict[str, Any]]) -> None:
+def _name_lines(axes: Sequence[Axes], table: pd.DataFrame) -> None:
     """Names at the lines, in the panel where they are furthest apart."""
-    table = pd.DataFrame(plotted)
     if set(table["sampler"]) != {"arm", "sm"}:
         return
     first = table.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
@@ -483,14 +340,14 @@ def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dic
 TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
 
 
-def _draw_numbers(ax: Axes, values: dict[int, NDArray[np.float64]]) -> None:
-    numbers = list(values)
-    stats = np.array([mean_and_spread(values[S]) for S in numbers])
+def _draw_numbers(ax: Axes, arm: pd.DataFrame, level: str, each: Mapping[tuple[str, int], NDArray[np.float64]]) -> None:
+    numbers, mean, spread = (arm[name].to_numpy() for name in ("chains", "rhat", "spread"))
     colour = colour_of("arm")
     for S in numbers:
-        ax.plot(np.full(len(values[S]), S), values[S], ".", color=colour, alpha=0.35, markersize=4)
-    ax.plot(numbers, stats[:, 0], **look_of("arm"))
-    ax.vlines(numbers, np.fmax(stats[:, 0] - stats[:, 1], 0.99), stats.sum(axis=1), color=colour, linewidth=1.1)
+        values = each.get((level, S), np.empty(0))
+        ax.plot(np.full(len(values), S), values, ".", color=colour, alpha=0.35, markersize=4)
+    ax.plot(numbers, mean, **look_of("arm"))
+    ax.vlines(numbers, np.fmax(mean - spread, 0.99), mean + spread, color=colour, linewidth=1.1)
     ax.set(xscale="log", yscale="log", xlabel="chains S")
     ax.set_xticks(numbers, [str(S) for S in numbers])
     ax.xaxis.set_minor_locator(plt.NullLocator())

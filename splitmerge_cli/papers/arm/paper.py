@@ -26,7 +26,7 @@ FIGURES = (
         "arm-fig3",
         "Each sampler alone. ARM learns from a growing history (paper), and from the present states of the other "
         "chains (population), for which it is exact at any time.",
-        "networks.fig3",
+        "four_nodes.fig3",
         shows="Bars of the exact probability of each of the 15 partitions of four nodes; on each bar a mark with an "
         "error bar for Gibbs, SM, ARM and ARM with a population.",
     ),
@@ -89,7 +89,7 @@ FIGURES = (
         "arm-table5",
         "Share of the proposals of a split or merge that were accepted, in the runs of Table 4; ARM and sARM with more "
         "restarts. A proposal always changes the partition: i and j end up apart in a split, together in a merge.",
-        "tables.table5",
+        "acceptance.table5",
         shows="Table: percentage accepted of SM, bSM, sARM and ARM, a row for each network, in three blocks by start; "
         "at the right the ratio of ARM to sARM with intervals on a log axis.",
     ),

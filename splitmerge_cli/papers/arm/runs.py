@@ -51,12 +51,18 @@ def level_title(level: str) -> str:
 
 
 def levels(runs: Iterable[Run]) -> list[str]:
-    """The levels of runs, by network and then from the largest to the smallest."""
-    found: dict[str, tuple[int, float]] = {}
-    for run in runs:
-        place = list(TITLES).index(network_of(run))
-        found[level_of(run)] = (place, -float(run.config["data"].get("scale", 1.0)))
-    return sorted(found, key=lambda level: found[level])
+    """The levels of runs, as `sort_levels` orders them."""
+    return sort_levels(map(level_of, runs))
+
+
+def sort_levels(names: Iterable[str]) -> list[str]:
+    """Different levels by network and then from the largest to the smallest."""
+
+    def place(level: str) -> tuple[int, float]:
+        network, _, rest = level.partition(" ")
+        return list(TITLES).index(network), -float(rest.removeprefix("scale=") if "scale" in rest else 1)
+
+    return sorted(set(names), key=place)
 
 
 def starts(runs: Iterable[Run]) -> list[str]:

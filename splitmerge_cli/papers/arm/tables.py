@@ -1,4 +1,4 @@
-"""Tables 3 to 5: R-hat between restarts and acceptance, for every start, beside the published values."""
+"""Tables 3 and 4: R-hat between restarts, for every start, beside the published values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
-from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
+from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
+from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm.runs import (
     LENGTH,
     SAMPLERS,
@@ -35,16 +35,13 @@ from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import (
     Verdict,
-    by_bound,
-    by_factor,
     by_majority,
     by_rhat,
-    by_sign,
     jackknife,
     judge_interval,
     no_run,
 )
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, title_of
+from splitmerge_cli.plots.style import FULL, footnote, title_of
 from splitmerge_cli.results.read import Run
 
 ROW = 0.17
@@ -149,24 +146,6 @@ class Table:
                 difference = np.log(others.values) - np.log(ours.values)
                 found[level] = float(np.nanmean(difference)) if np.isfinite(difference).any() else np.nan
         return {level: gain for level, gain in found.items() if np.isfinite(gain)}
-
-    def block(self, start: str, claims: Sequence[Claim], full: int, with_paper: bool) -> Block:
-        """The rows of one start; `full`: the paper's length for the longest of ours."""
-        rows = {}
-        for level in self.levels:
-            entries: list[Entry] = []
-            for length in self.lengths:
-                here = [self.rhats.get((level, start, sampler, length)) for sampler in self.samplers]
-                means = [np.nan if r is None else r.mean for r in here]
-                least = np.nanmin(means) if np.isfinite(means).any() else np.nan
-                metric = f"rhat_T{round(full * length / max(self.lengths))}"
-                for sampler, rhat in zip(self.samplers, here, strict=True):
-                    ours = "–" if rhat is None else plus_minus(rhat.mean, rhat.spread) + "*" * rhat.short
-                    best = rhat is not None and round(rhat.mean, 2) <= round(least, 2)
-                    paper = format_published(value_of(claims, level, sampler, metric)) if with_paper else ""
-                    entries.append(Entry(ours, paper, best))
-            rows[level] = entries
-        return Block(f"start: {STARTS[start]}", rows)
 
     def frame(self) -> pd.DataFrame:
         """Every R-hat, with what was compared."""
@@ -282,13 +261,18 @@ CHANGE = 0.1
 def table3(runs: Sequence[Run]) -> Drawing:
     """R-hat at two lengths on down-sampled networks."""
     table, claims = Table(runs, TABLE3, (1.0, 0.5)), published_claims("arm-table3")
-    figure = _draw_rhats(table, claims, FULL3)
     verdicts = table.judge(claims, FULL3)
     words = {c.metric: c for c in claims if c.data == "networks"}
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
     verdicts += _doubling(table, words["doubling_changes_little"])
-    return Drawing(figure, table.frame(), name_networks(runs, verdicts), table.footnote_text)
+    numbers = table.frame()
+    return Drawing(picture_table3(numbers), numbers, name_networks(runs, verdicts), table.footnote_text)
+
+
+def picture_table3(numbers: pd.DataFrame) -> Figure:
+    """The table, with the paper's values in grey."""
+    return _draw_rhats(numbers, TABLE3, published_claims("arm-table3"), FULL3)
 
 
 def _doubling(table: Table, claim: Claim) -> list[Verdict]:
@@ -314,15 +298,39 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
     return verdicts
 
 
-def _draw_rhats(table: Table, claims: Sequence[Claim], full: int) -> Figure:
-    with_paper = not is_stand_in(table.runs)
-    # the paper's numbers stand once, beside the default start
-    blocks = [table.block(start, claims, full, with_paper and k == 0) for k, start in enumerate(table.starts)]
-    heads = [(f"T = {length:,}", sampler) for length in table.lengths for sampler in table.samplers]
+def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> Figure:
+    """Draw R-hats as `Table.frame` has them; `full`: the paper's length for the longest of ours."""
+    blocks = _rhat_blocks(numbers, samplers, claims, full)
+    lengths = sorted(numbers["arm_iterations"].unique(), reverse=True)
+    heads = [(f"T = {length:,}", sampler) for length in lengths for sampler in samplers]
     figure, ax = plt.subplots(figsize=(FULL, ROW * height(blocks) + 0.3))
     draw_table(ax, blocks, heads)
     footnote(figure, "Mean ± standard deviation over chains; bold: least of its row; grey: the paper.")
     return figure
+
+
+def _rhat_blocks(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> list[Block]:
+    """A block of rows for each start."""
+    lengths = sorted(numbers["arm_iterations"].unique(), reverse=True)
+    rows = {(r.level, r.start, r.sampler, r.arm_iterations): r for r in numbers.itertuples(index=False)}
+    with_paper = not numbers["level"].str.contains("generated").any()
+    blocks: list[Block] = []
+    for start in [start for start in STARTS if (numbers["start"] == start).any()]:
+        of_level: dict[str, list[Entry]] = {level: [] for level in dict.fromkeys(numbers["level"])}
+        for (level, entries), length in product(of_level.items(), lengths):
+            here = [rows.get((level, start, sampler, length)) for sampler in samplers]
+            means = [np.nan if r is None else r.rhat for r in here]
+            least = np.nanmin(means) if np.isfinite(means).any() else np.nan
+            metric = f"rhat_T{round(full * length / max(lengths))}"
+            for sampler, r in zip(samplers, here, strict=True):
+                ours = "–" if r is None else plus_minus(r.rhat, r.spread) + "*" * r.short
+                best = r is not None and round(r.rhat, 2) <= round(least, 2)
+                # the paper's numbers stand once, beside the default start
+                known = with_paper and not blocks
+                paper = format_published(value_of(claims, level, sampler, metric)) if known else ""
+                entries.append(Entry(ours, paper, best))
+        blocks.append(Block(f"start: {STARTS[start]}", of_level))
+    return blocks
 
 
 def table4(runs: Sequence[Run]) -> Drawing:
@@ -332,164 +340,10 @@ def table4(runs: Sequence[Run]) -> Drawing:
     for claim in claims:
         if claim.data == "networks":
             verdicts += table.compare_over_restarts(claim, claim.metric.removeprefix("at_most_"))
-    return Drawing(
-        _draw_rhats(table, claims, LENGTH), table.frame(), name_networks(runs, verdicts), table.footnote_text
-    )
+    numbers = table.frame()
+    return Drawing(picture_table4(numbers), numbers, name_networks(runs, verdicts), table.footnote_text)
 
 
-# acceptance
-
-TABLE5 = ("sm", "bsm", "sarm", "arm")
-PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}
-"""Claim of the paper on each sampler, and the sampler that it is compared with."""
-
-
-def table5(runs: Sequence[Run]) -> Drawing:
-    """Acceptance of all variants, and its ratio of ARM to sARM."""
-    cells, claims = Cells(runs), published_claims("arm-table5")
-    rates = {
-        (cell.level, cell.start, cell.sampler): 100 * cell.acceptance()
-        for cell in cells.cells.values()
-        if cell.sampler in TABLE5
-    }
-    blocks = []
-    for k, start in enumerate(starts(runs)):
-        rows: dict[str, list[Entry]] = {}
-        for level in levels(runs):
-            here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
-            most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
-            rows[level] = [
-                Entry(
-                    plus_minus(*mean_and_spread(x)),
-                    format_published(value_of(claims, level, sampler, "acceptance_percent")) if k == 0 else "",
-                    bool(x.mean() == most),
-                )
-                for sampler, x in zip(TABLE5, here, strict=True)
-            ]
-        blocks.append(Block(f"start: {STARTS[start]}", rows))
-    figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
-    left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
-    draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
-    _draw_ratios(right, blocks, rates, claims, starts(runs))
-    footnote(
-        figure,
-        "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.",
-    )
-    notes = (
-        f"{describe_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
-        f"restarts ({describe_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
-        "bootstrap intervals over restarts; hollow: the paper."
-    )
-    return Drawing(figure, _rates_frame(rates), name_networks(runs, _table5_verdicts(runs, rates, claims)), notes)
-
-
-Rates = dict[tuple[str, str, str], Any]
-"""Acceptance in percent of every restart, by level, start and sampler."""
-
-
-def ratio_interval(above: Any, below: Any) -> tuple[float, float, float]:
-    """Ratio of two means and its 95 % bootstrap interval over the restarts of both; the same at every call."""
-    rng = np.random.default_rng(0)
-    means = [rng.choice(x, (10_000, len(x))).mean(axis=1) for x in (above, below)]
-    low, high = np.percentile(means[0] / means[1], [2.5, 97.5])
-    return float(np.mean(above) / np.mean(below)), float(low), float(high)
-
-
-def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], of: Sequence[str]) -> None:
-    """Acceptance of ARM over sARM, beside the rows of the table."""
-    y = 1.6
-    for block, start in zip(blocks, of, strict=True):
-        y += LINK
-        for level in block.rows:
-            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
-                ratio, low, high = ratio_interval(rates[level, start, "arm"], rates[level, start, "sarm"])
-                ax.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
-                ax.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
-            paper = [value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
-            if paper[0] and paper[1] and start == of[0]:
-                ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
-            y += 1
-    ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
-    ax.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.grid(True, axis="x")
-    low, high = ax.get_xlim()
-    ax.set_xlim(min(low, 0.5), max(high, 2.0))
-    ax.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
-    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    ax.xaxis.set_minor_locator(plt.NullLocator())
-
-
-def _rates_frame(rates: Rates) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"level": level, "start": start, "sampler": sampler, "restart": k, "acceptance_percent": rate}
-            for (level, start, sampler), each in rates.items()
-            for k, rate in enumerate(each)
-        ]
-    )
-
-
-def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[Verdict]:
-    cells, verdicts = Cells(runs), []
-    names = {level.partition(" ")[0]: level for level in levels(runs)}
-    for claim in claims:
-        if claim.metric == "below_half_percent":
-            verdicts += _judge_largest(claim, rates, starts(runs))
-            continue
-        # a generated network stands for the claim on its own, where that is in words
-        level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
-        for start in starts(runs):
-            own = rates.get((level, start, claim.sampler))
-            cell = cells.find(level, start, claim.sampler)
-            if own is None or cell is None:
-                continue
-            words = f"start: {STARTS[start]}"
-            if claim.metric.startswith("times_"):
-                against = rates.get((level, start, claim.metric.removeprefix("times_")))
-                if against is not None:
-                    verdicts.append(_judge_times(claim, own, against, words))
-                continue
-            if claim.metric == "acceptance_percent":
-                if not is_stand_in(runs):
-                    note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
-                    verdicts.append(by_factor(claim, own, words, note, unit="restarts"))
-                continue
-            other = PAIRS[claim.sampler][1]
-            against = rates.get((level, start, other))
-            if against is not None:
-                n = min(len(own), len(against))
-                ratio, low, high = ratio_interval(own, against)
-                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
-                what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
-                verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
-    return verdicts
-
-
-def _judge_times(claim: Claim, own: Any, against: Any, reading: str) -> Verdict:
-    """Judge how many times the acceptance of another variant a rate is: at least so many, or about as many; a restart
-    of both is left out at a time."""
-    n = min(len(own), len(against))
-    if min(np.count_nonzero(own[:n]), np.count_nonzero(against[:n])) < 2:
-        return no_run(claim, "fewer than two restarts accepted any", claim.rule, reading)
-    least, most = claim.tolerance, np.inf
-    said = f"at least {claim.tolerance:g}"
-    if claim.rule == "factor":
-        least, most = claim.value / claim.tolerance, claim.value * claim.tolerance
-        said = f"within a factor {claim.tolerance:g} of {claim.value:g}"
-    whole, without = leave_one_out(lambda kept: float(own[kept].mean() / against[kept].mean()), n)
-    of = jackknife(whole, without, geometric_interval, "restarts")
-    return judge_interval(claim, of, least, most, f"ratio of the shares accepted; rule: {said}", claim.rule, reading)
-
-
-def _judge_largest(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdict]:
-    """The largest rate of a sampler over the networks, by start: at most the claim's tolerance."""
-    verdicts = []
-    for start in of:
-        here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
-        if here:
-            level = max(here, key=lambda name: float(np.mean(here[name])))
-            note = f"; largest of {len(here)} networks: {level_title(level)}"
-            verdicts.append(by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
-    return verdicts
+def picture_table4(numbers: pd.DataFrame) -> Figure:
+    """The table, with the paper's values in grey."""
+    return _draw_rhats(numbers, SAMPLERS, published_claims("arm-table4"), LENGTH)

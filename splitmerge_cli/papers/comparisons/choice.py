@@ -1,11 +1,13 @@
 """Which sampler to take where none is named: by model, from the races of the matrix, judged on data sets left out."""
 
 from collections.abc import Sequence
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from splitmerge_cli.config.auto import ANY, AUTO
@@ -67,26 +69,11 @@ def draw(runs: Sequence[Run]) -> Drawing:
     fixed = {AUTO: heldout_losses(behind)} | {name: behind[name] for name in behind.columns}
     order = sorted(fixed, key=lambda name: (name != AUTO, float(fixed[name].mean())))
     columns = [model for model in MODELS if model in behind.index.get_level_values("model")]
-    figure, axes = plt.subplots(
-        1, len(columns), figsize=(FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
-    )
     rows = []
-    for ax, model in zip(axes[0], columns, strict=True):
-        lost = {name: np.exp(fixed[name].loc[[model]].dropna().to_numpy()) for name in order}
-        _losses(ax, lost)
-        rows += [
-            [model, name, len(of), np.median(of), np.quantile(of, 0.9), of.max()]
-            for name, of in lost.items()
-            if len(of)
-        ]
-        ax.set_title(MODELS[model], fontsize=7.5)
-    axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
-    axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
-    marks = [
-        entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
-        entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
-    ]
-    legend(figure, [entry(linestyle="", label="Time to the target, in times of the best in hindsight:"), *marks])
+    for model, name in product(columns, order):
+        if len(of := np.exp(fixed[name].loc[[model]].dropna().to_numpy())):
+            rows.append([model, name, len(of), np.median(of), np.quantile(of, 0.9), of.max()])
+    numbers = pd.DataFrame(rows, columns=["model", "schedule", "sets", "median", "nine_tenths", "worst"])
     taken = rule(chains).set_index("model")
     whole = np.exp(fixed[AUTO])
     taken_by = "; ".join(f"{MODELS[m]}: {taken['sampler'][m]}, {taken['moves'][m]} before a scan" for m in columns)
@@ -99,18 +86,35 @@ def draw(runs: Sequence[Run]) -> Drawing:
         "The best in hindsight is the fastest of some twenty samplers with one chain from each start, so that a "
         "sampler that were the best everywhere would lose something to chance as well."
     )
-    plotted = pd.DataFrame(rows, columns=["model", "schedule", "sets", "median", "nine_tenths", "worst"])
-    return Drawing(figure, plotted, (), notes)
+    return Drawing(picture_draw(numbers, order), numbers, (), notes)
 
 
-def _losses(ax: Axes, lost: dict[str, np.ndarray]) -> None:
-    """Median and worst of each sampler, in the rows of their order."""
-    for y, (name, of) in enumerate(lost.items()):
-        if len(of):
-            colour = REFERENCE if name == AUTO else FIXED
-            ax.plot([np.median(of), of.max()], [y, y], color=colour, linewidth=0.8)
-            ax.plot(np.median(of), y, "o", color=colour, markersize=3)
-            ax.plot(of.max(), y, "|", color=colour, markersize=5)
+def picture_draw(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
+    """A panel for each model and a row for each schedule, in this order; without one in that of the numbers."""
+    columns, order = list(dict.fromkeys(numbers["model"])), list(order or dict.fromkeys(numbers["schedule"]))
+    figure, axes = plt.subplots(
+        1, len(columns), figsize=(FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
+    )
+    for ax, model in zip(axes[0], columns, strict=True):
+        _losses(ax, numbers[numbers["model"] == model], order)
+        ax.set_title(MODELS[model], fontsize=7.5)
+    axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
+    axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
+    marks = [
+        entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
+        entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
+    ]
+    legend(figure, [entry(linestyle="", label="Time to the target, in times of the best in hindsight:"), *marks])
+    return figure
+
+
+def _losses(ax: Axes, numbers: pd.DataFrame, order: Sequence[str]) -> None:
+    """Median and worst of each schedule, in the rows of their order."""
+    for row in numbers.itertuples(index=False):
+        y, colour = order.index(row.schedule), REFERENCE if row.schedule == AUTO else FIXED
+        ax.plot([row.median, row.worst], [y, y], color=colour, linewidth=0.8)
+        ax.plot(row.median, y, "o", color=colour, markersize=3)
+        ax.plot(row.worst, y, "|", color=colour, markersize=5)
     ax.set_xscale("log")
     ax.set_xlabel("times the best", fontsize=7)
     low, high = ax.get_xlim()

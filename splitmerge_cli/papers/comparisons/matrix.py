@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
 
 from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
@@ -22,16 +23,7 @@ LEAST = 0.01
 def draw(runs: Sequence[Run]) -> Drawing:
     """Time to the target and effective draws a second, both relative to the best on the same data set."""
     chains = table(runs)
-    times, draws = relative_times(chains), relative_draws(chains)
-    rows = sorted(times.index, key=lambda name: float(np.log(times.loc[name]).mean()))
-    columns = [name for name in MODELS if name in times.columns]
-    figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(rows) + 0.9), sharey=True)
-    _cells(left, times.loc[rows, columns], LogNorm(1, SLOWEST), "viridis_r", "{:.1f}")
-    _cells(right, draws.reindex(index=rows, columns=columns), LogNorm(LEAST, 1), "viridis", "{:.2f}")
-    left.invert_yaxis()  # the other has the same rows
-    left.set_title("Time to the target, in times of the fastest", loc="left", fontsize=7.5)
-    right.set_title("Effective draws a second, share of the most", loc="left", fontsize=7.5)
-    left.set_yticks(np.arange(len(rows)) + 0.5, [schedule_title(name) for name in rows], fontsize=6.5)
+    columns = _models(chains)
     sets = chains.drop_duplicates(TRIAL).groupby("model").size()
     reached = np.isfinite(chains["seconds"]).groupby(chains["model"]).mean()
     said = ", ".join(f"{MODELS[name]} {sets[name]} ({reached[name]:.0%})" for name in columns)
@@ -45,7 +37,28 @@ def draw(runs: Sequence[Run]) -> Drawing:
         "of the log joint density a second, over the most of any sampler on the same data; 0 of chains that have not "
         "reached the target."
     )
-    return Drawing(figure, chains, (), notes)
+    return Drawing(picture_draw(chains), chains, (), notes)
+
+
+def _models(chains: pd.DataFrame) -> list[str]:
+    """The models that were raced, in the order of `MODELS`."""
+    present = set(chains["model"])
+    return [name for name in MODELS if name in present]
+
+
+def picture_draw(numbers: pd.DataFrame) -> Figure:
+    """Two heat maps with numbers."""
+    times, draws = relative_times(numbers), relative_draws(numbers)
+    rows = sorted(times.index, key=lambda name: float(np.log(times.loc[name]).mean()))
+    columns = _models(numbers)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(rows) + 0.9), sharey=True)
+    _cells(left, times.loc[rows, columns], LogNorm(1, SLOWEST), "viridis_r", "{:.1f}")
+    _cells(right, draws.reindex(index=rows, columns=columns), LogNorm(LEAST, 1), "viridis", "{:.2f}")
+    left.invert_yaxis()  # the other has the same rows
+    left.set_title("Time to the target, in times of the fastest", loc="left", fontsize=7.5)
+    right.set_title("Effective draws a second, share of the most", loc="left", fontsize=7.5)
+    left.set_yticks(np.arange(len(rows)) + 0.5, [schedule_title(name) for name in rows], fontsize=6.5)
+    return figure
 
 
 def relative_times(chains: pd.DataFrame) -> pd.DataFrame:

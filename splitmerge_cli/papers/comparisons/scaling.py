@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
 from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
@@ -21,13 +22,33 @@ DASHES = (0, (3, 1.5))
 def draw(runs: Sequence[Run]) -> Drawing:
     """Seconds of an iteration and to the target, against items, dimensions and clusters."""
     chains = _chains(runs)
+    usual = _usual(chains)
+    reached = np.isfinite(chains["seconds"])
+    notes = (
+        f"Gaussian mixtures of {usual['clusters']} clusters in {usual['dimensions']} dimensions, "
+        f"{usual['items']:,} points, unless it is what varies; chains from one cluster. Medians over "
+        f"{chains.groupby(['schedule', *AXES]).size().max()} seeds. Hollow: fewer than half of the chains have reached "
+        f"the target, and the mark is the time that they had ({reached.mean():.0%} of all have). An iteration is a "
+        "move, or five where a 5 stands before the name, and a full Gibbs scan."
+    )
+    return Drawing(picture_draw(chains), chains, (), notes)
+
+
+def _usual(chains: pd.DataFrame) -> dict[str, int]:
+    """Values of the axes where another one varies."""
     usual = {axis: chains[axis].mode()[0] for axis in ("dimensions", "clusters")}
     # the size at which anything else varies
     usual["items"] = chains[chains["dimensions"] != usual["dimensions"]]["items"].max()
+    return usual
+
+
+def picture_draw(numbers: pd.DataFrame) -> Figure:
+    """Two rows of panels, a column for each axis."""
+    usual = _usual(numbers)
     figure, axes = plt.subplots(2, len(AXES), figsize=(FULL, 4.0), sharex="col", sharey="row")
     for column, (axis, words) in zip(axes.T, AXES.items(), strict=True):
         others = [other for other in AXES if other != axis]
-        of_axis = chains[np.logical_and.reduce([chains[other] == usual[other] for other in others])]
+        of_axis = numbers[np.logical_and.reduce([numbers[other] == usual[other] for other in others])]
         _lines(column[0], of_axis.assign(pace=1e6 * of_axis["iteration"] / of_axis["items"]), axis, "pace")
         _lines(column[1], of_axis, axis, "time")
         column[1].set(xscale="log", xlabel=words)
@@ -42,15 +63,7 @@ def draw(runs: Sequence[Run]) -> Drawing:
         log_ticks(ax.yaxis)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=5, handlelength=2.6)
-    reached = np.isfinite(chains["seconds"])
-    notes = (
-        f"Gaussian mixtures of {usual['clusters']} clusters in {usual['dimensions']} dimensions, "
-        f"{usual['items']:,} points, unless it is what varies; chains from one cluster. Medians over "
-        f"{chains.groupby(['schedule', *AXES]).size().max()} seeds. Hollow: fewer than half of the chains have reached "
-        f"the target, and the mark is the time that they had ({reached.mean():.0%} of all have). An iteration is a "
-        "move, or five where a 5 stands before the name, and a full Gibbs scan."
-    )
-    return Drawing(figure, chains, (), notes)
+    return figure
 
 
 def _chains(runs: Sequence[Run]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -46,22 +47,34 @@ def shares(runs: Sequence[Run]) -> pd.DataFrame:
 def cache(runs: Sequence[Run]) -> Drawing:
     """Draw the share of collision probabilities that the cache served, against iterations."""
     table = shares(runs)
-    on = [data for data in TITLES if (table["data"] == data).any()]
+    claims = {c.data: c for c in published_claims("lshsm-cache")}
+    generated = any(is_stand_in(run) for run in runs)
+    room = max(run.config["sampler"]["cache"] for run in runs)
+    notes = (
+        "Share of the 1 − (1 − p^K)^L of equations 3 and 5 that were looked up and found, from the first iteration on; "
+        f"one chain of LSHSM as printed, room for {room:,} pairs. The share depends on the start, the size of the "
+        "clusters and the length of the run, none of which the paper gives."
+    )
+    return Drawing(picture_cache(table, generated), table, _verdicts(table, claims), notes)
+
+
+def picture_cache(numbers: pd.DataFrame, generated: bool = False) -> Figure:
+    """A panel for each data set; `generated`: data stand in for ohsumed23."""
+    on = [data for data in TITLES if (numbers["data"] == data).any()]
     claims = {c.data: c for c in published_claims("lshsm-cache")}
     figure, axes = plt.subplots(1, len(on), figsize=(FULL, 2.7), sharey=True, squeeze=False)
     for ax, data in zip(axes[0], on, strict=True):
-        here = table[table["data"] == data]
+        here = numbers[numbers["data"] == data]
         fewest = here.groupby("start")["K0"].min()
         for (start, K0, _), line in here.groupby(["start", "K0", "N"], sort=False):
             dashes = "--" if fewest[start] < K0 else "-"
             ax.plot(line["iterations"], line["share"], markersize=3.5, linestyle=dashes, **LOOKS[start])
         ax.axhline(claims[data].value, color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)))
-        generated = any(is_stand_in(run) for run in runs) and data == "PubMed"
         sizes = [
             f"{K0:,} {'singletons' if start == 'singletons' else f'random clusters of {size:,}'}"
             for start, K0, size in here[["start", "K0", "N"]].drop_duplicates().itertuples(index=False)
         ]
-        ax.set_title("generated, for PubMed" if generated else TITLES[data], pad=16)
+        ax.set_title("generated, for PubMed" if generated and data == "PubMed" else TITLES[data], pad=16)
         ax.text(0, 1.03, "; ".join(sizes), transform=ax.transAxes, fontsize=7, color="#444444")
         ax.set(xscale="log", ylim=(0, 1), xlabel="iterations")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{100 * y:g} %"))
@@ -75,13 +88,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
     ]
     printed = entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
     legend(figure, [*key, printed])
-    room = max(run.config["sampler"]["cache"] for run in runs)
-    notes = (
-        "Share of the 1 − (1 − p^K)^L of equations 3 and 5 that were looked up and found, from the first iteration on; "
-        f"one chain of LSHSM as printed, room for {room:,} pairs. The share depends on the start, the size of the "
-        "clusters and the length of the run, none of which the paper gives."
-    )
-    return Drawing(figure, table, _verdicts(table, claims), notes)
+    return figure
 
 
 def _verdicts(table: pd.DataFrame, claims: dict[str, Claim]) -> list[Verdict]:

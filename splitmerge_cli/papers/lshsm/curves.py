@@ -1,7 +1,8 @@
 """Figures 1 to 3: log likelihood against iteration and sampling time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -56,49 +57,70 @@ def fig2(runs: Sequence[Run]) -> Drawing:
 def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     climbs = Climbs(runs)
     on = [data for data in SETS.values() if any(data_of(run) == data for run in runs)]
-    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(FULL, 4.8), sharex="col", sharey="col", squeeze=False)
-    plotted = []
-    for row, start in zip(axes, STARTS, strict=True):
-        for ax, data in zip(row, on, strict=True):
-            plotted.append(draw(ax, climbs, data, start, axis))
-            size = next(run.config["N"] for run in runs if data_of(run) == data)
-            ax.set_title(f"{data}, N = {size:,}")
-        row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nlog likelihood − best")
-    for ax in axes[-1]:
-        ax.set_xlabel(AXES[axis])
-    _legend(figure, runs)
-    footnote(figure, "Lines and bands: medians and ranges over data sets.")
+    numbers = pd.concat([lines(climbs, data, start, axis) for start in STARTS for data in on], ignore_index=True)
+    sizes = {data: next(run.config["N"] for run in runs if data_of(run) == data) for data in on}
     sets = len({run.config["seed"] for run in runs})
     said = f"{sets} data sets of each size, a chain on each."
     notes = f"{said} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, climbs, axis), notes)
+    return Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
 
-def _legend(figure: Figure, runs: Sequence[Run]) -> None:
+def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> Figure:
+    """A panel for each start and data set, with their `sizes`."""
+    on, (axis,) = list(dict.fromkeys(numbers["data"])), set(numbers["axis"])
+    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(FULL, 4.8), sharex="col", sharey="col", squeeze=False)
+    for row, start in zip(axes, STARTS, strict=True):
+        for ax, data in zip(row, on, strict=True):
+            draw(ax, numbers[(numbers["start"] == start) & (numbers["data"] == data)])
+            ax.set_title(f"{data}, N = {sizes[data]:,}" if sizes else data)
+        row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nlog likelihood − best")
+    for ax in axes[-1]:
+        ax.set_xlabel(AXES[axis])
+    _legend(figure, numbers)
+    footnote(figure, "Lines and bands: medians and ranges over data sets.")
+    return figure
+
+
+picture_fig1 = picture_fig2 = _draw_synthetic
+
+
+def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
     """The samplers and what a mark on the axis is, in two rows."""
     mark = entry(linestyle="", label="on the axis: median time to the level")
-    key = [*handles(methods_of(runs)), mark]
+    present = set(numbers["method"])
+    key = [*handles([method for method in METHODS if method in present]), mark]
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
 
 
-def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
-    """One panel; what is plotted."""
-    frames, marks = [], list[tuple[float, dict[str, Any]]]()
-    here = climbs.chains_of(data, start)
-    for place, (method, chains) in enumerate(here.items()):
+def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
+    """The numbers of one panel: medians and ranges of every method at points `x` of an axis."""
+    frames = []
+    for method, chains in climbs.chains_of(data, start).items():
         frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
-        style = style_of(method)
-        ax.fill_between(frame[axis], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
-        ax.plot(frame[axis], frame["median"], linewidth=1.2, **style, **marks_along(frame["median"], place, len(here)))
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
+        where = {"data": data, "start": start, "method": method, "axis": axis, "median_to_level": middle}
+        frames.append(frame.rename(columns={axis: "x"}).assign(**where))
+    return pd.concat(frames, ignore_index=True)
+
+
+def draw(ax: Axes, numbers: pd.DataFrame) -> None:
+    """Draw one panel from its `lines`."""
+    marks = list[tuple[float, dict[str, Any]]]()
+    frames = dict(list(numbers.groupby("method", sort=False)))
+    for place, (method, frame) in enumerate(frames.items()):
+        style = style_of(str(method))
+        ax.fill_between(frame["x"], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
+        along = marks_along(frame["median"], place, len(frames))
+        ax.plot(frame["x"], frame["median"], linewidth=1.2, **style, **along)
+        middle = frame["median_to_level"].iloc[0]
         if np.isfinite(middle):
             marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
-        frames.append(frame.assign(data=data, start=start, method=method, axis=axis, median_to_level=middle))
     ax.set_xscale("log")
     # from shortly before anything happens; a chain that made no iteration has no place on the axis
-    begun = [f for f in frames if f[axis].iloc[0] < f[axis].iloc[-1]] or frames
-    ax.set_xlim(left=max(min(f[axis].iloc[0] for f in begun), min(_rises(axis, f) for f in begun) / 5))
+    every = list(frames.values())
+    begun = [f for f in every if f["x"].iloc[0] < f["x"].iloc[-1]] or every
+    ax.set_xlim(left=max(min(f["x"].iloc[0] for f in begun), min(map(_rises, begun)) / 5))
     low = ax.get_xlim()[0]
     on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
     for middle, look in marks:
@@ -107,14 +129,13 @@ def draw(ax: Axes, climbs: Climbs, data: str, start: str, axis: str) -> pd.DataF
     log_ticks(ax.xaxis)
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
-    return pd.concat([f.rename(columns={axis: "x"}) for f in frames], ignore_index=True)
 
 
-def _rises(axis: str, frame: pd.DataFrame) -> float:
+def _rises(frame: pd.DataFrame) -> float:
     """Where the median first has left its start."""
     span = frame["high"].max() - frame["low"].min()
     up = np.flatnonzero((frame["median"] - frame["median"].iloc[0]).abs() > 0.01 * span)
-    return float(frame[axis].iloc[up[0] if len(up) else -1])
+    return float(frame["x"].iloc[up[0] if len(up) else -1])
 
 
 def _thousands(y: float, _: int) -> str:
@@ -172,32 +193,41 @@ def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, rea
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against iteration and sampling time on what stands for KDDCUP04Bio and PubMed."""
     climbs = Climbs(runs)
-    on = [data for data in ("KDDCUP04Bio", "PubMed") if any(data_of(run) == data for run in runs)]
-    panels = [(start, axis) for start in STARTS for axis in AXES]
-    figure, axes = plt.subplots(len(on), len(panels), figsize=(FULL, 2.1 * len(on) + 0.7), squeeze=False)
-    plotted = []
-    for row, data in zip(axes, on, strict=True):
-        for ax, (start, axis) in zip(row, panels, strict=True):
-            if not climbs.chains_of(data, start):
-                ax.axis("off")
-                continue
-            plotted.append(draw(ax, climbs, data, start, axis))
-            ax.tick_params(labelsize=6.5)
-            ax.set_xlabel(AXES[axis], fontsize=7)
-            ax.set_title(STARTS[start], fontsize=7.5)
-            if axis != "iteration":
-                ax.sharey(row[panels.index((start, "iteration"))])
-                ax.tick_params(labelleft=False)
-        standing = _standing(runs, data).replace(" for ", "\nfor ")
-        row[0].set_ylabel(f"{standing}\nlog likelihood − best")
-    _legend(figure, runs)
+    panels = product(("KDDCUP04Bio", "PubMed"), STARTS, AXES)
+    found = [lines(climbs, data, start, axis) for data, start, axis in panels if climbs.chains_of(data, start)]
+    numbers = pd.concat(found, ignore_index=True)
+    standing = {data: _standing(runs, data) for data in dict.fromkeys(numbers["data"])}
     notes = (
         f"{_describe_chains(runs)}, {_describe_time(runs)}; moves alone, no Gibbs scans. {_describe_data(runs)} "
         f"{BEST} {LEVEL} "
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig3_verdicts(climbs, runs), notes)
+    return Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
+
+
+def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = None) -> Figure:
+    """A row for each data set; `standing`: what stands for it, with its size."""
+    on = list(dict.fromkeys(numbers["data"]))
+    panels = list(product(STARTS, AXES))
+    figure, axes = plt.subplots(len(on), len(panels), figsize=(FULL, 2.1 * len(on) + 0.7), squeeze=False)
+    for row, data in zip(axes, on, strict=True):
+        for ax, (start, axis) in zip(row, panels, strict=True):
+            own = (numbers["data"] == data) & (numbers["start"] == start) & (numbers["axis"] == axis)
+            if not own.any():
+                ax.axis("off")
+                continue
+            draw(ax, numbers[own])
+            ax.tick_params(labelsize=6.5)
+            ax.set_xlabel(AXES[axis], fontsize=7)
+            ax.set_title(STARTS[start], fontsize=7.5)
+            if axis != "iteration":
+                ax.sharey(row[panels.index((start, "iteration"))])
+                ax.tick_params(labelleft=False)
+        name = (standing or {}).get(data, f"for {data}").replace(" for ", "\nfor ")
+        row[0].set_ylabel(f"{name}\nlog likelihood − best")
+    _legend(figure, numbers)
+    return figure
 
 
 def _describe_chains(runs: Sequence[Run]) -> str:

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
@@ -63,15 +64,30 @@ def speed(runs: Sequence[Run]) -> Drawing:
     """Time to the best log joint, sampler by sampler."""
     climbs = Climbs(runs, by=cell_of)
     table = times(runs, climbs)
-    kinds = sorted({(d, k) for _, d, k in map(cell_of, runs)}, key=lambda x: (x[1], x[0]))
     methods = methods_of(runs)
     starts = [start for start in STARTS if (table["start"] == start).any()]
+    seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
+    notes = (
+        f"Normal distributions that differ in mean and variance; {_count_text(seeds.min(), seeds.max())} each, "
+        "medians. Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
+        f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
+        f"{_plainly(climbs, starts, methods)}"
+    )
+    return Drawing(picture_speed(table), table, _verdicts(climbs, starts), notes)
+
+
+def picture_speed(numbers: pd.DataFrame) -> Figure:
+    """A panel for each start and kind of data."""
+    kinds = sorted(set(numbers[["D", "components"]].itertuples(index=False, name=None)), key=lambda x: (x[1], x[0]))
+    present = set(numbers["method"])
+    methods = [method for method in METHODS if method in present]
+    starts = [start for start in STARTS if (numbers["start"] == start).any()]
     figure, axes = plt.subplots(
         len(starts), len(kinds), figsize=(FULL, 2.2 * len(starts) + 0.6), sharex=True, sharey=True, squeeze=False
     )
     for row, start in zip(axes, starts, strict=True):
         for ax, (D, components) in zip(row, kinds, strict=True):
-            here = table[(table["start"] == start) & (table["D"] == D) & (table["components"] == components)]
+            here = numbers[(numbers["start"] == start) & (numbers["D"] == D) & (numbers["components"] == components)]
             _draw(ax, here, methods)
             ax.set_title(f"D = {D}\n{components} clusters", fontsize=7.5)
         row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nseconds to the level")
@@ -81,14 +97,7 @@ def speed(runs: Sequence[Run]) -> Drawing:
         [], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
     )
     legend(figure, [*handles(methods), never])
-    seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
-    notes = (
-        f"Normal distributions that differ in mean and variance; {_count_text(seeds.min(), seeds.max())} each, "
-        "medians. Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
-        f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
-        f"{_plainly(climbs, starts, methods)}"
-    )
-    return Drawing(figure, table, _verdicts(climbs, starts), notes)
+    return figure
 
 
 def _count_text(least: int, most: int) -> str:

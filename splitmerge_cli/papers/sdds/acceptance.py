@@ -1,12 +1,14 @@
 """Figure 5: acceptance of split and merge, and time per iteration."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
@@ -56,22 +58,11 @@ def _size_axis(ax: Axes, sizes: Sequence[int]) -> None:
     ax.set_xlabel("N")
 
 
-def _curve(
-    ax: Axes,
-    sizes: Sequence[int],
-    samples: Sequence[NDArray[np.float64]],
-    look: dict[str, Any],
-    summary: Summary,
-    style: Any,
-    place: int,
-) -> list[tuple[float, float, float]]:
+def _curve(ax: Axes, rows: pd.DataFrame, look: dict[str, Any], style: Any, place: int) -> None:
     """Centres over chains with their 95 % intervals, joined; curves of other `place` (0, 1, 2) stand beside."""
-    stats = [summary(x) for x in samples]
-    centre, low, high = np.array(stats).T
-    at = np.array(sizes) * 1.05 ** (place - 1)
-    ax.plot(at, centre, linewidth=1.1, **look | {"linestyle": style})
-    ax.vlines(at, np.fmax(low, 0), high, color=look["color"], linewidth=1.1)
-    return stats
+    at, color = rows["N"].to_numpy() * 1.05 ** (place - 1), look["color"]
+    ax.plot(at, rows["centre"], linewidth=1.1, **look | {"linestyle": style})
+    ax.vlines(at, np.fmax(rows["low"], 0), rows["high"], color=color, linewidth=1.1)
 
 
 NOTES = (
@@ -83,10 +74,20 @@ NOTES = (
 
 def fig5(runs: Sequence[Run]) -> Drawing:
     """Acceptance of split and merge, time per iteration, and its ratio, against N."""
-    figure, axes = plt.subplots(2, 2, figsize=(FULL, 5.2))
     claims = published_claims("sdds-fig5")
-    plotted, verdicts = _draw_acceptance(axes[0], runs, claims)
-    more, times = _draw_times(axes[1], runs, claims)
+    rows, verdicts = _measure_acceptance(runs, claims)
+    more, times = _measure_times(runs, claims)
+    order = {claim: i for i, claim in enumerate(claims)}
+    verdicts = sorted(verdicts + times + _judge_drops(runs, claims), key=lambda v: order[v.claim])
+    numbers = pd.DataFrame(rows + more)
+    return Drawing(picture_fig5(numbers), numbers, verdicts, NOTES)
+
+
+def picture_fig5(numbers: pd.DataFrame) -> Figure:
+    """Two panels of acceptance and two of times."""
+    figure, axes = plt.subplots(2, 2, figsize=(FULL, 5.2))
+    _draw_acceptance(axes[0], numbers)
+    _draw_times(axes[1], numbers)
     styles = {
         "as printed, full Gibbs scan": "-",
         f"(a, b) {TARGETS['labelled']}": DASHES["labelled"],
@@ -97,51 +98,76 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     printed = entry(label="hollow: the paper", **hollow(RATIO, 1.5))
     legend(figure, [*sampler_handles(list(SHOWN), dashed=False), printed], lines)
     footnote(figure, "Points: means (a, b) and medians (c, d) over chains; bars: their 95 % intervals.")
-    order = {claim: i for i, claim in enumerate(claims)}
-    verdicts = sorted(verdicts + times + _judge_drops(runs, claims), key=lambda v: order[v.claim])
-    return Drawing(figure, pd.DataFrame(plotted + more), verdicts, NOTES)
+    return figure
 
 
-def _rows(
-    panel: str, sampler: str, what: str, sizes: Sequence[int], stats: Sequence[tuple[float, float, float]]
-) -> list[dict[str, Any]]:
-    """Return the plotted values, one row per N."""
-    return [
-        {"panel": panel, "N": N, "sampler": sampler, "series": what, "centre": centre, "low": low, "high": high}
-        for N, (centre, low, high) in zip(sizes, stats, strict=True)
-    ]
-
-
-def _draw_acceptance(
-    axes: Sequence[Axes], runs: Sequence[Run], claims: Sequence[Claim]
-) -> tuple[list[dict[str, Any]], list[Verdict]]:
-    sizes = values(runs, "N")
-    plotted: list[dict[str, Any]] = []
-    verdicts = []
+def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
     for ax, kind in zip(axes, ["split", "merge"], strict=True):
+        of_panel = numbers[numbers["panel"] == f"{kind} acceptance"]
         for place, (sampler, shown) in enumerate(SHOWN.items()):
             move = shown[kind == "merge"]
-            about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
             for target, dash in DASHES.items():
-                here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
-                of_size = {N: pick(here, N=N) for N in sizes}
-                rates = {N: share_accepted(of_size[N], move) for N in sizes}
-                stats = _curve(ax, sizes, list(rates.values()), look_of(sampler), mean_interval, dash, place)
-                plotted += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", sizes, stats)
-                for claim in about:
-                    judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
-                    note, sets = _note_short(here, N), data_sets(of_size[N])
-                    verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
-            verdicts += [_judge_rates(claim, runs, move) for claim in about]
-            for claim in about:
-                ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
+                own = (of_panel["sampler"] == sampler) & (of_panel["series"] == f"{move}, {TARGETS[target]}")
+                _curve(ax, of_panel[own], look_of(sampler), dash, place)
+            for claim in published_claims("sdds-fig5"):
+                if (claim.sampler, claim.metric) == (sampler, f"{move}_acceptance"):
+                    ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **hollow(look_of(sampler), 1.5))
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
         ax.yaxis.set_minor_locator(plt.NullLocator())
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
+        _size_axis(ax, sorted(numbers["N"].unique()))
+
+
+def _draw_times(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
+    sizes = sorted(numbers["N"].unique())
+    for place, (what, (_, _, style)) in enumerate(TIMED.items()):
+        of_series = numbers[numbers["series"] == what]
+        for sampler in SHOWN:
+            _curve(axes[0], of_series[of_series["sampler"] == sampler], look_of(sampler), style, place)
+        _curve(axes[1], of_series[of_series["sampler"] == "rgsm/sdds"], RATIO, style, place)
+    for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
+        ax.set_yscale("log")
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        ax.yaxis.set_minor_formatter(NullFormatter())
+        ax.set_title(title)
         _size_axis(ax, sizes)
-    return plotted, verdicts
+    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    about = {(c.sampler, c.metric): c.value for c in published_claims("sdds-fig5")}
+    for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
+        metric = "time_ratio" if "/" in sampler else "time_per_iteration"
+        look = RATIO if "/" in sampler else look_of(sampler)
+        ax.plot(sizes[-1], about[sampler, metric], zorder=4, **hollow(look, 1.5))
+
+
+def _rows(
+    panel: str, sampler: str, what: str, samples: Mapping[int, NDArray[np.float64]], summary: Summary
+) -> list[dict[str, Any]]:
+    """Return the numbers of a curve, a row for each N: centre and interval of the samples."""
+    where = {"sampler": sampler, "series": what}
+    stats = {N: dict(zip(("centre", "low", "high"), summary(x), strict=True)) for N, x in samples.items()}
+    return [{"panel": panel, "N": N, **where, **of_size} for N, of_size in stats.items()]
+
+
+def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
+    sizes = values(runs, "N")
+    rows: list[dict[str, Any]] = []
+    verdicts = []
+    for kind, (sampler, shown) in product(["split", "merge"], SHOWN.items()):
+        move = shown[kind == "merge"]
+        about = [c for c in claims if (c.sampler, c.metric) == (sampler, f"{move}_acceptance")]
+        for target in DASHES:
+            here = pick(runs, sampler=sampler, schedule="full_scan", model__label_prior=target)
+            of_size = {N: pick(here, N=N) for N in sizes}
+            rates = {N: share_accepted(of_size[N], move) for N in sizes}
+            rows += _rows(f"{kind} acceptance", sampler, f"{move}, {TARGETS[target]}", rates, mean_interval)
+            for claim in about:
+                judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
+                note, sets = _note_short(here, N), data_sets(of_size[N])
+                verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
+        verdicts += [_judge_rates(claim, runs, move) for claim in about]
+    return rows, verdicts
 
 
 def _judge_rates(claim: Claim, runs: Sequence[Run], move: str) -> Verdict:
@@ -193,47 +219,32 @@ def _judge_growth(claim: Claim, ratios: NDArray[np.float64], reading: str, sets:
     return judge_interval(claim, of, least, most, reason, claim.rule, reading)
 
 
-def _draw_times(
-    axes: Sequence[Axes], runs: Sequence[Run], claims: Sequence[Claim]
-) -> tuple[list[dict[str, Any]], list[Verdict]]:
+def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
     sizes = values(runs, "N")
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
-    plotted: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     verdicts = []
     steps: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
-    for place, (what, (schedule, gibbs, style)) in enumerate(TIMED.items()):
+    for what, (schedule, gibbs, _) in TIMED.items():
         here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
         sets = data_sets(pick(here, N=sizes[-1], sampler="sdds"))
         steps[what] = times
         for sampler, samples in times.items():
-            stats = _curve(axes[0], sizes, samples, look_of(sampler), median_interval, style, place)
-            plotted += _rows("ms per iteration", sampler, what, sizes, stats)
+            rows += _rows("ms per iteration", sampler, what, dict(zip(sizes, samples, strict=True)), median_interval)
             if growth := about.get((sampler, "time_growth")):
                 verdicts.append(_judge_growth(growth, samples[-1] / samples[0], what, sets))
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
                 verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
-        ratios = [a / b for a, b in zip(times["rgsm"], times["sdds"], strict=True)]
-        stats = _curve(axes[1], sizes, ratios, RATIO, median_interval, style, place)
-        plotted += _rows("time ratio", "rgsm/sdds", what, sizes, stats)
+        ratios = {N: a / b for N, a, b in zip(sizes, times["rgsm"], times["sdds"], strict=True)}
+        rows += _rows("time ratio", "rgsm/sdds", what, ratios, median_interval)
         verdicts.append(
-            by_factor(about["rgsm/sdds", "time_ratio"], ratios[-1], what, summary=median_interval, units=sets)
+            by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
         )
         near = times["ss"][-1] / times["sdds"][-1]
         verdicts.append(by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
     scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
     own = scan["rgsm"][-1] / site["sdds"][-1]
     verdicts.append(by_factor(about["rgsm/sdds", "time_ratio"], own, OWN_STEPS, summary=median_interval, units=sets))
-    for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
-        ax.set_yscale("log")
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-        ax.yaxis.set_minor_formatter(NullFormatter())
-        ax.set_title(title)
-        _size_axis(ax, sizes)
-    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
-        metric = "time_ratio" if "/" in sampler else "time_per_iteration"
-        look = RATIO if "/" in sampler else look_of(sampler)
-        ax.plot(sizes[-1], about[sampler, metric].value, zorder=4, **hollow(look, 1.5))
-    return plotted, verdicts
+    return rows, verdicts

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
@@ -98,11 +99,10 @@ NOTES = (
 def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
-    figure, axes = plt.subplots(1, len(sizes), figsize=(FULL, 2.9), squeeze=False)
     claims = {(c.data, c.metric): c for c in published_claims("sdds-fig6")}
-    verdicts, plotted = [], []
+    verdicts, frames = [], []
     leads: dict[int, NDArray[np.float64]] = {}
-    for ax, N in zip(axes[0], sizes, strict=True):
+    for N in sizes:
         climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
         best = _best(c for chains in climbs.values() for c in chains)
         levels = {
@@ -111,22 +111,13 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         first = min(c.seconds[1] for chains in climbs.values() for c in chains)
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
-        for place, (sampler, chains) in enumerate(climbs.items()):
+        for sampler, chains in climbs.items():
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
             at = np.stack([c.log_lik[last] - best[c.data].end() for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
-            look = look_of(sampler)
-            ax.fill_between(grid[within], low[within], high[within], color=look["color"], alpha=0.16, linewidth=0)
-            ax.plot(
-                grid[within], median[within], linewidth=1.3, **look, **marks_along(median[within], place, len(climbs))
-            )
             times = [c.reaches(levels[c.data]) for c in chains]
-            middle = float(np.median(times))
-            if np.isfinite(middle):
-                on_axis = ax.get_xaxis_transform()
-                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **mark_alone(look, 1.4))
-            plotted.append(
+            frames.append(
                 pd.DataFrame(
                     {
                         "N": N,
@@ -138,18 +129,11 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                         "chains": len(chains),
                         "data_sets": len({c.data for c in chains}),
                         "reached": sum(np.isfinite(times)),
-                        "median_seconds_to_level": middle,
+                        "median_seconds_to_level": float(np.median(times)),
                     }
                 )
             )
         leads[N] = _leads(climbs["sdds"], climbs["rgsm"], levels)
-        ax.set_title(f"N = {N:,}\nlead: {_milliseconds_text(*median_interval(leads[N]))}", linespacing=1.4)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(numticks=7))
-        powers(ax.xaxis)
-        ax.yaxis.set_major_locator(plt.MaxNLocator(5))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
-        ax.set_xlabel("seconds of sampling")
         data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
         reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"
         slow, fast = (np.median([c.reaches(levels[c.data]) for c in climbs[s]]) for s in ("rgsm", "sdds"))
@@ -165,18 +149,45 @@ def fig6(runs: Sequence[Run]) -> Drawing:
                 claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
             )
         )
-    axes[0][0].set_ylabel("log likelihood − best chain's")
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
+    numbers = pd.concat(frames, ignore_index=True)
+    said = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
+    return Drawing(picture_fig6(numbers, said), numbers, verdicts, NOTES)
+
+
+def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
+    """A panel for each size; `leads`: the lead of SDDS over RGSM in words."""
+    sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
+    figure, axes = plt.subplots(1, len(sizes), figsize=(FULL, 2.9), squeeze=False)
+    for ax, N in zip(axes[0], sizes, strict=True):
+        of_size = numbers[numbers["N"] == N]
+        for place, (sampler, rows) in enumerate(of_size.groupby("sampler", sort=False)):
+            look, median = look_of(str(sampler)), rows["median"].to_numpy()
+            ax.fill_between(rows["seconds"], rows["low"], rows["high"], color=look["color"], alpha=0.16, linewidth=0)
+            along = marks_along(median, place, of_size["sampler"].nunique())
+            ax.plot(rows["seconds"], median, linewidth=1.3, **look, **along)
+            middle = rows["median_seconds_to_level"].iloc[0]
+            if np.isfinite(middle):
+                on_axis = ax.get_xaxis_transform()
+                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **mark_alone(look, 1.4))
+        ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
+        ax.set_xscale("log")
+        ax.xaxis.set_major_locator(LogLocator(numticks=7))
+        powers(ax.xaxis)
+        ax.yaxis.set_major_locator(plt.MaxNLocator(5))
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
+        ax.set_xlabel("seconds of sampling")
+    axes[0][0].set_ylabel("log likelihood − best chain's")
     mark = entry(linestyle="", label="on the axis: median time to the level")
     legend(figure, [*sampler_handles(samplers), mark])
     footnote(
         figure,
         f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
     )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, NOTES)
+    return figure
 
 
 def _judge_moves(

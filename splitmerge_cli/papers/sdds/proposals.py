@@ -95,15 +95,18 @@ INVERSE = {"smart_split": "merge", "smart_merge": "split"}
 
 def fig1(table: pd.DataFrame) -> Drawing:
     """The conflict of smart split and smart merge."""
-    q = _Proposals(table)
+    return Drawing(picture_fig1(table), table, _fig1_verdicts(_Proposals(table)), NOTES)
+
+
+def picture_fig1(numbers: pd.DataFrame) -> Figure:
+    """Two rows of states: smart moves forth and back."""
     titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return Drawing(_draw_ways(q, "smart", titles), table, _fig1_verdicts(q), NOTES)
+    return _draw_ways(_Proposals(numbers), "smart", titles)
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
     """The two kernels of SDDS."""
     q = _Proposals(table)
-    titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
     claims = {c.metric: c for c in published_claims("sdds-fig2")}
     verdicts = []
     for (forth, there, _), (end, reading) in product(WAYS, SMART.items()):
@@ -114,7 +117,13 @@ def fig2(table: pd.DataFrame) -> Drawing:
         verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
     forth, there, _ = WAYS[0]
     same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
-    return Drawing(_draw_ways(q, "dumb", titles), table, verdicts, f"{NOTES} {EQUAL}" if same else NOTES)
+    return Drawing(picture_fig2(table), table, verdicts, f"{NOTES} {EQUAL}" if same else NOTES)
+
+
+def picture_fig2(numbers: pd.DataFrame) -> Figure:
+    """Two rows of states: a smart move forth, a dumb one back."""
+    titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
+    return _draw_ways(_Proposals(numbers), "dumb", titles)
 
 
 def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:

@@ -1,7 +1,8 @@
 """Figures 3 and 4: the running mean of K, and how often it reaches the true K."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -84,20 +85,24 @@ MEDIAN, THIN = 1.8, 0.5
 """Line widths of a median over chains and of one chain."""
 
 
-def _draw_paths(ax: Axes, paths: dict[str, _Paths]) -> None:
-    for place, (sampler, path) in enumerate(paths.items()):
-        look = look_of(sampler)
-        colour = look["color"]
-        ax.fill_between(
-            path.iteration, path.running.min(axis=0), path.running.max(axis=0), color=colour, alpha=0.1, lw=0
-        )
-        ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
-        median = np.median(path.running, axis=0)
-        ax.plot(
-            path.iteration, median, linewidth=MEDIAN, zorder=3, **look, **marks_along(median, place, len(paths), 0.3)
-        )
+Paths = Mapping[tuple[str, Any], Mapping[str, _Paths]]
+"""Running means by target and value of the key that a figure varies, and by sampler."""
+
+
+def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -> None:
+    """Draw median and range of every sampler; of those in `chains` each chain too."""
+    lines = dict(list(numbers.groupby("sampler", sort=False)))
+    for place, (sampler, rows) in enumerate(lines.items()):
+        look = look_of(str(sampler))
+        colour, iteration = look["color"], rows["iteration"]
+        ax.fill_between(iteration, rows["low"], rows["high"], color=colour, alpha=0.1, lw=0)
+        if path := chains.get(str(sampler)):
+            ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
+        median = rows["median"].to_numpy()
+        along = marks_along(median, place, len(lines), 0.3)
+        ax.plot(iteration, median, linewidth=MEDIAN, zorder=3, **look, **along)
     ax.set_xscale("log")
-    ax.set_xlim(min(p.iteration[0] for p in paths.values()), max(p.iteration[-1] for p in paths.values()))
+    ax.set_xlim(numbers["iteration"].min(), numbers["iteration"].max())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
 
 
@@ -124,12 +129,12 @@ def _judge_mean(claim: Claim, run: Run, exact: float) -> list[Verdict]:
     return verdicts
 
 
-def _paths_legend(figure: Figure, samplers: Sequence[str], chains: Sequence[int]) -> None:
+def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series, thin: bool) -> None:
     """Draw the legend for panels of running means: samplers, lines and bands."""
-    grey, each = "#444444", f"{min(chains)}" if min(chains) == max(chains) else f"{min(chains)} to {max(chains)}"
+    grey, each = "#444444", " to ".join(dict.fromkeys(f"{n:g}" for n in (chains.min(), chains.max())))
     what = [
         entry(color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
-        entry(color=grey, linewidth=THIN, label="thin: one chain"),
+        *([entry(color=grey, linewidth=THIN, label="thin: one chain")] if thin else []),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
         entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
     ]
@@ -170,95 +175,109 @@ def _notes(runs: Sequence[Run]) -> str:
     )
 
 
-def _draw_targets(
-    axes: NDArray[np.object_], runs: Sequence[Run], key: str, symbol: str
-) -> dict[tuple[str, Any], tuple[Run, dict[str, _Paths], float]]:
-    """Draw a row of running means for each target, a panel for each value of a key; a run, paths and E[K] of each."""
-    found = {}
+def _measure_targets(
+    runs: Sequence[Run], key: str
+) -> tuple[dict[tuple[str, Any], tuple[Run, float]], dict[tuple[str, Any], dict[str, _Paths]]]:
+    """Return a run and E[K], and the running means, for each target and each value of a key."""
+    about, paths = {}, {}
+    for target, value in product(TARGETS, values(runs, key)):
+        here = pick(runs, model__label_prior=target, **{key: value})
+        about[target, value] = here[0], _exact(here[0])
+        paths[target, value] = {s: _paths(pick(here, sampler=s)) for s in samplers_of(runs)}
+    return about, paths
+
+
+def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, symbol: str, paths: Paths | None) -> None:
+    """Draw a row of running means for each target, a panel for each value of a key."""
     for row, target in zip(axes, TARGETS, strict=True):
-        for ax, value in zip(row, values(runs, key), strict=True):
-            here = pick(runs, model__label_prior=target, **{key: value})
-            paths = {s: _paths(pick(here, sampler=s)) for s in samplers_of(runs)}
-            exact = _exact(here[0])
-            _draw_paths(ax, paths)
+        for ax, value in zip(row, sorted(numbers[key].unique()), strict=True):
+            own = numbers[(numbers["target"] == target) & (numbers[key] == value)]
+            exact = own["exact_mean_K"].iloc[0]
+            _draw_paths(ax, own, (paths or {}).get((target, value), {}))
             ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
             ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
-            found[target, value] = here[0], paths, exact
         row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
         row[0].set_ylim(0, None)
-    return found
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
     every, runs = runs, pick(runs, schedule="full_scan")
-    figure, axes = plt.subplots(2, len(values(runs, "N")), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    verdicts, plotted = [], []
-    for (target, N), (run, paths, exact) in _draw_targets(axes, runs, "N", "N").items():
-        plotted += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+    about, paths = _measure_targets(runs, "N")
+    verdicts, frames = [], []
+    for (target, N), (run, exact) in about.items():
+        of_samplers = paths[target, N]
+        frames += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in of_samplers.items()]
         for claim in published_claims("sdds-fig3"):
             if claim.data != f"emm N={N}":
                 continue
             if claim.metric == "exact_posterior_mean_K":
                 verdicts += _judge_mean(claim, run, exact)
             elif target == "as_printed":
-                verdicts.append(_judge_K(claim, paths[claim.sampler], N, TARGETS[target]))
+                verdicts.append(_judge_K(claim, of_samplers[claim.sampler], N, TARGETS[target]))
                 if single := pick(every, schedule="single_site", N=N, sampler=claim.sampler):
                     verdicts.append(_judge_K(claim, _paths(single), N, SINGLE_SITE))
+    numbers = pd.concat(frames, ignore_index=True)
+    return Drawing(picture_fig3(numbers, paths), numbers, verdicts, _notes(runs))
+
+
+def picture_fig3(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
+    """Two rows of panels, a column for each size; with `paths` each chain is a thin line."""
+    figure, axes = plt.subplots(2, numbers["N"].nunique(), figsize=(FULL, 4.3), sharey="row", squeeze=False)
+    _draw_targets(axes, numbers, "N", "N", paths)
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
-    _paths_legend(figure, samplers_of(runs), [frame["chains"].iloc[0] for frame in plotted])
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, _notes(runs))
+    _paths_legend(figure, list(dict.fromkeys(numbers["sampler"])), numbers["chains"], bool(paths))
+    return figure
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
-    starts, samplers = values(runs, "K0"), samplers_of(runs)
-    figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
     claims = published_claims("sdds-fig4")
-    verdicts, plotted = [], []
+    verdicts, frames = [], []
     shown = pick(runs, schedule="full_scan")
-    for (target, K0), (_, paths, exact) in _draw_targets(axes[:2], shown, "K0", "K₀").items():
+    about, paths = _measure_targets(shown, "K0")
+    for (target, K0), (_, exact) in about.items():
         where = {"panel": "running mean", "target": target, "schedule": "full_scan", "K0": K0}
-        plotted += [p.rows(**where, sampler=s, exact_mean_K=exact) for s, p in paths.items()]
+        frames += [p.rows(**where, sampler=s, exact_mean_K=exact) for s, p in paths[target, K0].items()]
+    for K0, schedule, sampler in product(values(runs, "K0"), STEPS, samplers_of(runs)):
+        here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
+        path = _paths(here)
+        close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
+        low, high = share_interval(int(close.sum()), len(close))
+        where = {"panel": "settled", "target": "as_printed", "schedule": schedule, "K0": K0, "sampler": sampler}
+        frames.append(
+            pd.DataFrame({**where, "share": [close.mean()], "low": low, "high": high, "data_sets": len(close)})
+        )
+        for claim in claims:
+            if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
+                continue
+            if claim.metric == "split_acceptance":
+                rates = share_accepted(here, "split")
+                verdicts.append(by_bound(claim, rates, reading=STEPS[schedule], units=path.sets))
+            else:
+                verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
+    numbers = pd.concat(frames, ignore_index=True)
+    return Drawing(picture_fig4(numbers, paths), numbers, verdicts, f"{_notes(runs)} {SETTLES}")
+
+
+def picture_fig4(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
+    """Two rows of running means, a column for each start, and a row of shares; `paths` as for `picture_fig3`."""
+    starts, samplers = sorted(numbers["K0"].unique()), list(dict.fromkeys(numbers["sampler"]))
+    means, settled = (numbers[numbers["panel"] == panel] for panel in ("running mean", "settled"))
+    figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
+    _draw_targets(axes[:2], means, "K0", "K₀", paths)
     for ax in axes[:2].flat:
         ax.set_xlabel("iteration")
-    _paths_legend(figure, samplers, [frame["chains"].iloc[0] for frame in plotted])
+    _paths_legend(figure, samplers, means["chains"], bool(paths))
     for ax, K0 in zip(axes[2], starts, strict=True):
-        for offset, schedule in [(-0.17, "full_scan"), (0.17, "single_site")]:
-            for k, sampler in enumerate(samplers):
-                here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
-                path = _paths(here)
-                close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
-                share = close.mean()
-                low, high = share_interval(int(close.sum()), len(close))
-                look = look_of(sampler) | {"markeredgecolor": colour_of(sampler)}
-                face = look["color"] if schedule == "full_scan" else "white"
-                ax.vlines(k + offset, low, high, color=look["color"], linewidth=1.1, clip_on=False)
-                ax.plot(k + offset, share, markerfacecolor=face, clip_on=False, zorder=3, **look)
-                plotted.append(
-                    pd.DataFrame(
-                        {
-                            "panel": "settled",
-                            "target": "as_printed",
-                            "schedule": schedule,
-                            "K0": K0,
-                            "sampler": sampler,
-                            "share": [share],
-                            "low": low,
-                            "high": high,
-                            "data_sets": len(close),
-                        }
-                    )
-                )
-                for claim in claims:
-                    if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
-                        continue
-                    if claim.metric == "split_acceptance":
-                        rates = share_accepted(here, "split")
-                        verdicts.append(by_bound(claim, rates, reading=STEPS[schedule], units=path.sets))
-                    else:
-                        verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
+        for row in settled[settled["K0"] == K0].itertuples(index=False):
+            of_scan = row.schedule == "full_scan"
+            look = look_of(row.sampler) | {"markeredgecolor": colour_of(row.sampler)}
+            at = samplers.index(row.sampler) + (-0.17 if of_scan else 0.17)
+            ax.vlines(at, row.low, row.high, color=look["color"], linewidth=1.1, clip_on=False)
+            face = look["color"] if of_scan else "white"
+            ax.plot(at, row.share, markerfacecolor=face, clip_on=False, zorder=3, **look)
         ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
         ax.set_xlim(-0.5, len(samplers) - 0.5)
@@ -272,4 +291,4 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         entry(color="#444444", linewidth=1.1, label="95 % interval of the share"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), verdicts, f"{_notes(runs)} {SETTLES}")
+    return figure

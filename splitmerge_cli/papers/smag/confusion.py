@@ -1,12 +1,14 @@
 """Figure 4: how the topics found, and the mixtures of the groups, are confused with the true ones."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
@@ -33,7 +35,7 @@ from splitmerge_cli.plots.style import FULL
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
-SHOWN = ("gibbs", "coin", "text")
+COLUMNS = ("gibbs", "coin", "text", "best")
 REFERENCE = "knowing topics and mixtures"
 OTHER = "–"
 """Column of what no true topic is matched with."""
@@ -129,30 +131,49 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     """Confusion of the topics' tokens, and the groups' mixtures, by sampler; beside what can be told at best."""
     states = States(runs)
     settings = [s for s in SETTINGS if any(setting_of(run) == s for run in runs)]
-    columns = [*SHOWN, "best"]
+    frames = []
+    said: dict[tuple[str, str, str], str] = {}
+    for setting, column in product(settings, COLUMNS):
+        of = _panel_states(states, setting, column)
+        said[setting, column, "topics"] = _numbers(of, column)
+        frames.append(_long(setting, column, "topics", of, lambda x: x.confusion))
+    for column in COLUMNS:
+        of = _panel_states(states, settings[0], column)
+        overlap = mean_interval([x.overlap for x in of])
+        said[settings[0], column, "mixtures"] = f"topic\noverlap {_with_interval(overlap)}"
+        frames.append(_long(settings[0], column, "mixtures", of, lambda x: x.mixtures))
+    numbers = pd.concat(frames, ignore_index=True)
+    return Drawing(picture_fig4(numbers, said), numbers, _verdicts(states, settings), _note(runs, settings))
+
+
+def picture_fig4(numbers: pd.DataFrame, said: Mapping[tuple[str, str, str], str] | None = None) -> Figure:
+    """A row of maps for each setting and one of the mixtures; `said`: the words below a map, by setting, column and
+    panel."""
+    settings = list(dict.fromkeys(numbers["setting"]))
+    said, first = said or {}, settings[0]
     figure, axes = plt.subplots(
         len(settings) + 1,
-        len(columns),
+        len(COLUMNS),
         figsize=(FULL, 2.2 * len(settings) + 1.2),
         height_ratios=[1] * len(settings) + [0.5],
     )
-    plotted = []
+    maps = {
+        key: rows.pivot(index="row", columns="column", values="value")[list(dict.fromkeys(rows["column"]))].to_numpy()
+        for key, rows in numbers.groupby(["setting", "method", "panel"], sort=False)
+    }
     for row, setting in zip(axes, settings, strict=False):
-        for ax, column in zip(row, columns, strict=True):
-            of = _panel_states(states, setting, column)
-            image = _panel(ax, np.mean([x.confusion for x in of], axis=0), setting == settings[0], column)
-            ax.set_xlabel(_numbers(of, column), fontsize=7)
-            plotted.append(_long(setting, column, "topics", of, lambda x: x.confusion))
+        for ax, column in zip(row, COLUMNS, strict=True):
+            image = _panel(ax, maps[setting, column, "topics"], setting == first, column)
+            drawn = "topic drawn" if column == "best" else "topic found"
+            diagonal = np.diag(maps[setting, column, "topics"]).mean()
+            ax.set_xlabel(said.get((setting, column, "topics"), f"{drawn}\ndiagonal {diagonal:.2f}"), fontsize=7)
         row[0].set_ylabel(f"{SETTINGS[setting]}:\ntrue topic")
-    for ax, column in zip(axes[-1], columns, strict=True):
-        of = _panel_states(states, settings[0], column)
-        _panel(ax, np.mean([x.mixtures for x in of], axis=0), False, column)
-        overlap = mean_interval([x.overlap for x in of])
-        ax.set_xlabel(f"topic\noverlap {_with_interval(overlap)}", fontsize=7)
-        plotted.append(_long(settings[0], column, "mixtures", of, lambda x: x.mixtures))
+    for ax, column in zip(axes[-1], COLUMNS, strict=True):
+        _panel(ax, maps[first, column, "mixtures"], False, column)
+        ax.set_xlabel(said.get((first, column, "mixtures"), "topic"), fontsize=7)
     axes[-1][0].set_ylabel("the four\ngroups")
     figure.colorbar(image, ax=axes, shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(states, settings), _note(runs, settings))
+    return figure
 
 
 def _panel_states(states: States, setting: str, column: str) -> list[Found]:

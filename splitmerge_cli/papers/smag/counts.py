@@ -1,6 +1,7 @@
 """Figure 3: the number of topics against iteration, and what was accepted."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -41,15 +42,41 @@ from splitmerge_cli.results.read import Run
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Draw each chain's number of topics, when it first is ten, and the share of proposals accepted."""
     settings = [setting for setting in SETTINGS if any(setting_of(run) == setting for run in runs)]
+    counted = {
+        (setting, method, start): series(select(runs, setting, start, method), "n_clusters")
+        for setting in settings
+        for method in METHODS
+        for start in STARTS
+    }
+    frames = []
+    for setting in settings:
+        frames += [_topics(*key, *counted[key]) for key in product([setting], ("coin", "gibbs"), STARTS)]
+        frames += [_share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])]
+        frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
+    numbers = pd.concat(frames, ignore_index=True)
+    titles = {setting: _title(runs, setting) for setting in settings}
+    return Drawing(picture_fig3(numbers, titles, counted), numbers, _verdicts(runs, settings), _note(runs))
+
+
+Chains = Mapping[tuple[str, str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]
+"""Iterations, and topics of every chain, by setting, method and start."""
+
+
+def picture_fig3(
+    numbers: pd.DataFrame, titles: Mapping[str, str] | None = None, chains: Chains | None = None
+) -> Figure:
+    """A column for each setting, with `titles`; with `chains` each is a thin line."""
+    settings = list(dict.fromkeys(numbers["setting"]))
     figure, axes = plt.subplots(5, len(settings), figsize=(FULL, 8.2), sharex=True, sharey="row", squeeze=False)
-    plotted = []
     for column, setting in zip(axes.T, settings, strict=True):
+        of = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
         for ax, method in zip(column, ("coin", "gibbs"), strict=False):
-            plotted.append(_traces(ax, runs, setting, method))
+            _draw_topics(ax, of["topics"][of["topics"]["method"] == method], setting, method, chains or {})
         for ax, start in zip(column[2:], STARTS, strict=False):
-            plotted.append(_draw_reached(ax, runs, setting, start))
-        plotted.append(_draw_accepted(column[4], runs, setting))
-        column[0].set_title(_title(runs, setting), fontsize=7)
+            reached = of["chains with ten topics"]
+            _draw_reached(ax, reached[reached["start"] == start])
+        _draw_accepted(column[4], of["accepted so far"])
+        column[0].set_title((titles or {}).get(setting, SETTINGS[setting].capitalize()), fontsize=7)
         column[4].set_xlabel("iteration")
         powers(column[4].xaxis)
     for ax in axes[[0, 1, 4], 0]:
@@ -59,8 +86,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         ax.set_ylim(top=top)
     _labels(axes[:, 0])
     _legend(figure)
-    footnote(figure, "(a), (b): thin lines are chains, thick ones medians.")
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(runs, settings), _note(runs))
+    thin = "thin lines are chains, thick ones medians" if chains else "lines are medians over chains"
+    footnote(figure, f"(a), (b): {thin}.")
+    return figure
 
 
 def _title(runs: Sequence[Run], setting: str) -> str:
@@ -82,66 +110,71 @@ def _marks(ax: Axes) -> None:
     ax.axvline(EARLY, color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2)))
 
 
-def _traces(ax: Axes, runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Draw each chain's number of topics and the median, from both starts."""
-    frames = []
-    for start in STARTS:
-        iteration, K = series(select(runs, setting, start, method), "n_clusters")
-        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one_cluster" else (0, (3, 1.5))}
-        # the start is iteration 0: it stands at 1
-        x = np.maximum(iteration, 1)
-        for chain in K:
-            # an image in the PDF: these lines have hundreds of thousands of corners
-            thin: dict[str, Any] = {"linewidth": 0.4, "alpha": 0.22, "drawstyle": "steps-post", "rasterized": True}
-            ax.plot(x, chain, color=style["color"], **thin)
-        middle = np.median(K, axis=0)
-        ax.plot(x, middle, linewidth=1.3, **style)
-        at = np.unique(np.geomspace(1, len(x), 200).astype(int)) - 1
-        ends = {"low": K.min(axis=0)[at], "high": K.max(axis=0)[at]}
-        frames.append(_rows("topics", setting, start, method, iteration[at], middle[at], len(K), **ends))
-    ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
-    _marks(ax)
-    ax.set_xscale("log")
-    return pd.concat(frames, ignore_index=True)
-
-
 def _rows(
     panel: str, setting: str, start: str, method: str, x: ArrayLike, y: ArrayLike, chains: Any, **more: ArrayLike
 ) -> pd.DataFrame:
-    """Plotted values of one line."""
+    """Numbers of one line."""
     where = {"panel": panel, "setting": setting, "start": start, "method": method}
     return pd.DataFrame({**where, "iteration": x, "value": y, **more, "chains": chains})
 
 
-def _draw_reached(ax: Axes, runs: Sequence[Run], setting: str, start: str) -> pd.DataFrame:
-    """Share of the chains that have had ten topics, by method."""
-    frames = []
-    for method in METHODS:
-        iteration, K = series(select(runs, setting, start, method), "n_clusters")
-        when = np.sort(hitting_times(K))
-        told = when[np.isfinite(when)]
-        x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
-        share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
-        along = marks_along(share, list(METHODS).index(method), len(METHODS))
-        ax.plot(x, share, drawstyle="steps-post", linewidth=1.3, clip_on=False, **STYLES[method], **along)
-        frames.append(_rows("chains with ten topics", setting, start, method, x, share, len(when)))
+def _topics(
+    setting: str, method: str, start: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Median and range over chains of the number of topics."""
+    at = np.unique(np.geomspace(1, len(iteration), 200).astype(int)) - 1
+    ends = {"low": K.min(axis=0)[at], "high": K.max(axis=0)[at]}
+    return _rows("topics", setting, start, method, iteration[at], np.median(K, axis=0)[at], len(K), **ends)
+
+
+def _draw_topics(ax: Axes, numbers: pd.DataFrame, setting: str, method: str, chains: Chains) -> None:
+    """Draw each chain's number of topics and the median, from both starts."""
+    for start, rows in numbers.groupby("start", sort=False):
+        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one_cluster" else (0, (3, 1.5))}
+        iteration, each = chains.get((setting, method, str(start)), (np.empty(0), np.empty((0, 0))))
+        for chain in each:
+            # an image in the PDF: these lines have hundreds of thousands of corners
+            thin: dict[str, Any] = {"linewidth": 0.4, "alpha": 0.22, "drawstyle": "steps-post", "rasterized": True}
+            # the start is iteration 0: it stands at 1
+            ax.plot(np.maximum(iteration, 1), chain, color=style["color"], **thin)
+        ax.plot(np.maximum(rows["iteration"], 1), rows["value"], linewidth=1.3, **style)
+    ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+    _marks(ax)
+    ax.set_xscale("log")
+
+
+def _share_reached(
+    setting: str, method: str, start: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
+) -> pd.DataFrame:
+    """Share of the chains that have had ten topics."""
+    when = np.sort(hitting_times(K))
+    told = when[np.isfinite(when)]
+    x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
+    share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
+    return _rows("chains with ten topics", setting, start, method, x, share, len(when))
+
+
+def _draw_reached(ax: Axes, numbers: pd.DataFrame) -> None:
+    for method, rows in numbers.groupby("method", sort=False):
+        along = marks_along(rows["value"].to_numpy(), list(METHODS).index(str(method)), len(METHODS))
+        look = {"linewidth": 1.3, "clip_on": False, **STYLES[str(method)], **along}
+        ax.plot(rows["iteration"], rows["value"], drawstyle="steps-post", **look)
     _marks(ax)
     ax.set_ylim(0, 1)
-    return pd.concat(frames, ignore_index=True)
 
 
-def _draw_accepted(ax: Axes, runs: Sequence[Run], setting: str) -> pd.DataFrame:
-    """Share of the proposals that were accepted so far, by form of split-merge, from one topic."""
-    frames = []
-    for method in [m for m in METHODS if m != "gibbs"]:
-        each = acceptance(beginnings(runs, setting, "one_cluster", method))
-        sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
-        share = sums["accepted"] / sums["proposed"]
-        ax.plot(share.index, share, linewidth=1.1, **STYLES[method])
-        chains = each.groupby("iteration").size().to_numpy()
-        frames.append(_rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains))
+def _share_accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
+    """Share of a form's proposals that were accepted so far, from one topic."""
+    each = acceptance(beginnings(runs, setting, "one_cluster", method))
+    sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
+    share, chains = sums["accepted"] / sums["proposed"], each.groupby("iteration").size().to_numpy()
+    return _rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains)
+
+
+def _draw_accepted(ax: Axes, numbers: pd.DataFrame) -> None:
+    for method, rows in numbers.groupby("method", sort=False):
+        ax.plot(rows["iteration"], rows["value"], linewidth=1.1, **STYLES[str(method)])
     _marks(ax)
-    return pd.concat(frames, ignore_index=True)
 
 
 def _legend(figure: Figure) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
@@ -128,69 +129,71 @@ def fig5b(runs: Sequence[Run]) -> Drawing:
 
 def _figure(name: str, runs: Sequence[Run]) -> Drawing:
     curves = Curves(runs)
+    frames = [_lines(curves, where, axis) for where in curves.places for axis in AXES]
+    numbers = pd.concat([*frames, *(_final(curves, start) for start in STARTS)], ignore_index=True)
+    notes = f"{_describe_data(runs)} {_note(runs)}"
+    return Drawing(_picture(numbers, curves), numbers, _verdicts(name, curves), notes)
+
+
+def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
+    """The figure; with `curves` each chain is a thin line, and each split a small mark."""
     rows, columns = len(EVALUATIONS), 2 * len(STARTS)
     figure, axes = plt.subplots(rows + 1, columns, figsize=(FULL, 5.3), height_ratios=[1] * rows + [0.62])
-    plotted = []
-    for where in curves.places:
-        row, first = list(EVALUATIONS).index(where.evaluation), 2 * list(STARTS).index(where.start)
+    means = numbers[numbers["axis"].notna()]
+    for (evaluation, start), of_place in means.groupby(["panel", "start"], sort=False):
+        row, first = list(EVALUATIONS).index(evaluation), 2 * list(STARTS).index(start)
         for ax, axis in zip(axes[row, first : first + 2], AXES, strict=True):
-            plotted.append(_draw(ax, curves, where, axis))
+            _draw(ax, of_place[of_place["axis"] == axis], Where(evaluation, start), axis, curves)
         axes[row, first + 1].sharey(axes[row, first])
         axes[row, first + 1].tick_params(labelleft=False)
-        axes[row, first].set_title(_start(runs, where.start))
+        axes[row, first].set_title(_start(curves.runs, start) if curves else STARTS[start].replace("{K0} ", ""))
     for row, said in zip(axes, EVALUATIONS.values(), strict=False):
         row[0].set_ylabel(f"perplexity,\n{said}")
     for ax, start in zip(_join_panels(figure, axes[-1]), STARTS, strict=True):
-        plotted.append(_draw_differences(ax, curves, start))
+        _draw_differences(ax, numbers[numbers["axis"].isna() & (numbers["start"] == start)], start, curves)
     figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
     lines = [entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
     legend(figure, lines)
-    footnote(
-        figure,
-        "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means.",
-    )
-    notes = f"{_describe_data(runs)} {_note(runs)}"
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _verdicts(name, curves), notes)
+    each = "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means."
+    footnote(figure, each if curves else "Lines and marks: means over splits.")
+    return figure
+
+
+picture_fig5a = picture_fig5b = _picture
 
 
 def _start(runs: Sequence[Run], start: str) -> str:
     return STARTS[start].format(K0=next(run.config["K0"] for run in runs if start_of(run) == start))
 
 
-def _draw(ax: Axes, curves: Curves, where: Where, axis: str) -> pd.DataFrame:
-    """Every chain, and the mean over seeds as far as all of them go."""
+def _lines(curves: Curves, where: Where, axis: str) -> pd.DataFrame:
+    """Mean and range over seeds of every method, as far as all chains go."""
     frames = []
-    for place, method in enumerate(SHOWN):
+    for method in SHOWN:
         chains = curves.shifted_curves(where, method)
-        for chain in chains:
-            ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
         first = max(chain.frame[axis].iloc[0] for chain in chains)
         last = min(chain.frame[axis].iloc[-1] for chain in chains)
         # rounding must not leave the ends outside
         at = np.clip(np.geomspace(first, max(last, first), 150), first, max(last, first))
         values = np.stack([chain.values_at(axis, at) for chain in chains])
         # by seconds, no mean where one chain ended before another began
-        mean = values.mean(axis=0)
-        ax.plot(at, mean, linewidth=1.4, **STYLES[method], **marks_along(mean, place, len(SHOWN)))
-        frames.append(
-            pd.DataFrame(
-                {
-                    "panel": where.evaluation,
-                    "start": where.start,
-                    "method": method,
-                    "axis": axis,
-                    "x": at,
-                    "value": mean,
-                    "low": values.min(axis=0),
-                    "high": values.max(axis=0),
-                    "chains": len(chains),
-                }
-            )
-        )
+        stats = {"value": values.mean(axis=0), "low": values.min(axis=0), "high": values.max(axis=0)}
+        where_drawn = {"panel": where.evaluation, "start": where.start, "method": method, "axis": axis}
+        frames.append(pd.DataFrame({**where_drawn, "x": at, **stats, "chains": len(chains)}))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curves | None) -> None:
+    """Draw the mean of every method, and each chain where there are `curves`."""
+    for place, (method, rows) in enumerate(numbers.groupby("method", sort=False)):
+        style = STYLES[str(method)]
+        for chain in curves.shifted_curves(where, str(method)) if curves else ():
+            ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=style["color"])
+        mean = rows["value"].to_numpy()
+        ax.plot(rows["x"], mean, linewidth=1.4, **style, **marks_along(mean, place, len(SHOWN)))
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
     log_ticks(ax.xaxis)
-    return pd.concat(frames, ignore_index=True)
 
 
 def _join_panels(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
@@ -201,23 +204,33 @@ def _join_panels(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
     return [figure.add_subplot(grid[-1, k : k + 2]) for k in range(0, len(row), 2)]
 
 
-def _draw_differences(ax: Axes, curves: Curves, start: str) -> pd.DataFrame:
-    """Final differences from Gibbs alone from one start, by evaluation and form: of every split, and their mean."""
+def _final(curves: Curves, start: str) -> pd.DataFrame:
+    """Final differences from Gibbs alone from one start, by evaluation and form: mean and interval over splits."""
     rows = []
-    ticks = [(evaluation, form) for evaluation in EVALUATIONS for form in FORMS]
-    for x, (evaluation, form) in enumerate(ticks):
+    for evaluation, form in product(EVALUATIONS, FORMS):
         each = curves.differences(Where(evaluation, start), form)
-        centre, low, high = overlapping_interval(HELD_OUT)(each)
-        look = STYLES[form]
-        ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **mark_alone(look, 0.7))
-        ax.plot(x + 0.12, centre, **mark_alone(look, 1.3))
-        ax.vlines(x + 0.12, low, high, linewidth=1.4, color=look["color"])
-        panel = f"{evaluation}: final difference from Gibbs alone"
-        rows.append((panel, start, form, centre, low, high, len(each)))
-    ax.axhline(0, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
-    ax.set_xticks(range(len(ticks)), [f"{EVALUATIONS[e]},\n{FORMS[f]}" for e, f in ticks], fontsize=6.5)
-    ax.set_xlim(-0.6, len(ticks) - 0.4)
+        panel = f"{evaluation}{DIFFERENCE}"
+        rows.append((panel, start, form, *overlapping_interval(HELD_OUT)(each), len(each)))
     return pd.DataFrame(rows, columns=["panel", "start", "method", "value", "low", "high", "chains"])
+
+
+DIFFERENCE = ": final difference from Gibbs alone"
+
+
+def _draw_differences(ax: Axes, numbers: pd.DataFrame, start: str, curves: Curves | None) -> None:
+    """Draw the mean of each difference, and every split where there are `curves`."""
+    ticks = []
+    for x, row in enumerate(numbers.itertuples(index=False)):
+        evaluation, look = row.panel.removesuffix(DIFFERENCE), STYLES[row.method]
+        if curves:
+            each = curves.differences(Where(evaluation, start), row.method)
+            ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **mark_alone(look, 0.7))
+        ax.plot(x + 0.12, row.value, **mark_alone(look, 1.3))
+        ax.vlines(x + 0.12, row.low, row.high, linewidth=1.4, color=look["color"])
+        ticks.append(f"{EVALUATIONS[evaluation]},\n{FORMS[row.method]}")
+    ax.axhline(0, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+    ax.set_xticks(range(len(ticks)), ticks, fontsize=6.5)
+    ax.set_xlim(-0.6, len(ticks) - 0.4)
 
 
 def _describe_data(runs: Sequence[Run]) -> str:

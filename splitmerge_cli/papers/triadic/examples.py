@@ -1,6 +1,6 @@
 """Figure 2: two last states of the triadic sampler, with typical errors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.intervals import share_interval
@@ -26,6 +27,8 @@ SIMILAR = 15.0
 """Two directions are similar up to this angle, in degrees."""
 TRUE, CONCERNED = "#777777", "#dcdcdc"
 """Colours of a true line, and of the band behind one that the error concerns."""
+MODEL = {"sigma0": 10.0, "sigma1": 1.0}
+"""The prior and the noise of the runs that the figure shows."""
 BROKEN = 0.1
 """A line is broken if a second cluster has at least this share of its points."""
 
@@ -98,17 +101,27 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     merged = min(examples, key=lambda e: e.errors.angle)
     others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
     broken = max(others, key=lambda e: e.errors.second)
+    numbers = pd.concat([_points(merged), _points(broken)], ignore_index=True)
+    model = merged.run.config["model"]
+    notes = (
+        f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
+        f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
+        f"or more count. {describe_data(runs)}, σ₁ = 1, lines integrated out."
+    )
+    return Drawing(picture_fig2(numbers, model), numbers, _fig2_verdicts(examples, runs), notes)
+
+
+def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
+    """Two states: one that has two true lines in a cluster, and one with a true line in several."""
     figure, axes = plt.subplots(1, 2, figsize=(FULL, 3.6))
-    angle = f"two lines, {merged.errors.angle:.2g}° apart, in one cluster" if merged.errors.merged else "no such error"
-    split = f"one line in {broken.errors.clusters} clusters" if broken.errors.broken else "no such error"
-    plotted = []
-    for ax, example, concerned, title in [
-        (axes[0], merged, merged.errors.merged, angle),
-        (axes[1], broken, broken.errors.broken, split),
-    ]:
-        _draw_example(ax, example, concerned)
-        ax.set_title(f"set {number_of(example.run)}: {title}", fontsize=8)
-        plotted.append(_plotted_points(example))
+    for ax, (number, state), merged in zip(axes, _split_states(numbers), (True, False), strict=True):
+        x, truth, labels = state[["x", "y"]].to_numpy(), state["truth"].to_numpy(), state["cluster"].to_numpy()
+        errors = errors_of(x, truth, labels)
+        concerned, title = errors.broken, f"one line in {errors.clusters} clusters"
+        if merged:
+            concerned, title = errors.merged, f"two lines, {errors.angle:.2g}° apart, in one cluster"
+        _draw_example(ax, x, truth, labels, concerned, model)
+        ax.set_title(f"set {number}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
         entry(color=points.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
@@ -116,17 +129,26 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         entry(color=points.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
-    notes = (
-        f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
-        f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
-        f"or more count. {describe_data(runs)}, σ₁ = 1, lines integrated out."
-    )
-    return Drawing(figure, pd.concat(plotted, ignore_index=True), _fig2_verdicts(examples, runs), notes)
+    return figure
 
 
-def _draw_example(ax: Axes, example: _Example, concerned: Sequence[int]) -> None:
-    dataset = dataset_of(example.run)
-    x, truth = dataset.values, np.asarray(dataset.truth)
+def _split_states(numbers: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
+    """The two states, each with the number of its data set; with one set they are the halves."""
+    sets = list(dict.fromkeys(numbers["set"]))
+    if len(sets) == 1:
+        half = len(numbers) // 2
+        return [(sets[0], numbers[:half]), (sets[0], numbers[half:])]
+    return [(number, numbers[numbers["set"] == number]) for number in sets]
+
+
+def _draw_example(
+    ax: Axes,
+    x: NDArray[np.float64],
+    truth: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    concerned: Sequence[int],
+    model: Mapping[str, float],
+) -> None:
     for k in range(truth.max() + 1):
         own = x[truth == k]
         if len(own) > 1:
@@ -135,14 +157,14 @@ def _draw_example(ax: Axes, example: _Example, concerned: Sequence[int]) -> None
             ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
             if k in concerned:
                 ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
-    points.scatter(ax, x, example.labels)
-    points.fitted_lines(ax, x, example.labels, example.run.config["model"])
+    points.scatter(ax, x, labels)
+    points.fitted_lines(ax, x, labels, model)
     ax.set_aspect("equal", adjustable="datalim")
     ax.grid(False)
     ax.set(xlabel="x", ylabel="y")
 
 
-def _plotted_points(example: _Example) -> pd.DataFrame:
+def _points(example: _Example) -> pd.DataFrame:
     dataset = dataset_of(example.run)
     frame = pd.DataFrame(dataset.values, columns=["x", "y"])
     return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)

@@ -1,6 +1,6 @@
 """Table 1, with what the paper leaves open: noise, lines kept or not, as_printed ratios, equal time."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -48,26 +48,48 @@ def table1(runs: Sequence[Run]) -> Drawing:
     """Mean scores of all settings, differences from the triadic sampler, and the way there."""
     scores = Scores(runs)
     rows = _rows(scores)
-    figure = plt.figure(figsize=(FULL, ROW * (len(rows) + 3) + 2.25))
-    grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + 3), 1.75])
-    halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
-    left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
+    curves = pd.concat([_curve(runs, *of) for of in CURVES], ignore_index=True)
+    numbers = pd.concat([_table(rows, scores), curves], ignore_index=True)
     budget = max(r.config["budget"] or 0 for r in runs)
-    _draw_table(left, rows, scores, budget)
-    _draw_differences(right, rows, scores)
-    curves = _draw_curves(figure, grid, runs)
     said = (
         f"{describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
         "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
         "as_printed: ratios as printed, biased. Differences are paired by data set. "
         "Bold: the highest ARI of the samplers that are exact. "
     )
+    paces = {(setting, method): _pace(scores, setting, method) for setting, method in rows if method}
+    figure = picture_table1(numbers, budget, paces)
+    return Drawing(figure, numbers, _verdicts(scores, runs), said + _plainly(scores))
+
+
+Paces = Mapping[tuple[str, str], float]
+"""Microseconds of an iteration, by setting and method."""
+
+
+def _pace(scores: Scores, setting: str, method: str) -> float:
+    seconds, iterations = (scores.by_set(setting, method, name) for name in ("seconds", "iterations"))
+    return float((1e6 * seconds / iterations).mean())
+
+
+def picture_table1(numbers: pd.DataFrame, budget: float | None = None, paces: Paces | None = None) -> Figure:
+    """The table, differences at its right and curves below; `budget`: seconds in the settings of equal time."""
+    means = numbers[numbers["panel"] == "mean"]
+    rows: list[tuple[str, str]] = []
+    for setting, method in dict.fromkeys(means[["setting", "method"]].itertuples(index=False, name=None)):
+        rows += [(setting, method)] if (setting, "") in rows else [(setting, ""), (setting, method)]
+    figure = plt.figure(figsize=(FULL, ROW * (len(rows) + 3) + 2.25))
+    grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + 3), 1.75])
+    halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
+    left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
+    values = {key: row["value"].item() for key, row in means.groupby(["setting", "method", "score"])}
+    _draw_table(left, rows, values, budget, paces or {})
+    _draw_differences(right, rows, numbers[numbers["panel"] == "triadic minus row"])
+    _draw_curves(grid, numbers)
     footnote(
         figure,
         "Right: exact triadic sampler minus the row's, with 95 % interval. Bottom: means, 95 % bands.",
     )
-    plotted = pd.concat([_table(rows, scores), curves], ignore_index=True)
-    return Drawing(figure, plotted, _verdicts(scores, runs), said + _plainly(scores))
+    return figure
 
 
 def _rows(scores: Scores) -> list[tuple[str, str]]:
@@ -79,12 +101,16 @@ def _rows(scores: Scores) -> list[tuple[str, str]]:
     return rows
 
 
-def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores, budget: float) -> None:
+Values = Mapping[tuple[str, str, str], float]
+"""Means by setting, method and score."""
+
+
+def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budget: float | None, paces: Paces) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -5.2))
     ax.axis("off")
     places = dict(zip([*COLUMNS, "pace"], [0.52, 0.62, 0.72, 0.83, 0.975], strict=True))
     heads = {**COLUMNS, "pace": "μs per\niteration"}
-    for column, place in places.items():
+    for column, place in places.items() if paces else list(places.items())[:-1]:
         ax.text(place, -3.5, heads[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     for y, method in zip([-2.9, -1.95, -1.0], ["dyadic", "neal8", "triadic"], strict=True):
@@ -95,33 +121,35 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores, budge
     for y, (setting, method) in enumerate(rows):
         if not method:
             ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)
-            title = TITLES[setting].format(budget=budget)
+            title = TITLES[setting].format(budget=budget or 0)
+            title = title if budget else title.removesuffix(": 0 s")
             ax.text(0, y, title, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
         ax.plot(0.012, y, **look_of(colour_key(method)))
         ax.text(0.03, y, METHODS[method], ha="left", va="center", fontsize=7)
         for column in COLUMNS:
-            mean = scores.by_set(setting, method, column).mean()
-            best = column == "ari_last" and method == _best(rows, setting, scores)
+            mean = values[setting, method, column]
+            best = column == "ari_last" and method == _best(rows, setting, values)
             weight = "bold" if best else "normal"
             ax.text(places[column], y, _score(mean), ha="right", va="center", fontsize=7, fontweight=weight)
-        pace = 1e6 * scores.by_set(setting, method, "seconds") / scores.by_set(setting, method, "iterations")
-        ax.text(
-            places["pace"], y, f"{pace.mean():.{0 if pace.mean() >= 10 else 1}f}", ha="right", va="center", fontsize=7
-        )
+        if pace := paces.get((setting, method)):
+            text = f"{pace:.{0 if pace >= 10 else 1}f}"
+            ax.text(places["pace"], y, text, ha="right", va="center", fontsize=7)
 
 
 def _score(value: float) -> str:
     return f"{value:.3f}"
 
 
-def _best(rows: Sequence[tuple[str, str]], setting: str, scores: Scores) -> str:
+def _best(rows: Sequence[tuple[str, str]], setting: str, values: Values) -> str:
     """The method of the highest mean adjusted Rand index, of those that leave the posterior invariant."""
     exact = (m for s, m in rows if s == setting and m and m not in AS_PRINTED_TOO)
-    return max(exact, key=lambda m: float(scores.by_set(setting, m, "ari_last").mean()))
+    return max(exact, key=lambda m: values[setting, m, "ari_last"])
 
 
-def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores) -> None:
+def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.DataFrame) -> None:
+    ari = numbers[numbers["score"] == "ari_last"]
+    found = {(r.setting, r.method): (r.value, r.low, r.high) for r in ari.itertuples(index=False)}
     ax.set_ylim(len(rows) - 0.5, -5.2)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -134,7 +162,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores)
         if not method:
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
-            mean, low, high = mean_interval(scores.difference(setting, "triadic", method, "ari_last"))
+            mean, low, high = found[setting, method]
             look = look_of(colour_key(method))
             ax.hlines(y, low, high, color=look["color"], linewidth=1.3)
             ax.plot(mean, y, **look)
@@ -146,32 +174,36 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], scores: Scores)
     ax.set_xlim(low, high + 0.6 * (high - low))
 
 
-def _draw_curves(figure: Figure, grid: GridSpec, runs: Sequence[Run]) -> pd.DataFrame:
-    """Adjusted Rand index against iteration and time; what is plotted."""
+def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
+    """Adjusted Rand index against iteration or time: means with bands."""
+    of = {m: select_runs(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
+    ends = [r.trace(["chain", column]).groupby("chain")[column].max().min() for each in of.values() for r in each]
+    at = np.geomspace(10.0 if column == "iteration" else 1e-3, min(ends), 60)
+    frames = []
+    for method, each in of.items():
+        mean, low, high = np.array([mean_interval(v) for v in paths(each, column, at).T]).T
+        frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
+        frames.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
+    return pd.concat(frames, ignore_index=True)
+
+
+def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
     axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
-    plotted = []
     for ax, (setting, column) in zip(axes, CURVES, strict=True):
-        of = {m: select_runs(runs, setting, m) for m in ("dyadic", "neal8", "triadic")}
-        ends = [r.trace(["chain", column]).groupby("chain")[column].max().min() for each in of.values() for r in each]
-        first = 10.0 if column == "iteration" else 1e-3
-        at = np.geomspace(first, min(ends), 60)
-        for place, (method, each) in enumerate(of.items()):
-            values = paths(each, column, at)
-            mean, low, high = np.array([mean_interval(v) for v in values.T]).T
-            look = look_of(colour_key(method))
-            ax.fill_between(at, low, high, color=look["color"], alpha=0.15, linewidth=0)
-            ax.plot(at, mean, linewidth=1.2, **look, **marks_along(mean, place, len(of)))
-            frame = pd.DataFrame({column: at, "ari_last": mean, "low": low, "high": high})
-            plotted.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
+        own = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
+        lines = dict(list(own.groupby("method", sort=False)))
+        for place, (method, rows) in enumerate(lines.items()):
+            look, mean = look_of(colour_key(str(method))), rows["ari_last"].to_numpy()
+            ax.fill_between(rows[column], rows["low"], rows["high"], color=look["color"], alpha=0.15, linewidth=0)
+            ax.plot(rows[column], mean, linewidth=1.2, **look, **marks_along(mean, place, len(lines)))
         ax.set_xscale("log")
         powers(ax.xaxis)
-        ax.set_xlim(at[0], at[-1])
+        ax.set_xlim(own[column].min(), own[column].max())
         ax.set_ylim(0, None)
         ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
         ax.tick_params(labelsize=6.5)
         ax.set_title("lines integrated out" if setting.startswith("main") else "lines kept", fontsize=7.5)
     axes[0].set_ylabel("mean ARI")
-    return pd.concat(plotted, ignore_index=True)
 
 
 def _table(rows: Sequence[tuple[str, str]], scores: Scores) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
 from splitmerge_cli.papers.claims import published_claims
@@ -38,6 +39,16 @@ def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
 def fig1(runs: Sequence[Run]) -> Drawing:
     """Transitions of the triadic and the dyadic sampler."""
     tables = {method: transitions(select_runs(runs, "main", method), method) for method in MOVES}
+    notes = (
+        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
+        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
+    )
+    numbers = pd.concat(tables.values(), ignore_index=True)
+    return Drawing(picture_fig1(numbers), numbers, _fig1_verdicts(tables, runs), notes)
+
+
+def picture_fig1(numbers: pd.DataFrame) -> Figure:
+    """The states of both samplers, joined by arrows."""
     width, height, level = 51.5, 14.4, 7.0
     figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
@@ -46,7 +57,7 @@ def fig1(runs: Sequence[Run]) -> Drawing:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
             _state(ax, x, level, n, 2 if method == "dyadic" else 3)
-        for row in _sum_moves(tables[method]).itertuples(index=False):
+        for row in _sum_moves(numbers[numbers["method"] == method]).itertuples(index=False):
             _transition(ax, places[row.before - 1], places[row.after - 1], level, row.share, row.acceptance)
     ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
     for x in (TRIADIC[0], TRIADIC[-1]):
@@ -54,11 +65,7 @@ def fig1(runs: Sequence[Run]) -> Drawing:
     ax.plot([TRIADIC[0], TRIADIC[-1]], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
     footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
-    notes = (
-        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
-        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
-    )
-    return Drawing(figure, pd.concat(tables.values(), ignore_index=True), _fig1_verdicts(tables, runs), notes)
+    return figure
 
 
 def _sum_moves(table: pd.DataFrame) -> pd.DataFrame:

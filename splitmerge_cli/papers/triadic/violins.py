@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import matplotlib.pyplot as plt
+import pandas as pd
+from matplotlib.figure import Figure
 
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published_claims
@@ -29,16 +31,25 @@ SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Violins of the three scores of the three samplers."""
     scores = Scores([r for method in ORDER for r in select_runs(runs, "main", method)])
+    notes = f"Last states. {describe_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
+    columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
+    numbers = scores.chains[columns]
+    return Drawing(picture_fig3(numbers), numbers, _fig3_verdicts(scores, runs), notes)
+
+
+def picture_fig3(numbers: pd.DataFrame) -> Figure:
+    """A panel for each score with a violin for each sampler."""
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     figure, axes = plt.subplots(1, len(METRICS), figsize=(FULL, 2.9), sharey=True)
     for ax, (score, name) in zip(axes, METRICS.items(), strict=True):
         means: list[str] = []
         for k, method in enumerate(ORDER):
-            chains = scores.chains.loc[scores.chains["method"] == method, f"{score}_last"].to_numpy(float)
+            own = numbers[numbers["method"] == method]
+            chains = own[f"{score}_last"].to_numpy(float)
             colour = colour_of(colour_key(method))
             (body,) = ax.violinplot(chains, positions=[k], widths=0.85, showextrema=False)["bodies"]
             body.set(facecolor=colour, alpha=0.55, edgecolor=colour)
-            mean, low, high = mean_interval(scores.by_set("main", method, f"{score}_last"))
+            mean, low, high = mean_interval(own.groupby("set")[f"{score}_last"].mean())
             ax.plot([k, k], [low, high], color=REFERENCE, linewidth=1.2, zorder=3)
             ax.plot(k, mean, "o", color=REFERENCE, markersize=4, zorder=3)
             ax.plot(k + 0.22, paper[method, CLAIMED[score]], "D", color=REFERENCE, markerfacecolor="white", zorder=4)
@@ -52,9 +63,7 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         entry(color=REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
-    notes = f"Last states. {describe_data(runs)}, σ₁ = 1, lines integrated out. Numbers: means."
-    columns = ["method", "set", "chain", *(f"{score}_last" for score in METRICS)]
-    return Drawing(figure, scores.chains[columns], _fig3_verdicts(scores, runs), notes)
+    return figure
 
 
 def _fig3_verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:

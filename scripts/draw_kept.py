@@ -1,0 +1,35 @@
+"""Draw the figures of all kept editions from their numbers alone, without a run: FOLDER/edition-N/ID.png.
+
+    python scripts/draw_kept.py [--out FOLDER] [--edition N] [ID ...]
+
+docs/reproduction keeps the numbers of every edition, and the pictures of the last one. What the numbers do not hold,
+single chains and some words, is left out of the pictures. A number that is not what was kept ends the script.
+"""
+
+import argparse
+from pathlib import Path
+
+from splitmerge_cli.papers.editions import kept_editions, kept_folder
+from splitmerge_cli.papers.kept import draw_kept, read_index
+
+ROOT = Path(__file__).resolve().parents[1]
+KEPT = ROOT / "docs" / "reproduction"
+
+
+def main(out: Path, editions: list[int], names: list[str]) -> None:
+    """Draw the figures of these names, or all, of these editions."""
+    for edition in editions:
+        folder, target = kept_folder(KEPT, edition), out / f"edition-{edition}"
+        for name in names or read_index(folder)["figures"]:
+            print(
+                draw_kept(folder, name, target) or f"{name}: its paper has no function that draws it from its numbers"
+            )
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="ID")
+    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "_build" / "figures")
+    parser.add_argument("--edition", type=int, choices=[1, *kept_editions(KEPT)])
+    options = parser.parse_args()
+    main(options.out, [options.edition] if options.edition else [1, *kept_editions(KEPT)], options.names)
