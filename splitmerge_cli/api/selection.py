@@ -41,7 +41,6 @@ from splitmerge_cli.config import (
     component,
     compose,
     read_component,
-    shared_choices,
     specify,
 )
 from splitmerge_cli.config.commands import override
@@ -305,15 +304,14 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
     if calibrates:
         _require_power(compose([given for given in settled if given != OF_COVARIANCE], config_dir).model.name)
     by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
-    with shared_choices():
-        for decided, what in _candidates(settled, of_reals, calibrates, config_dir):
-            run = finished_run(specify(decided, config_dir))
-            chosen = None if run is None else run.summary.get("chosen")
-            if run is None or chosen is None or chosen.get("by") != by:
-                continue
-            if ("counts" in chosen) == (of_reals is not None):
-                say(f"{what}, as {run.path} says")
-                return Settled(decided, chosen)
+    for decided, what in _candidates(settled, of_reals, calibrates, config_dir):
+        run = finished_run(specify(decided, config_dir))
+        chosen = None if run is None else run.summary.get("chosen")
+        if run is None or chosen is None or chosen.get("by") != by:
+            continue
+        if ("counts" in chosen) == (of_reals is not None):
+            say(f"{what}, as {run.path} says")
+            return Settled(decided, chosen)
     with scratch_folder() as folder:
         decided, chosen = _settle_readings(settled, of_reals, calibrates, config_dir, say, folder)
         if calibrates:

@@ -80,7 +80,8 @@ def update(
 ) -> "Posterior":
     """See `Posterior.update`."""
     from splitmerge_cli.api.sampling import choose_progress, make
-    from splitmerge_cli.config.commands import override, overrides_of
+    from splitmerge_cli.config.commands import override, words_of
+    from splitmerge_cli.config.specification import differences
 
     run = posterior.run
     if (missing := run.missing) is not None:
@@ -92,8 +93,8 @@ def update(
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
-        data = [override("data", "given"), override("data.sha256", hold(whole))]
-        kept = overrides_of(specification_of(run), {}, run.config_dir, data)
+        spec = specification_of(run)
+        kept = words_of(spec, differences(spec, data={"data": "given", "data.sha256": hold(whole)}))
         held = _write(starts, Path(out) / STARTS)
         keys = {"init": str(held), "chains": len(starts), "out": out} | changed
         named = {"K0", "warmup", *keys}

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, shared_choices, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, specify
 from splitmerge_cli.config.specification import Schedule
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
@@ -157,19 +157,16 @@ def choose_starts(
     What cannot be read is left to whoever makes the jobs.
     """
     found = []
-    with shared_choices():
-        for job in jobs:
-            more = []
-            if not any(map(_START.match, job)):
-                with suppress(ConfigError, DataError):
-                    spec = specify(job, config_dir)
-                    chosen = choose_start(spec, job, config_dir, say)
-                    more = [
-                        f"{key}={chosen.values[key]}"
-                        for key in ("init", "K0")
-                        if chosen.values[key] != spec.values[key]
-                    ]
-            found.append([*job, *more])
+    for job in jobs:
+        more = []
+        if not any(map(_START.match, job)):
+            with suppress(ConfigError, DataError):
+                spec = specify(job, config_dir)
+                chosen = choose_start(spec, job, config_dir, say)
+                more = [
+                    f"{key}={chosen.values[key]}" for key in ("init", "K0") if chosen.values[key] != spec.values[key]
+                ]
+        found.append([*job, *more])
     return found
 
 
