@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,8 @@ from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
 from splitmerge_cli.config.groups import check_importable, choices, explain, is_choice, plain
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices, merge
 from splitmerge_cli.config.naming import Composed, Given
-from splitmerge_cli.config.schema import CHOOSING
-from splitmerge_cli.config.specification import LEFT_TO_DATA, RunSpecification, finish
+from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA
+from splitmerge_cli.config.specification import RunSpecification, finish
 from splitmerge_cli.config.targets import import_beside, places
 from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
 from splitmerge_cli.received import reject_machine_error
@@ -149,7 +150,7 @@ def specify(
     if leave_to_data:
         to_choose = {key for key in LEFT_TO_DATA if f"{key}={auto.AUTO}" in words}
         words = [word for word in words if not is_left_to_data(word)]
-    return finish(compose_words(words, config_dir, to_choose), to_choose)
+    return finish(replace(compose_words(words, config_dir, to_choose), to_choose=frozenset(to_choose)))
 
 
 def compose_words(
@@ -159,12 +160,14 @@ def compose_words(
     search_path = tuple(places(config_dir))
     if (found := _read_given(words, search_path, to_choose)) is not None:
         return found
+    if "model" in to_choose:  # whose options wait for it
+        words = [word for word in words if not word.startswith("model.")]
     # Hydra composes the whole, or says what is wrong
     raw = compose_raw(words, config_dir)
-    return composed_by_hydra(raw, raw.hydra, words, search_path)
+    return read_hydra(raw, raw.hydra, words, search_path)
 
 
-def composed_by_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:
+def read_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:
     """A configuration that Hydra composed, with Hydra's own node of it."""
     values = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
     return Composed(values, dict(node.runtime.choices), None, tuple(search_path), tuple(words))

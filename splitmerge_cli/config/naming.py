@@ -5,10 +5,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
 from splitmerge_cli.config.hydra_adapter import protect
 from splitmerge_cli.config.layers import compose_choices, merge
-from splitmerge_cli.config.schema import CHOOSING, GROUPS, MIX, NESTED, NOT_TYPED, TAKE_K0, known_keys
+from splitmerge_cli.config.schema import CHOOSING, GROUPS, LEFT_TO_DATA, MIX, NESTED, NOT_TYPED, TAKE_K0, known_keys
 from splitmerge_cli.core.options import Gamma
 
 
@@ -58,6 +59,8 @@ class Composed:
         Hydra's additional search path.
     words : tuple of str
         The overrides as they were typed, where they were.
+    to_choose : frozenset of str
+        Keys of `LEFT_TO_DATA` that are left to the data.
     """
 
     values: dict[str, Any]
@@ -65,13 +68,26 @@ class Composed:
     given: Given | None
     search_path: tuple[str, ...]
     words: tuple[str, ...] = ()
+    to_choose: frozenset[str] = frozenset()
 
 
-def name_keys(given: Given, changes: Mapping[str, Any], to_choose: Collection[str] = ()) -> Composed:
-    """Compose what is named already and further keys."""
-    changed = by_key(changes)
+def name_keys(
+    given: Given, changes: Mapping[str, Any], to_choose: Collection[str] = (), is_short: bool = False
+) -> Composed:
+    """Compose the keys that were given and further ones.
+
+    A key of `LEFT_TO_DATA` may be ``auto``. If `is_short`, options may stand without their groups.
+    """
+    changed, to_choose = by_key(changes), set(to_choose)
+    # options of a model that was left to the data have waited for it
+    waited = "model" in to_choose
     choices_, values = dict(given.choices), dict(given.values)
     before = compose_choices(choices_, given.search_path).chosen
+    for key in LEFT_TO_DATA:
+        if key in changed:
+            (to_choose.add if changed[key] == AUTO else to_choose.discard)(key)
+    if changed.get("model") == AUTO:
+        changed["model"], changes = None, {**changes, "model": None}
     for group in CHOOSING:
         if group in changed and (name := changed.pop(group)) is not None:
             choices_[group] = name
@@ -83,16 +99,23 @@ def name_keys(given: Given, changes: Mapping[str, Any], to_choose: Collection[st
     elif "sampler" in changes and before["schedule"] == MIX:
         choices_.pop("schedule", None)
     layers = compose_choices(choices_, given.search_path)
-    gone = [group for group in GROUPS if layers.chosen[group] != before[group]]
+    gone = [group for group in GROUPS if layers.chosen[group] != before[group] and not (waited and group == "model")]
     values = {key: value for key, value in values.items() if key.partition(".")[0] not in gone}
     if changed.get("init") not in TAKE_K0:
         values.pop("K0", None)
     for key, value in changed.items():
-        whole = _whole_key(key, layers.values)
+        whole = _whole_key(key, layers.values) if is_short else key
         values.pop(whole, None)  # the last value is laid over the others
-        values[whole] = protect(_plain_value(value))
+        if whole not in to_choose:
+            values[whole] = protect(_plain_value(value))
     given = replace(given, choices=choices_, values=values)
-    return Composed(given.lay_over(layers.values, to_choose), layers.chosen, given, given.search_path)
+    return Composed(
+        given.lay_over(layers.values, to_choose),
+        layers.chosen,
+        given,
+        given.search_path,
+        to_choose=frozenset(to_choose),
+    )
 
 
 def by_key(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,6 +25,9 @@ NOT_TYPED = ("name", "_target_")
 TAKE_K0 = (None, "random", "sequential")
 """Starts that take a number of clusters, or of topics."""
 
+LEFT_TO_DATA = ("model", "model.covariance", "model.power")
+"""Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
+
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 

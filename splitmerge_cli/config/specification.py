@@ -5,7 +5,7 @@ the files of the choices over each other again (`splitmerge_cli.config.layers`),
 composed or parsed.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,8 +39,6 @@ from splitmerge_cli.config.schema import (
 )
 from splitmerge_cli.config.targets import import_beside, places
 
-LEFT_TO_DATA = ("model", "model.covariance", "model.power")
-"""Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
 _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
 """Keys that say nothing of the run."""
 
@@ -157,7 +155,7 @@ class RunSpecification(Schema):
         >>> spec.with_(sampler="gibbs", scan="site").sampler_name
         'gibbs'
         """
-        return finish(name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose), self.to_choose, self)
+        return finish(name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self)
 
     @property
     def given_keys(self) -> Given:
@@ -168,6 +166,16 @@ class RunSpecification(Schema):
         choices = {key: value for key, value in named.items() if key in CHOOSING}
         values = {key: protect(value) for key, value in named.items() if key not in CHOOSING}
         return Given(choices, values, self.search_path)
+
+    def find_changes(self, before: "RunSpecification") -> dict[str, Any]:
+        """Return the keys that this run names, and another does not name so, with their values."""
+        given, other = self.given_keys, before.given_keys
+        named = {key: value for key, value in given.choices.items() if other.choices.get(key) != value}
+        for key, value in given.values.items():
+            if key not in other.values or other.values[key] != value:
+                group, _, option = key.partition(".")
+                named[key] = self.values[group][option] if option else self.values[group]
+        return named
 
     @property
     def config_dir(self) -> str | None:
@@ -225,16 +233,12 @@ def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None)
     return finish(name_keys(Given(search_path=tuple(places(config_dir))), named))
 
 
-def finish(
-    composed: Composed, to_choose: Collection[str] = (), like: RunSpecification | None = None
-) -> RunSpecification:
+def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpecification:
     """Check and resolve a configuration.
 
     Parameters
     ----------
     composed : Composed
-    to_choose : collection of str
-        As of `RunSpecification`.
     like : RunSpecification, optional
         Another run: what is the same there is not read again.
 
@@ -278,7 +282,7 @@ def finish(
         given=given,
         search_path=search_path,
         words=composed.words,
-        to_choose=frozenset(to_choose),
+        to_choose=composed.to_choose,
         automatic=automatic,
         undecided=undecided and not decides,
     )
@@ -350,7 +354,7 @@ def differences(
     changed, values = dict(changed or {}), dict(spec.values)
 
     def make(named: Mapping[str, Any]) -> RunSpecification:
-        made = finish(name_keys(Given(search_path=spec.search_path), named), like=spec)
+        made = finish(name_keys(Given(search_path=spec.search_path), named), spec)
         return made if spec.is_open else made.with_fixed_length()
 
     if spec.is_open and changed.keys() & {"iterations", "budget"}:

@@ -72,7 +72,7 @@ class Task:
 
 def in_process(composed: Any) -> Ended:
     """Make a job in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends the others, too."""
-    ended = _make(_composed_by_launcher(composed))
+    ended = _make(_read_job(composed))
     if ended[0] == "interrupted":
         raise KeyboardInterrupt
     return ended
@@ -84,16 +84,16 @@ def run_isolated(composed: Any, sweep: Sweep) -> Ended:
 
     if os.getpid() != sweep.pid:
         _attend(sweep.pid if sweep.parental else os.getppid())
-    return make_here(task_of(_composed_by_launcher(composed), sweep, job_number()))
+    return make_here(task_of(_read_job(composed), sweep, job_number()))
 
 
-def _composed_by_launcher(composed: Any) -> "Composed":
+def _read_job(composed: Any) -> "Composed":
     """The configuration of a job that Hydra's launcher composed in this process."""
-    from splitmerge_cli.config.composition import composed_by_hydra
+    from splitmerge_cli.config.composition import read_hydra
     from splitmerge_cli.config.hydra_adapter import job_config, raw_texts
 
     node = job_config()
-    return composed_by_hydra(composed, node, raw_texts(node.overrides.task), raw_texts(node.searchpath))
+    return read_hydra(composed, node, raw_texts(node.overrides.task), raw_texts(node.searchpath))
 
 
 def task_of(composed: "Composed", sweep: Sweep, number: int) -> Task:

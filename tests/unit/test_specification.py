@@ -17,7 +17,7 @@ from splitmerge_cli.config import (
     specify_keys,
 )
 from splitmerge_cli.config.commands import command_of, override
-from splitmerge_cli.config.composition import composed_by_hydra
+from splitmerge_cli.config.composition import read_hydra
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
 from splitmerge_cli.config.specification import RunSpecification, finish
 from splitmerge_cli.config.stored import specify_stored
@@ -42,7 +42,7 @@ def session() -> Iterator[None]:
 def by_hydra(named: dict[str, object]) -> RunSpecification:
     """The specification of a configuration that Hydra composes as a whole."""
     words = [override(key, value) for key, value in named.items()]
-    return finish(composed_by_hydra(raw := compose_raw(words), raw.hydra, words, SEARCH_PATH))
+    return finish(read_hydra(raw := compose_raw(words), raw.hydra, words, SEARCH_PATH))
 
 
 def require_equal(found: RunSpecification, named: dict[str, object]) -> None:
