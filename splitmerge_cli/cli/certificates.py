@@ -1,6 +1,5 @@
 """``smcmc certify``."""
 
-import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,7 +12,7 @@ from splitmerge_cli.cli.base import (
     complain,
     console,
     explain_errors,
-    settle_jobs,
+    settle_run,
     with_workers,
 )
 
@@ -61,15 +60,14 @@ def certify(
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
     from splitmerge_cli.api.certificates import make_certificate
-    from splitmerge_cli.config import compose
+    from splitmerge_cli.config import specify
     from splitmerge_cli.studies.certify import MIXTURE, check_coupling
     from splitmerge_cli.studies.predictive import items_of
 
-    given = with_workers(overrides or [], workers)
-    if not any(re.match(r"init=", each) for each in given):
-        given.append(f"init={MIXTURE}")
-    [given] = settle_jobs([given], config_dir)
-    plan = check_coupling(compose(given, config_dir))
+    spec = specify(with_workers(overrides or [], workers), config_dir, leave_to_data=True)
+    if "init" not in spec.given_keys.keys:
+        spec = spec.with_(init=MIXTURE)
+    plan = check_coupling(settle_run(spec)[0])
     items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")
