@@ -75,8 +75,8 @@ class Kind:
     # -- named as module:name, and imported when they are asked for
     generator: ClassVar[str] = ""
     """The function that makes an `example`."""
-    reading: ClassVar[str] = "splitmerge_cli.data.reading:Reading"
-    """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.Reading`)."""
+    reading: ClassVar[str] = "splitmerge_cli.data.reading:KindReading"
+    """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
     """The class that says what a run records."""
     quantities: ClassVar[str] = "splitmerge_cli.studies.quantities:Table"

@@ -14,7 +14,7 @@ from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.received import DataError
 
 
-class Reading:
+class KindReading:
     """Reads objects, tables and new items as data of a kind; the methods are those of `Kind`.
 
     Parameters

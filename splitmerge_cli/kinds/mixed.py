@@ -21,7 +21,7 @@ class Mixed(Kind):
     name = "mixed"
     model = "mixed"
     generator = "splitmerge_cli.data.generated.mixed:generate"
-    reading = "splitmerge_cli.data.tables.mixed_objects:MixedReading"
+    reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
     has_columns = True

@@ -77,29 +77,31 @@ def part_of(module: str) -> str:
 
 @cache
 def imports(file: Path) -> set[str]:
-    """Modules of this package that a file imports, by ``import``, ``from`` or ``cimport``."""
-    text = file.read_text(encoding="utf-8")
+    """Modules of this package that a file imports, anywhere in its text."""
     found: set[str] = set()
-    if file.suffix in (".pyx", ".pxd"):
-        for line in text.splitlines():
-            if match := re.match(r"\s*from\s+(splitmerge_cli[\w.]*)\s+c?import\s+(.*)", line):
-                found |= expand(match[1], re.findall(r"\w+", match[2]))
-            elif match := re.match(r"\s*c?import\s+(splitmerge_cli[\w.]*)", line):
-                found.add(match[1])
-        return found
+    for module, names in read_imports(file):
+        # ``from splitmerge_cli import runs`` names the module ``splitmerge_cli.runs``
+        found |= {f"{module}.{name}" for name in names} if module == "splitmerge_cli" else {module}
+    return {module for module in found if module.startswith("splitmerge_cli")}
+
+
+def read_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
+    """Modules that a file imports, and the names that it takes from each."""
+    text = file.read_text(encoding="utf-8")
+    if file.suffix != ".py":
+        for match in re.finditer(r"(?m)^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|.*)", text):
+            yield match[1], re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", match[2]))
+        for match in re.finditer(r"(?m)^\s*c?import\s+([\w.]+)", text):
+            yield match[1], []
+        return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names if alias.name.startswith("splitmerge_cli")}
+            yield from ((alias.name, []) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative import; expected an absolute one"
-            if (node.module or "").startswith("splitmerge_cli"):
-                found |= expand(str(node.module), [alias.name for alias in node.names])
-    return found
-
-
-def expand(module: str, names: list[str]) -> set[str]:
-    """``from splitmerge_cli import runs`` names the module ``splitmerge_cli.runs``."""
-    return {f"{module}.{name}" for name in names} if module == "splitmerge_cli" else {module}
+            yield str(node.module), [alias.name for alias in node.names]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield from ((str(name.value), []) for name in node.args[:1] if isinstance(name, ast.Constant))
 
 
 FILES = sorted(p for suffix in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(suffix) if p.name != "__init__.py")
@@ -134,24 +136,6 @@ def edges(root: Path) -> dict[str, set[str]]:
             named |= parts | ({module} & found.keys() if len(parts) < len(names) or not names else set())
         named.discard(module_of(file, root))
     return found
-
-
-def read_imports(file: Path) -> Iterator[tuple[str, list[str]]]:
-    """Modules that a file imports, and the names that it takes from each."""
-    text = file.read_text(encoding="utf-8")
-    if file.suffix != ".py":
-        for match in re.finditer(r"(?m)^\s*from\s+([\w.]+)\s+c?import\s+(\([^)]*\)|.*)", text):
-            yield match[1], re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", match[2]))
-        for match in re.finditer(r"(?m)^\s*c?import\s+([\w.]+)", text):
-            yield match[1], []
-        return
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, []) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            yield str(node.module), [alias.name for alias in node.names]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-            yield from ((str(name.value), []) for name in node.args[:1] if isinstance(name, ast.Constant))
 
 
 def circles(found: Mapping[str, set[str]]) -> set[frozenset[str]]:

@@ -6,11 +6,11 @@ from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.data.corpora.words import AUTO, keep_words, note_short_documents
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import count_words, counts_of, has_counts, texts_of
-from splitmerge_cli.data.reading import Reading
+from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.values import notes_entry, require
 
 
-class DocumentsReading(Reading):
+class DocumentsReading(KindReading):
     """Reads texts, or words that are counted."""
 
     def from_object(

@@ -10,12 +10,12 @@ from scipy.sparse import block_array, coo_array, csr_array, issparse
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.graphs.adjacency import A_WEIGHT, adjacency, losses, merge, read_weights, sizes
 from splitmerge_cli.data.objects import table_of
-from splitmerge_cli.data.reading import Reading
+from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.values import notes_entry, place_of
 from splitmerge_cli.received import DataError
 
 
-class GraphReading(Reading):
+class GraphReading(KindReading):
     """Reads networks, and new nodes that are tied to their nodes."""
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:

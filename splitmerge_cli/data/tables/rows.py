@@ -9,7 +9,7 @@ from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
-from splitmerge_cli.data.reading import Reading
+from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.columns import matrix_of, true_labels
 from splitmerge_cli.data.tables.matrices import Matrix
@@ -28,7 +28,7 @@ from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions
 from splitmerge_cli.received import DataError
 
 
-class RowsReading(Reading):
+class RowsReading(KindReading):
     """Reads tables as the kind says: which numbers are cells (`Kind.fits`), and how they are held (`Kind.dtype`).
 
     Tables with missing cells are held as float64, these NaN.

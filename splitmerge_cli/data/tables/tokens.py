@@ -8,7 +8,7 @@ import pandas as pd
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import frame_of, from_object, object_table
-from splitmerge_cli.data.reading import Reading
+from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.columns import codes, true_labels
 from splitmerge_cli.data.tables.letters import say_names
 from splitmerge_cli.data.tables.notes import note_distinct, note_name
@@ -18,7 +18,7 @@ from splitmerge_cli.data.values import notes_entry
 from splitmerge_cli.received import DataError
 
 
-class TokensReading(Reading):
+class TokensReading(KindReading):
     """Codes words by their first appearance."""
 
     def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
