@@ -263,7 +263,7 @@ cdef class SliceWeights(Slice):
     """The slice sampler, whose weights can be read."""
 
     def draw_all_weights(self):
-        """Draw the weights of all of finitely many components: ndarray of float64, those of clusters first."""
+        """Draw all weights, of finitely many components: ndarray of float64, clusters first."""
         self.draw_weights()
         while self.left > 0.5 * self.shape:
             self.break_stick()
