@@ -10,6 +10,7 @@ from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.arm import ARM
@@ -17,11 +18,13 @@ from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.frequencies import adaptive_frequencies
 from splitmerge_cli.verify.transitions import (
     balance_defect,
     disagreements,
     example_histories,
+    list_paths,
     stationary_distribution,
     total_variation,
     transition_matrix,
@@ -136,6 +139,32 @@ def test_one_walk_alone_leads_from_one_partition_to_another(name):
     assert len(np.unique(ends)) >= 20
     for end in np.unique(ends):
         np.testing.assert_allclose(np.ptp(made.log_ratio[ends == end]), 0.0, atol=1e-9)
+
+
+def test_blocks_and_items_are_drawn_by_the_joint_density():
+    """Proposals from one cluster of six items: the block {2, 3}, then items 3, 4 and 5 one by one, each with the
+    probability of what is then in place."""
+    case = small_case(Bernoulli, 6, 1)
+    sampler = adaptive(case, "arm")
+    sampler.fix(np.array([0, 1, 2, 2, 0, 0]), np.zeros(6, dtype=np.int32), 0, 1)
+    pi = {state[0]: p for state, p in zip(case.states, case.pi, strict=True)}
+    expected: dict[tuple[int, ...], float] = {}
+
+    def go_on(labels, units, probability):
+        if not units:
+            expected[labels] = expected.get(labels, 0.0) + probability
+            return
+        others = {label for i, label in enumerate(labels) if i not in units[0]}
+        moved = [[to if i in units[0] else label for i, label in enumerate(labels)] for to in (*others, 6)]
+        options = {state_of(one, 0)[0] for one in moved}
+        for option in options:
+            go_on(option, units[1:], probability * pi[option] / sum(pi[one] for one in options))
+
+    go_on((0, 1, 6, 6, 0, 0), [(2, 3), (3,), (4,), (5,)], 1.0)
+    found = dict.fromkeys(expected, 0.0)
+    for (labels, *_), p, *_ in list_paths(case.model, sampler.rng, sampler, ((0,) * 6, 1), always_accept=True):
+        found[labels] += p
+    assert found == pytest.approx(expected, abs=1e-13)
 
 
 @pytest.mark.parametrize(("t", "defect", "distance"), [(0, 0.0385, 0.0995), (1, 0.0112, 0.0216), (2, 0.0032, 0.0057)])
