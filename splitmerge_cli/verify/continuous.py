@@ -121,82 +121,16 @@ def gaussian_log_weight(
     Returns
     -------
     callable
-        Source: diag and iso: the points of a cluster are multivariate t. full: Murphy, Conjugate Bayesian analysis of
-        the Gaussian distribution (2007), equation 266. A resolution: the factor exp(-r^2 / (24 v)) of every point is
-        taken into the prior of the variance v, which is that of another b0. A power: as written in
-        docs/derivations.md, "A power of the likelihood", from weighted sums.
+        Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
+        Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
+        exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
+        power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
-    step = np.broadcast_to(np.asarray(resolution, dtype=float), np.shape(x)[1])
-    grain = step**2 / 12
-    if isinstance(kappa0, tuple) or isinstance(b0, tuple):
-        about_m0 = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
-        return mixture_log_weight(
-            _scales_log_lik(about_m0, covariance, kappa0, a0, b0, grain, power), concentration, prior
-        )
     points = np.asarray(x, dtype=float)
-    D = points.shape[1]
-    centred, scale0 = points - np.asarray(m0, dtype=float), np.broadcast_to(np.asarray(b0, dtype=float), D)
-
-    def log_lik_full(y: NDArray[np.float64]) -> float:
-        if np.isnan(y).any():
-            return float(_log_lik_with_missing(y, float(kappa0), a0, scale0[None], grain)[0])
-        n, nu0 = len(y), 2 * a0 + D - 1
-        psi0 = 2 * np.diag(scale0) + n * np.diag(grain)
-        mean = y.mean(axis=0)
-        psi = psi0 + (y - mean).T @ (y - mean) + kappa0 * n / (kappa0 + n) * np.outer(mean, mean)
-        total = multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) - n * D / 2 * np.log(np.pi)
-        total += nu0 / 2 * np.log(2 * scale0).sum() - (nu0 + n) / 2 * np.linalg.slogdet(psi)[1]
-        return float(total + D / 2 * np.log(kappa0 / (kappa0 + n)))
-
-    def log_lik_column(cells: NDArray[np.float64], d: int) -> float:
-        """Log marginal likelihood of the observed cells of a column to the power, under diag."""
-        if not len(cells):
-            return 0.0
-        weight = gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", 0.0, kappa0, a0, scale0[d], step[d], power)
-        return weight(((0,) * len(cells), 1))
-
-    def log_lik_power(y: NDArray[np.float64]) -> float:
-        if np.isnan(y).any():
-            assert covariance == "diag"
-            return sum(log_lik_column(y[~np.isnan(y[:, d]), d], d) for d in range(D))
-        n = power * len(y)
-        mean, kappa = y.mean(axis=0), kappa0 + n
-        scatter = power * ((y - mean).T @ (y - mean) + len(y) * np.diag(grain)) + kappa0 * n / kappa * np.outer(
-            mean, mean
-        )
-        total = -n * D / 2 * np.log(2 * np.pi) + D / 2 * np.log(kappa0 / kappa)
-        if covariance == "full":
-            nu0, psi0 = 2 * a0 + D - 1, 2 * np.diag(scale0)
-            total += multigammaln((nu0 + n) / 2, D) - multigammaln(nu0 / 2, D) + n * D / 2 * np.log(2)
-            total += nu0 / 2 * np.linalg.slogdet(psi0)[1] - (nu0 + n) / 2 * np.linalg.slogdet(psi0 + scatter)[1]
-            return float(total)
-        # one variance of D columns has the degrees of freedom of all
-        b0s, halves = (scale0[:1], [np.trace(scatter) / 2]) if covariance == "iso" else (scale0, np.diag(scatter) / 2)
-        a = a0 + n / 2 * (D if covariance == "iso" else 1)
-        for b, half in zip(b0s, halves, strict=True):
-            total += gammaln(a) - gammaln(a0) + a0 * np.log(b) - a * np.log(b + half)
-        return float(total)
-
-    def log_lik(z: NDArray[np.int64]) -> float:
-        total = 0.0
-        for k in range(z.max() + 1):
-            y = centred[z == k]
-            if power != 1.0:
-                total += log_lik_power(y)
-                continue
-            scale = np.eye(len(y)) + 1 / kappa0
-            if covariance == "full":
-                total += log_lik_full(y)
-            elif covariance == "iso":
-                b = scale0[0] + 0.5 * len(y) * grain.sum()
-                total += _log_student(y.T.ravel(), np.kron(np.eye(D), scale), a0, b) + a0 * np.log(scale0[0] / b)
-            else:
-                for d in range(D):
-                    cells = y[~np.isnan(y[:, d]), d]
-                    b = scale0[d] + 0.5 * len(cells) * grain[d]
-                    total += _log_student(cells, np.eye(len(cells)) + 1 / kappa0, a0, b) + a0 * np.log(scale0[d] / b)
-        return total
-
+    grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
+    if covariance == "iso" and not isinstance(b0, tuple):
+        b0 = np.ravel(b0)[0]
+    log_lik = _normal_log_lik(points - np.asarray(m0, dtype=float), covariance, kappa0, a0, b0, grain, power)
     return mixture_log_weight(log_lik, concentration, prior)
 
 
@@ -226,14 +160,9 @@ def mixed_log_weight(
     """
     values = np.asarray(x, dtype=float)
     options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, **options}
-    power = options["power"]
-    resampled = isinstance(options["b0"], tuple) or isinstance(options["kappa0"], tuple)
-    is_joint = resampled or options["covariance"] == "full"
-    per_type = {
-        key: np.broadcast_to(np.asarray(options[key], dtype=float), list(types).count(type))
-        for key, type in (("rate", "count"), ("m0", "real"), ("b0", "real"), ("resolution", "real"))
-        if not (is_joint and type == "real")
-    }
+    power, reals = options["power"], [j for j, type in enumerate(types) if type == "real"]
+    rates = iter(np.broadcast_to(np.asarray(options["rate"], dtype=float), list(types).count("count")))
+    rate_of = {j: float(next(rates)) for j, type in enumerate(types) if type == "count"}
 
     def log_codes(cells: NDArray[np.int64], pseudo: NDArray[np.float64]) -> float:
         counts = pseudo + power * np.bincount(cells, minlength=len(pseudo))
@@ -245,42 +174,25 @@ def mixed_log_weight(
         total += gammaln(all_shape) - gammaln(shape) - power * gammaln(cells + 1).sum()
         return float(total - all_shape * np.log(all_rate))
 
-    def log_reals(cells: NDArray[np.float64], m0: float, b0: float, resolution: float) -> float:
-        if not len(cells):
-            return 0.0
-        kappa0, a0 = options["kappa0"], options["a0"]
-        weight = gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", m0, kappa0, a0, b0, resolution, power)
-        # of the uniform prior of partitions the weight is the likelihood
-        return weight(((0,) * len(cells), 1))
-
-    # scales that are resampled tie the real columns and clusters together
-    together = [j for j, type in enumerate(types) if type == "real"] if is_joint else []
     of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution", "power")]
-    x_together, prior = values[:, together], options["prior"]
-    jointly = gaussian_log_weight(x_together, 1.0, "uniform", *of_reals) if together else None
+    # of the uniform prior of partitions the weight is the likelihood
+    log_reals = gaussian_log_weight(values[:, reals], 1.0, "uniform", *of_reals) if reals else None
 
     def log_lik(z: NDArray[np.int64]) -> float:
-        total = 0.0 if jointly is None else jointly((tuple(z.tolist()), int(z.max()) + 1))
-        number = dict.fromkeys(("count", "real"), 0)
+        total = 0.0 if log_reals is None else log_reals((tuple(z.tolist()), int(z.max()) + 1))
         for j, type in enumerate(types):
-            if j in together:
-                continue
-            at = number.get(type, 0)
-            number[type] = at + 1
-            for k in range(z.max() + 1):
+            for k in range(z.max() + 1) if type != "real" else ():
                 cells = values[z == k, j]
-                cells = cells[~np.isnan(cells)]
-                if type == "real":
-                    total += log_reals(cells, *(per_type[key][at] for key in ("m0", "b0", "resolution")))
-                elif type == "count":
-                    total += log_counts(cells.astype(int), options["shape"], per_type["rate"][at])
+                codes = cells[~np.isnan(cells)].astype(int)
+                if type == "count":
+                    total += log_counts(codes, options["shape"], rate_of[j])
                 elif type == "binary":
-                    total += log_codes(cells.astype(int), np.array([options["beta0"], options["beta1"]], dtype=float))
+                    total += log_codes(codes, np.array([options["beta0"], options["beta1"]], dtype=float))
                 else:
-                    total += log_codes(cells.astype(int), np.full(levels[j], options["alpha"], dtype=float))
+                    total += log_codes(codes, np.full(levels[j], options["alpha"], dtype=float))
         return total
 
-    return mixture_log_weight(log_lik, concentration, prior)
+    return mixture_log_weight(log_lik, concentration, options["prior"])
 
 
 def counts_log_weight(x: ArrayLike, concentration: Concentration, **options: Any) -> Callable[[State], float]:
@@ -353,7 +265,7 @@ def _log_det(a: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.linalg.slogdet(a)[1])
 
 
-def _scales_log_lik(
+def _normal_log_lik(
     y: NDArray[np.float64],
     covariance: str,
     kappa0: Hyper,
@@ -362,7 +274,7 @@ def _scales_log_lik(
     grain: NDArray[np.float64],
     power: float,
 ) -> Callable[[NDArray[np.int64]], float]:
-    """Log likelihood of labels for points about m0, integrated over gamma densities of b0 or kappa0.
+    """Log likelihood of labels for points about m0, integrated over gamma densities of b0 or kappa0, if they have any.
 
     The trapezoidal rule in log b0 and log kappa0, in which the integrand is analytic: where b0 has one density for each
     column and covariance=full, on a grid of all of them.

@@ -1,4 +1,4 @@
-"""Frequencies of the states of a small case in chains, and the noise of these."""
+"""How often chains are in each state of a small case, and the noise of these frequencies."""
 
 from __future__ import annotations
 

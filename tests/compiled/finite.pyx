@@ -259,6 +259,18 @@ cdef class FiniteSlice(Slice):
         return Slice.draw_threshold(self, log_weight) if self.thresholds else -INFINITY
 
 
+cdef class SliceWeights(Slice):
+    """The slice sampler, whose weights can be read."""
+
+    def draw_all_weights(self):
+        """Draw all weights, of finitely many components: ndarray of float64, clusters first."""
+        self.draw_weights()
+        while self.left > 0.5 * self.shape:
+            self.break_stick()
+        return np.exp([weight for _, weight in sorted([
+            (self.components[t].at, self.components[t].log_weight) for t in range(self.n)])])
+
+
 cdef class FiniteTopics(Topics):
     """Topics whose distributions over words are from a finite set, integrated out, with weights that stay as they are.
 

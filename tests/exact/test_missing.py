@@ -2,8 +2,6 @@
 quadrature, the chain of partition and scales. Every sampler alone: `test_transition_matrix`, the cases with `missing`.
 """
 
-import math
-
 import numpy as np
 import pytest
 from compiled import pieces
@@ -20,10 +18,7 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
-from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 GENERATOR = np.random.default_rng(8)
 LABELS = np.array([0, 1, 2, 0, 1, 0, 3, 2, 1, 0, 3, 3], dtype=np.int32)
@@ -41,51 +36,6 @@ def points(values=POINTS, **options):
 
 def bits(values=BITS, **options):
     return Bernoulli.from_data(Dataset("made", "binary", values.copy()), **options)
-
-
-def log_marginal_bits(cells, beta1, beta0):
-    """Log probability of 0 and 1, one after another: each by the counts of those before it."""
-    ones = zeros = 0
-    total = 0.0
-    for cell in cells:
-        total += math.log((ones + beta1 if cell else zeros + beta0) / (ones + zeros + beta1 + beta0))
-        ones, zeros = ones + (cell == 1), zeros + (cell == 0)
-    return total
-
-
-def log_marginal_reals(cells, m0, kappa0, a0, b0):
-    """Log density of numbers, one after another: each a Student t given those before it, whose parameters it updates
-    (Gelman et al. 2013, section 3.3)."""
-    total = 0.0
-    for x in cells:
-        scale = b0 * (kappa0 + 1) / (a0 * kappa0)
-        total += stats.t.logpdf(x, 2 * a0, m0, math.sqrt(scale))
-        b0 += 0.5 * kappa0 / (kappa0 + 1) * (x - m0) ** 2
-        m0, kappa0, a0 = (kappa0 * m0 + x) / (kappa0 + 1), kappa0 + 1, a0 + 0.5
-    return total
-
-
-def by_definition(values, of_column):
-    """Sum over clusters and columns, each over the cells that are there."""
-    total = 0.0
-    for k in range(4):
-        for d in range(4):
-            total += of_column(d, [row[d] for row in values[k == LABELS] if not math.isnan(row[d])])
-    return total
-
-
-def test_likelihood_is_the_product_over_the_cells_that_are_there():
-    model = points(**PRIOR)
-    model.set_labels(LABELS)
-    expected = by_definition(
-        POINTS,
-        lambda d, cells: log_marginal_reals(cells, PRIOR["m0"][d], PRIOR["kappa0"], PRIOR["a0"], PRIOR["b0"][d]),
-    )
-    assert model.log_lik_total() == pytest.approx(expected, abs=1e-8)
-    model = bits(beta1=0.6, beta0=1.3)
-    model.set_labels(LABELS)
-    expected = by_definition(BITS, lambda d, cells: log_marginal_bits(cells, 0.6, 1.3))
-    assert model.log_lik_total() == pytest.approx(expected, abs=1e-11)
 
 
 def test_defaults_are_those_of_the_models():
@@ -184,18 +134,6 @@ def test_draws_given_the_partition_have_their_conditional(key):
         found.append(model.parameters[0, 0])
     assert stats.kstest(found, conditional(CELLS)).pvalue > 1e-3
     assert stats.kstest(found, conditional(np.where(np.isnan(CELLS), 0.5, CELLS))).pvalue < 1e-6
-
-
-@pytest.mark.parametrize("name", ["gibbs", "sams"])
-def test_joint_chain_has_the_posterior_of_partitions(name):
-    """Its partitions have the posterior with the scales integrated out, within noise; far from that with them held."""
-    params = {"missing": True, "b0": "gamma(0.7,1)", "kappa0": "gamma(0.6,2)", "concentration": "gamma(2,1)"}
-    case = small_case(Gaussian, 4, 2, params)
-    rng = Rng(5)
-    mover = Gibbs(case.model, rng) if name == "gibbs" else Dyadic(case.model, rng, allocation="sams")
-    frequencies, noise = sampled_frequencies(case, [mover, Refresh(case.model, rng)], rng, 200_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
-    assert total_variation(case.pi, case.partitions[1]) > 6 * noise
 
 
 def test_a_state_goes_on_to_the_bit():

@@ -25,10 +25,7 @@ from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import gaussian_log_weight
-from splitmerge_cli.verify.frequencies import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}
 ZETA = 0.35
@@ -276,24 +273,6 @@ def test_rows_of_two_values_are_those_of_a_table():
     np.testing.assert_allclose(np.exp(model.log_densities(8)).sum(axis=0), 1.0, rtol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("build", "params"),
-    [
-        (Gaussian, {"covariance": "full", "b0": "gamma(0.7,1)"}),
-        pytest.param(Gaussian, {"covariance": "iso", "b0": "gamma(0.7,1)"}, marks=pytest.mark.slow),
-        # of columns with missing cells, which `mixed` has
-        (Gaussian, {"covariance": "diag", "missing": True, "b0": "gamma(0.7,1)", "kappa0": "gamma(0.6,2)"}),
-    ],
-)
-def test_joint_chain_of_partition_and_scales_has_the_posterior_with_the_power(build, params):
-    """Its partitions have the posterior with the scales integrated out, within noise, which is far from that with the
-    scales held."""
-    case = small_case(build, 3, 2, params | {"power": 0.3})
-    rng = Rng(5)
-    frequencies, noise = sampled_frequencies(case, [Gibbs(case.model, rng), Refresh(case.model, rng)], rng, 40_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
-
-
 @pytest.mark.parametrize("covariance", [*(pytest.param(c, marks=pytest.mark.slow) for c in ("diag", "iso")), "full"])
 def test_scales_given_the_partition_have_their_conditional_under_the_power(covariance):
     """By Kolmogorov and Smirnov, kappa0; and the test would see a likelihood without the power."""
@@ -328,16 +307,6 @@ def test_power_1_is_draw_by_draw_the_model():
         chains.append((out["partition_labels"], out["log_joint"]))
     np.testing.assert_array_equal(chains[0][0], chains[1][0])
     np.testing.assert_array_equal(chains[0][1], chains[1][1])
-
-
-def test_chain_has_the_posterior_with_the_power_and_not_that_without():
-    case = small_case(Gaussian, 4, 2, {"covariance": "iso", "power": 0.3})
-    rng = Rng(5)
-    samplers = [Dyadic(case.model, rng, allocation="sams"), Gibbs(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 30_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
-    without = small_case(Gaussian, 4, 2, {"covariance": "iso"})
-    assert total_variation(frequencies, without.partitions[1]) > 6 * noise
 
 
 def test_a_run_has_the_id_that_it_had_without_the_option():

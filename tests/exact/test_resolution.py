@@ -23,7 +23,6 @@ from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
@@ -148,15 +147,6 @@ def test_joint_chain_has_the_posterior(covariance):
     assert total_variation(frequencies, case.partitions[1]) < 3 * noise
     without = small_case(Gaussian, 4, 2, params | {"resolution": "none"})
     assert total_variation(frequencies, without.partitions[1]) > 6 * noise
-
-
-@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
-def test_enumeration_has_the_likelihood_of_the_model(covariance):
-    model = Gaussian(POINTS, covariance=covariance, resolution=[0.3, 1.1], prior="uniform", **PRIOR)
-    model.set_labels(LABELS)
-    options = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
-    expected = gaussian_log_weight(POINTS, 1.0, "uniform", covariance, *options, [0.3, 1.1])((tuple(LABELS), 3))
-    assert model.log_joint() == pytest.approx(expected, abs=1e-8)
 
 
 @pytest.mark.parametrize(("model", "options"), MODELS)

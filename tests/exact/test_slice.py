@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from compiled.finite import FiniteMixture, FiniteSlice
+from compiled.finite import FiniteMixture, FiniteSlice, SliceWeights
 
 from splitmerge_cli.core.prior import TablePrior
 from splitmerge_cli.core.rng import Rng
@@ -128,6 +128,22 @@ def test_shares_of_components_without_items(m, concentration):
         counts[number[state_of(model.labels, model.K)]] += 1
     off = (counts / draws - pi) / np.sqrt(pi * (1.0 - pi) / draws + 1e-12)
     assert np.abs(off).max() < 4.5
+
+
+@pytest.mark.parametrize(("m", "concentration"), [(4, 2.0), (3, 0.9), (6, 9.0)])
+def test_weights_of_components_without_items(m, concentration):
+    """Their shares are Dirichlet, whatever the order in which sticks are broken: the sum of their squares, and the
+    weights of the cluster and of these together, by means."""
+    prior, g = components_of(float(m), concentration), concentration / m
+    model = FiniteMixture(np.zeros((4, 2)), [0.5, 0.5], prior)
+    sampler = SliceWeights(model, Rng(5))
+    drawn = np.array([sampler.draw_all_weights() for _ in range(4000)])
+    assert drawn.shape[1] == m
+    rest = drawn[:, 1:]
+    squares = (rest**2).sum(axis=1) / rest.sum(axis=1) ** 2
+    expected = {"squares": (g + 1) / ((m - 1) * g + 1), "cluster": 4 + g, "rest": (m - 1) * g}
+    for name, values in (("squares", squares), ("cluster", drawn[:, 0]), ("rest", rest.sum(axis=1))):
+        assert abs(values.mean() - expected[name]) < 4.5 * values.std() / np.sqrt(len(values)), name
 
 
 def test_a_concentration_that_takes_too_many_components_is_rejected():

@@ -80,13 +80,6 @@ def test_moves(params, company, move):
     assert distance < 3 * noise < 0.2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("move", MOVES)
-def test_moves_of_seven_tokens(move):
-    distance, noise = posterior_distance(FIXED, builder_of(move), ("refresh",), size=7, iterations=2_000_000)
-    assert distance < 3 * noise < 0.1
-
-
 @pytest.mark.parametrize("form", ["text", "box"])
 @pytest.mark.parametrize("params", [FIXED, UNEVEN], ids=["fixed", "uneven"])
 def test_printed_form_is_biased(params, form):

@@ -11,7 +11,7 @@ import reference
 import reference_refresh
 from enumerated import remembering
 from plain_continuous import CandidateLines, Gaussian, KeptLines, Lines
-from replaying import Pair, check_counts, check_ratio, config_text, has_ratio, replay
+from replaying import Pair, check_counts, check_ratio, config_text, replay
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.models import gaussian as compiled_gaussian
@@ -97,7 +97,6 @@ SCANS = {
     "neal8-1": (neal8.Neal8, reference.Neal8, {"m": 1}),
     "neal8-site": (neal8.Neal8, reference.Neal8, {"m": 2, "scan": "site"}),
 }
-GIBBS = gibbs.Gibbs, reference.Neal8, {"scan": "full"}
 REFRESH = refresh.Refresh, reference_refresh.Refresh, {}
 
 
@@ -134,11 +133,12 @@ def test_neal8(name, model):
 
 
 @pytest.mark.parametrize("model", WIDE)
-@pytest.mark.parametrize("name", ["gibbs", "dyadic-sams"])
+@pytest.mark.parametrize("name", ["full", "site", "dyadic-sams"])
 def test_many_clusters(name, model):
     """From singletons, with more clusters than the compiled code takes at once."""
-    entry = MOVES[name] if name in MOVES else SCANS["neal8"] if "kept" in model else GIBBS
-    replay(Pair(WIDE[model](), 1, list(range(MANY)), MANY), entry, "exact", 40 if has_ratio(entry) else 3)
+    entry = MOVES.get(name) or (neal8.Neal8 if "kept" in model else gibbs.Gibbs, reference.Neal8, {"scan": name})
+    pair = Pair(WIDE[model](), 1, list(range(MANY)), MANY)
+    replay(pair, entry, "exact", 3 if name == "full" else 40)
 
 
 @pytest.mark.parametrize("model", MODELS)
