@@ -85,34 +85,6 @@ def test_a_model_or_a_kind_that_is_chosen_is_taken(smcmc) -> None:
 # words of other programs
 
 
-@pytest.mark.parametrize(
-    ("args", "named"),
-    [
-        (["n_clusters=3"], "Did you mean K0? (the number of clusters is inferred"),
-        (["k=3"], "Did you mean K0? (the number of clusters"),
-        (["model.n_components=3"], "Did you mean K0?"),
-        (["n_iter=5"], "Did you mean iterations?"),
-        (["max_iter=5"], "Did you mean iterations?"),
-        (["samples=5"], "Did you mean iterations?"),
-        (["random_state=1"], "Did you mean seed?"),
-        (["n_jobs=2"], "Did you mean workers?"),
-        (["burn_in=10"], "Did you mean warmup? (diagnostics leave out"),
-        (["tune=10"], "Did you mean warmup?"),
-        (["data=gaussian", "model=gaussian", "model.alpha=1"], "Did you mean model.concentration?"),
-        (["data=gaussian", "model=gaussian", "alpha=1"], "Did you mean model.concentration?"),
-        (["data=gaussian", "model=gaussian", "covariance_type=full"], "Did you mean model.covariance? (full, diag, or"),
-        (["data=csv", "data.path=t.csv", "model=emm", "data.sep=x"], "Did you mean data.separator?"),
-        (["data=csv", "data.path=t.csv", "model=emm", "data.na_values=x"], "Did you mean data.missing?"),
-        (["algorithm=gibbs"], "Did you mean sampler=NAME?"),
-        # what there is comes first, and then the nearest
-        (["alpha=1"], "Did you mean model.alpha?"),
-        (["iteration=5"], "Did you mean iterations?"),
-    ],
-)
-def test_words_of_other_programs(smcmc, args: list[str], named: str) -> None:
-    assert named in read_rejection(smcmc, "run", *args)
-
-
 def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() -> None:
     keys = {key for key, _ in all_keys()}
     assert set(ALWAYS) - {"data.path"} <= keys

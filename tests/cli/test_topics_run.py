@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calls import parquet_bytes, read_rejection, run_path, wait_for
+from cli.calls import parquet_bytes, run_path, wait_for
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.models.heldout import METHODS
@@ -283,24 +283,3 @@ def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     assert set(named.topic_words()["word"]) == {"apple", "pear", "plum"}
     Path("words.txt").write_text("rye\noats\nwheat\n")
     assert run_path(smcmc("run", *counts)) != named.path
-
-
-@pytest.mark.parametrize(
-    ("args", "named"),
-    [
-        ([*DATA, "data.heldout=0", "perplexity.every=1"], ["perplexity.every=1", "data.heldout"]),
-        (["perplexity.every=1"], ["perplexity.every=1", "model=emm", "tokens"]),
-        ([*DATA, "perplexity.method=guess"], ["perplexity.method=guess", "left_to_right"]),
-        ([*DATA, "perplexity.every=5", "perplexity.particles=0"], ["perplexity.particles=0"]),
-        ([*DATA, "perplexity.every=11"], ["perplexity.every=11", "at most 10"]),
-        ([*DATA, "model=bernoulli"], ["model=bernoulli", "model=hdp"]),
-        (["model=hdp"], ["model=hdp", "documents", "model=emm"]),
-        ([*DATA, "model.gamma=gamma(1)"], ["model.gamma", "gamma(1)"]),
-        ([*DATA, "model.alpha0=-1"], ["model.alpha0"]),
-    ],
-    ids=lambda value: " ".join(value[-2:]),
-)
-def test_bad_input(smcmc, args: list[str], named: list[str]) -> None:
-    told = read_rejection(smcmc, "run", "sampler=gibbs", "iterations=10", *args)
-    for part in named:
-        assert part in told

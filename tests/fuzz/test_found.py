@@ -18,7 +18,6 @@ from scipy.sparse import csr_array
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
@@ -107,16 +106,6 @@ def test_a_log_joint_beyond_all_digits_is_a_short_line(capsys: pytest.CaptureFix
 # readers
 
 
-def test_a_ragged_second_row_is_refused() -> None:
-    Path("e.csv").write_bytes(b"source,target,weight\r\ra,b,4\r\rb,c,6\r")
-    with pytest.raises(DataError, match=r"e\.csv: row \d"):
-        edges("e.csv")
-    # the rows below decide whether there is a header; the first of them is short
-    Path("f.csv").write_bytes(b"p,q,r\r\rx1,x2,4\r\rx3,x4,6\r")
-    with pytest.raises(DataError, match=r"f\.csv: row \d"):
-        edges("f.csv")
-
-
 def test_a_published_file_without_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(sets.VARIABLE, ".")
     Path("usair97").mkdir()
@@ -191,17 +180,6 @@ def test_a_checkpoint_that_no_run_has_is_damaged(key: str, value: Any) -> None:
     state.save(file, saved)
     with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
         run.moves()
-
-
-def test_a_checkpoint_of_another_chain_is_damaged() -> None:
-    args = [*POINTS, "chains=1", "iterations=5000"]
-    break_off(*args)
-    file = next(Path("results").glob("*/*/work/chain-0.npz"))
-    saved = state.load(file)
-    saved["state"]["counts"] = [[0, 0, 0]]
-    state.save(file, saved)
-    with pytest.raises(DamagedRun, match=r"chain-0\.npz"):
-        runs.run(compose(args))
 
 
 def test_a_model_that_cannot_be_built_is_not_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -165,6 +165,9 @@ EDGES = [
     ("a,a\nb,b\n", {}, "no edge (rows: 2; self-loops: 2, pairs not above the threshold: 0)"),
     ("a,b,0\n", {}, "no edge (rows: 1; self-loops: 0, pairs not above the threshold: 1)"),
     ("a,b\nb,c,d\n", {}, "row 2: cells: 3; expected 2, as in row 1"),
+    # lines that end by carriage returns, of which two leave a row without cells
+    (b"source,target,weight\r\ra,b,4\r\rb,c,6\r", {}, "row 2, column 3 ('weight'): an empty cell; expected a number"),
+    (b"p,q,r\r\rx1,x2,4\r\rx3,x4,6\r", {}, "row 2, column 1 ('p'): an empty cell; expected the name of a node"),
     ("# x\na b\nb c\nd\n", {"name": "e.txt"}, "row 4: cells: 1; expected 2, as in row 2"),
     ("a,b\nb,\n", {}, "row 2, column 2: an empty cell; expected the name of a node"),
     ("source,target\nb,a\n , c\n", {}, "row 3, column 1 ('source'): an empty cell"),

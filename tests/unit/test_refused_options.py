@@ -237,6 +237,42 @@ NETWORKS_AND_DOCUMENTS: list[tuple[list[str], str]] = [
     (["data=docs200", "model=emm"], "model=emm with data=docs200: reads tokens, not documents; expected model=hdp"),
 ]
 
+DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
+TEN = ["sampler=gibbs", "iterations=10"]
+TOPICS: list[tuple[list[str], list[str]]] = [
+    ([*TEN, *DATA, "data.heldout=0", "perplexity.every=1"], ["perplexity.every=1", "data.heldout"]),
+    ([*TEN, "perplexity.every=1"], ["perplexity.every=1", "model=emm", "tokens"]),
+    ([*TEN, *DATA, "perplexity.method=guess"], ["perplexity.method=guess", "left_to_right"]),
+    ([*TEN, *DATA, "perplexity.every=5", "perplexity.particles=0"], ["perplexity.particles=0"]),
+    ([*TEN, *DATA, "perplexity.every=11"], ["perplexity.every=11", "at most 10"]),
+    ([*TEN, *DATA, "model=bernoulli"], ["model=bernoulli", "model=hdp"]),
+    ([*TEN, "model=hdp"], ["model=hdp", "documents", "model=emm"]),
+    ([*TEN, *DATA, "model.gamma=gamma(1)"], ["model.gamma", "gamma(1)"]),
+    ([*TEN, *DATA, "model.alpha0=-1"], ["model.alpha0"]),
+]
+
+WORDS_OF_OTHER_PROGRAMS = [
+    (["n_clusters=3"], "Did you mean K0? (the number of clusters is inferred"),
+    (["k=3"], "Did you mean K0? (the number of clusters"),
+    (["model.n_components=3"], "Did you mean K0?"),
+    (["n_iter=5"], "Did you mean iterations?"),
+    (["max_iter=5"], "Did you mean iterations?"),
+    (["samples=5"], "Did you mean iterations?"),
+    (["random_state=1"], "Did you mean seed?"),
+    (["n_jobs=2"], "Did you mean workers?"),
+    (["burn_in=10"], "Did you mean warmup? (diagnostics leave out"),
+    (["tune=10"], "Did you mean warmup?"),
+    (["data=gaussian", "model=gaussian", "model.alpha=1"], "Did you mean model.concentration?"),
+    (["data=gaussian", "model=gaussian", "alpha=1"], "Did you mean model.concentration?"),
+    (["data=gaussian", "model=gaussian", "covariance_type=full"], "Did you mean model.covariance? (full, diag, or"),
+    (["data=csv", "data.path=binary.csv", "model=emm", "data.sep=x"], "Did you mean data.separator?"),
+    (["data=csv", "data.path=binary.csv", "model=emm", "data.na_values=x"], "Did you mean data.missing?"),
+    (["algorithm=gibbs"], "Did you mean sampler=NAME?"),
+    # what there is comes first, and then the nearest
+    (["alpha=1"], "Did you mean model.alpha?"),
+    (["iteration=5"], "Did you mean iterations?"),
+]
+
 TYPES: list[tuple[str | list[str], str]] = [
     ("schedule=1", "schedule=1: expected one of full_scan"),
     ("schedule={sdds: 1}", "schedule={'sdds': 1}: expected one of full_scan"),
@@ -288,7 +324,11 @@ TYPES: list[tuple[str | list[str], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("overrides", "parts"), [*OPTIONS, *MODELS, *NETWORKS_AND_DOCUMENTS, *TYPES], ids=str)
+@pytest.mark.parametrize(
+    ("overrides", "parts"),
+    [*OPTIONS, *MODELS, *NETWORKS_AND_DOCUMENTS, *TOPICS, *WORDS_OF_OTHER_PROGRAMS, *TYPES],
+    ids=str,
+)
 def test_configurations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, overrides: str | list[str], parts: str | list[str]
 ) -> None:
