@@ -1,11 +1,6 @@
 """``python -m bench``: the rows of docs/speed.md, compared with plain C.
 
-With ``--topics``: the topic-model benchmark alone, in full; with ``--scaling``: growth with N, D and K; with
-``--moves``: split-merge moves in Gibbs scans; with ``--work``: moves of the portfolio in predictives; with
-``--accepted``: cost of a proposal and of an accepted move of LSHSM and its rivals; with ``--estimate``: seconds of the
-search for the point estimate; with ``--real``: real sets, compared with other programs; with ``--meeting``: how soon
-coupled chains meet; with ``--networks``: large networks; with ``--points``: large tables of numbers; with
-``--corpora``: topics in parallel.
+With ``--topics``: the topic-model benchmark alone, in full; with the name of one of `STUDIES`: that study alone.
 """
 
 import argparse
@@ -34,6 +29,19 @@ from bench import (
     work,
 )
 
+STUDIES: dict[str, tuple[Any, str]] = {
+    "scaling": (scaling, "growth with N, D and K"),
+    "work": (work, "work of the portfolio's moves, in predictives"),
+    "moves": (moves, "cost of split-merge moves in Gibbs scans"),
+    "accepted": (accepted, "cost of a proposal and of an accepted move of LSHSM and its rivals"),
+    "estimate": (estimate, "seconds of the search for the point estimate"),
+    "real": (real, "real sets, compared with other programs"),
+    "meeting": (meeting, "how soon coupled chains meet"),
+    "networks": (networks, "large networks"),
+    "points": (points, "large tables of numbers"),
+    "corpora": (corpora, "topics in parallel on large corpora"),
+}
+
 
 def machine() -> str:
     """Processor and versions in a line."""
@@ -60,42 +68,19 @@ def compare_with_c(quick: bool) -> list[dict[str, Any]]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
-    parser.add_argument("--scaling", action="store_true", help="growth with N, D and K in place of the rows")
-    parser.add_argument("--topics", action="store_true", help="the topic-model benchmark, also with a million tokens")
-    parser.add_argument("--work", action="store_true", help="work of the portfolio's moves in place of the rows")
-    parser.add_argument("--moves", action="store_true", help="cost of moves in Gibbs scans in place of the rows")
-    parser.add_argument("--accepted", action="store_true", help="cost of an accepted move in place of the rows")
-    parser.add_argument("--estimate", action="store_true", help="the search for the point estimate, alone")
-    parser.add_argument("--real", action="store_true", help="real sets beside other programs, alone")
-    parser.add_argument("--meeting", action="store_true", help="how soon coupled chains meet, alone")
-    parser.add_argument("--networks", action="store_true", help="large networks, alone")
-    parser.add_argument("--points", action="store_true", help="large tables of numbers, alone")
-    parser.add_argument("--corpora", action="store_true", help="topics in parallel on large corpora, alone")
+    alone = parser.add_mutually_exclusive_group()
+    for name, (_, what) in STUDIES.items():
+        alone.add_argument(f"--{name}", dest="study", action="store_const", const=name, help=f"{what}, alone")
+    alone.add_argument("--topics", action="store_true", help="the topic-model benchmark, also with a million tokens")
     parser.add_argument("--quick", action="store_true", help="fewer rounds, smaller sizes")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the results there, too")
     parser.add_argument("--out", type=Path, default=Path("results/bench"), help="folder of the growth table and figure")
     args = parser.parse_args()
     print(machine())
-    if args.scaling:
+    if args.study == "scaling":
         found: Any = scaling.main(args.out, args.quick)
-    elif args.work:
-        found = work.main(args.quick)
-    elif args.moves:
-        found = moves.main(args.quick)
-    elif args.accepted:
-        found = accepted.main(args.quick)
-    elif args.estimate:
-        found = estimate.main(args.quick)
-    elif args.real:
-        found = real.main(args.quick)
-    elif args.meeting:
-        found = meeting.main(args.quick)
-    elif args.networks:
-        found = networks.main(args.quick)
-    elif args.points:
-        found = points.main(args.quick)
-    elif args.corpora:
-        found = corpora.main(args.quick)
+    elif args.study:
+        found = STUDIES[args.study][0].main(args.quick)
     else:
         try:
             for source in ("count_vectors", "counts", "gaussian", "irm", "lines", "mixed", "topics"):

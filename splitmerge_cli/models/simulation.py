@@ -9,15 +9,13 @@ against these data. A model names its function as ``simulate``.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from splitmerge_cli.core.options import Gamma
-
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
@@ -78,9 +76,7 @@ class Given:
         return self.labels[: self.known]
 
     @cached_property
-    def _indicator(self) -> "csr_array":
-        from scipy.sparse import csr_array  # a run does without
-
+    def _indicator(self) -> csr_array:
         z = self.evidence
         return csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
 
@@ -296,10 +292,8 @@ class _Values:
 
 
 # -- networks, words, lines
-def simulate_ties(rng: Rng, given: Given) -> "csr_array":
+def simulate_ties(rng: Rng, given: Given) -> csr_array:
     """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
-    from scipy.sparse import csr_array
-
     n, of, z = len(given.evidence), given.options, given.labels
     size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
     home = given._indicator
@@ -316,11 +310,9 @@ def simulate_ties(rng: Rng, given: Given) -> "csr_array":
     return csr_array(upper + upper.T)
 
 
-def _draw_ties(rng: Rng, p: Array, z: Labels) -> "csr_array":
+def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
     """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
     replacement, those that are there left out, until there are as many."""
-    from scipy.sparse import csr_array
-
     K, N, size = len(p), len(z), np.bincount(z)
     order, first = np.argsort(z, kind="stable"), size.cumsum() - size
     a, b = np.triu_indices(K)
