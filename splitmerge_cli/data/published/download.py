@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
+from importlib.metadata import version
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
-from splitmerge_cli import __version__
 from splitmerge_cli.data.base import DataError
 
 Report = Callable[[str, int, int | None], None]
@@ -131,7 +131,7 @@ def _opener() -> urllib.request.OpenerDirector:
 def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
-    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
+    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{version('smcmc')}"})
     here, most = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)
