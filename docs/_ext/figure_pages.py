@@ -74,7 +74,6 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in said["notes"].split("\n\n"))
     words = {
         ".png": "picture",
-        ".pdf": "for print",
         "-claims.csv": "claims",
         "-units.csv": "values by unit",
         "-units.csv.gz": "values by unit, packed",

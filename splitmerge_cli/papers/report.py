@@ -1,15 +1,14 @@
 """The report: one page of HTML that holds its pictures."""
 
 import base64
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
-from html import escape
 from pathlib import Path
 
 import pandas as pd
 
 from splitmerge_cli.pages import html
+from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
@@ -66,17 +65,18 @@ def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config
     shown = [(each, [name for name in titles if name in of[each.key]]) for each in papers_first]
     verdicts = {name: _claims(folder, name, where) for name in titles}
     body = [
-        "<h1>Split-merge MCMC: figures, numbers, verdicts</h1>",
-        f'<p class="soft">{date.today().isoformat()}, smcmc {escape(__version__)}</p>',
+        element("h1", "Split-merge MCMC: figures, numbers, verdicts"),
+        paragraph(f"{date.today().isoformat()}, smcmc {__version__}", "soft"),
         _summary(verdicts),
-        _editions(out, titles, verdicts, where),
+        *_editions(out, titles, verdicts, where),
         _contents(shown, titles, verdicts),
     ]
     for each, names in shown:
-        body.append(f'<h2 id="{each.key}">{escape(each.citation)}</h2>')
-        body += [_section(figures[name], titles[name], verdicts[name], folder, where) for name in names]
-        body += [_errata(each), _settings(each)] if isinstance(each, Paper) else []
-    return html.page("smcmc: report", map(html.Markup, body))
+        body.append(heading(2, each.citation, each.key))
+        for name in names:
+            body += _section(figures[name], titles[name], verdicts[name], folder, where)
+        body += [*_errata(each), *_settings(each)] if isinstance(each, Paper) else []
+    return html.page("smcmc: report", body)
 
 
 def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
@@ -91,22 +91,29 @@ def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
     return None if path is None else read_claims(path, f"smcmc plot {name}{where} draws it anew")
 
 
-def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> str:
+def _summary(verdicts: Mapping[str, pd.DataFrame | None]) -> Markup:
     drawn = [frame for frame in verdicts.values() if frame is not None]
     if not drawn:
-        return "<p>No figure has been drawn yet: <code>smcmc reproduce all --scale quick</code></p>"
+        return paragraph(html.with_code("No figure has been drawn yet: `smcmc reproduce all --scale quick`"))
     found, wrong = counts(drawn), expected_errors(pd.concat(drawn))
-    parts = [f'<span class="{CLASSES[v]}">{found[v]} {v}</span>' for v in CLASSES]
-    return (
-        f"<p>{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: {', '.join(parts)}. "
-        "Each claim has one verdict, under the reading of its paper's readings.csv; what other readings give stands "
-        "below it in brackets and is not counted. A claim that does not reproduce is a result; the last column of each "
-        f"table says what was measured and by which rule it was judged. At most {wrong:.1f} of the verdicts that rest "
-        "on an interval are expected to be wrong by chance.</p>"
+    parts = join([element("span", f"{found[v]} {v}", css) for v, css in CLASSES.items()], ", ")
+    return paragraph(
+        join(
+            [
+                f"{len(drawn)} of {len(verdicts)} figures and tables are drawn. Published claims: ",
+                parts,
+                ". Each claim has one verdict, under the reading of its paper's readings.csv; what other readings "
+                "give stands below it in brackets and is not counted. A claim that does not reproduce is a result; the "
+                "last column of each table says what was measured and by which rule it was judged. At most "
+                f"{wrong:.1f} of the verdicts that rest on an interval are expected to be wrong by chance.",
+            ]
+        )
     )
 
 
-def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.DataFrame | None], where: str) -> str:
+def _editions(
+    out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.DataFrame | None], where: str
+) -> list[Markup]:
     """The verdicts by paper of each edition that was drawn, and which moved; empty where there is but one."""
     found = [overview.Edition(1, {name: frame for name, frame in verdicts.items() if frame is not None})]
     for number in drawn_editions(out):
@@ -114,69 +121,64 @@ def _editions(out: Path, titles: Mapping[str, str], verdicts: Mapping[str, pd.Da
         drawn = {name: _claims(folder, name, option) for name in titles}
         found.append(overview.Edition(number, {name: frame for name, frame in drawn.items() if frame is not None}))
     if len(found) == 1:
-        return ""
+        return []
     first, *later = found
     head, *rows = overview.editions_table(found)
-    parts = [_listing("editions", "Editions: the same figures from other seeds", head, rows)]
+    parts = _listing("editions", "Editions: the same figures from other seeds", head, rows)
     for each in later:
         pairs = overview.pair_verdicts(first, each)
         moved = overview.list_moved(pairs)
-        listed = [
-            f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
-            + (" (reading, rule or tolerance changed)" if r.reread else "")
-            for r in moved.itertuples(index=False)
-        ]
-        items = "".join(f"<li>{escape(line)}</li>" for line in listed)
         said = f"Edition {each.number}: {len(moved)} of {len(pairs)} verdicts moved."
         absent = overview.list_absent(first, each)
-        said += f" Not made again: {', '.join(absent)}." if absent else ""
-        parts.append(f"<p>{escape(said)}</p><ul>{items}</ul>")
+        parts.append(paragraph(said + (f" Not made again: {', '.join(absent)}." if absent else "")))
+        parts.append(
+            html.items(
+                f"{r.id}, {r.data}, {r.sampler}: {r.metric.replace('_', ' ')}: {r.before}, then {r.after}"
+                + (" (reading, rule or tolerance changed)" if r.reread else "")
+                for r in moved.itertuples(index=False)
+            )
+        )
     now = rules()
     last = f"; changed last in commit {now['commit']}, {now['committed']}" if now["commit"] else ""
-    parts.append(f"<p class='soft'>SHA-256 of the rules as they are now: {now['digest']}{escape(last)}.</p>")
-    return "\n".join(parts)
+    return [*parts, paragraph(f"SHA-256 of the rules as they are now: {now['digest']}{last}.", "soft")]
 
 
 def _contents(
     sets: Sequence[tuple[FigureSet, Sequence[str]]],
     titles: Mapping[str, str],
     verdicts: Mapping[str, pd.DataFrame | None],
-) -> str:
+) -> Markup:
     """Table of contents, with the number of verdicts of each figure."""
-    rows = []
+    rows: list[list[object]] = []
     for each, name in [(each, name) for each, names in sets for name in names]:
-        title = f"{each.name}, {titles[name]}"
         frame = verdicts[name]
         found = {} if frame is None else counts([frame], once=False).to_dict()
-        scale = "not drawn" if frame is None else _scale(frame)
-        cells = [f'<td class="n {css}">{found.get(v) or ""}</td>' for v, css in CLASSES.items()]
-        rows.append(f'<td><a href="#{name}">{escape(title)}</a></td><td>{escape(scale)}</td>{"".join(cells)}')
+        numbers = [element("span", found.get(v) or "", css) for v, css in CLASSES.items()]
+        link = element("a", f"{each.name}, {titles[name]}", href=f"#{name}")
+        rows.append([link, "not drawn" if frame is None else _scale(frame), *numbers])
     for paper in (each for each, _ in sets if isinstance(each, Paper)):
-        number = len(errata(paper))
-        if number:
-            link = f'<a href="#{paper.key}-errata">Errata of {escape(paper.name)}</a>'
-            rows.append(f'<td>{link}</td><td colspan="{1 + len(CLASSES)}">{number} found</td>')
-    head = "<th>contents</th><th>scale</th>" + "".join(f'<th class="n">{verdict}</th>' for verdict in CLASSES)
-    return f'<nav class="scroll">{_html_table(head, rows)}</nav>'
+        if number := len(errata(paper)):
+            link = element("a", f"Errata of {paper.name}", href=f"#{paper.key}-errata")
+            rows.append([link, f"{number} found", *[""] * len(CLASSES)])
+    return element("nav", table(["contents", "scale", *CLASSES], rows, numbers=range(2, 2 + len(CLASSES))))
 
 
-def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder: Path, where: str) -> str:
+def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder: Path, where: str) -> Iterator[Markup]:
     name = figure.id
-    parts = [f'<h3 id="{name}">{escape(title)}</h3>']
+    yield heading(3, title, name)
     picture = _find_drawn(folder, name, f"{name}.png", where)
     if frame is None or picture is None:
-        parts.append(f"<p>Not drawn yet: <code>smcmc reproduce {name}{escape(where)}</code></p>")
-        return "\n".join(parts)
+        yield paragraph(join(["Not drawn yet: ", element("code", f"smcmc reproduce {name}{where}")]))
+        return
     data = base64.b64encode(picture.read_bytes()).decode()
     scale = _scale(frame)
-    parts += [
-        f'<img src="data:image/png;base64,{data}" alt="{escape(figure.shows or title)}">',
-        *(f'<p class="soft">{escape(part)}</p>' for part in _read_caption(folder, name, figure.caption, where)),
-        f'<div class="scroll">{_table(frame)}</div>' if len(frame) else "",
-        f"<p class='soft'>{escape(name)}{f', {escape(scale)} scale' if scale else ''}. Again: "
-        f"<code>smcmc reproduce {name}{f' --scale {escape(scale)}' if scale else ''}{escape(where)}</code></p>",
-    ]
-    return "\n".join(parts)
+    yield Markup(f'<img src="data:image/png;base64,{data}" alt="{html.text(figure.shows or title)}">')
+    for part in _read_caption(folder, name, figure.caption, where):
+        yield paragraph(part, "soft")
+    if len(frame):
+        yield _table(frame)
+    again = element("code", f"smcmc reproduce {name}{f' --scale {scale}' if scale else ''}{where}")
+    yield paragraph(join([f"{name}{f', {scale} scale' if scale else ''}. Again: ", again]), "soft")
 
 
 def _scale(frame: pd.DataFrame) -> str:
@@ -190,84 +192,62 @@ def _read_caption(folder: Path, name: str, caption: str, where: str) -> list[str
     return [caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n")
 
 
-def _table(frame: pd.DataFrame) -> str:
+def _table(frame: pd.DataFrame) -> Markup:
     """The verdicts of a figure; a column without content is left out."""
-    columns: dict[str, list[tuple[str, str]]] = {}
+    columns: dict[str, list[str]] = {}
     for r in frame.itertuples(index=False):
-        claim = str(r.metric).replace("_", " ") + (f": {r.statement}" if r.statement else "")
         verdict = r.verdict if r.counted else f"({r.verdict})"
         cells = {
-            "data": (r.data, ""),
-            "sampler": (r.sampler, ""),
-            "claim": (claim, ""),
-            "reading": (", ".join(part for part in (r.reading, r.on) if part), ""),
-            "published": (with_unit(r.published, r.unit), "n"),
-            "ours": (with_unit(r.ours, r.unit), "n"),
-            "95 % interval": (interval(r.low, r.high), "n"),
-            "n": (f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else "–", "n"),
-            "verdict": (verdict, f"v {CLASSES[r.verdict]}" if r.counted else "soft"),
-            "why": (r.reason, ""),
+            "data": r.data,
+            "sampler": r.sampler,
+            "claim": r.metric.replace("_", " ") + (f": {r.statement}" if r.statement else ""),
+            "reading": ", ".join(part for part in (r.reading, r.on) if part),
+            "published": with_unit(r.published, r.unit),
+            "ours": with_unit(r.ours, r.unit),
+            "95 % interval": interval(r.low, r.high),
+            "n": f"{r.n} {r.of}" if r.n else "exact" if r.rule in ("exact", "holds") else "–",
+            "verdict": element("span", verdict, f"v {CLASSES[r.verdict]}" if r.counted else "soft"),
+            "why": r.reason,
         }
         for head, cell in cells.items():
             columns.setdefault(head, []).append(cell)
-    columns = {head: cells for head, cells in columns.items() if any(text not in ("", "–") for text, _ in cells)}
-    heads = "".join(f'<th class="{cells[0][1].partition(" ")[0]}">{head}</th>' for head, cells in columns.items())
-    rows = [
-        "".join(f'<td class="{css}">{escape(str(text))}</td>' for text, css in cells)
-        for cells in zip(*columns.values(), strict=True)
-    ]
-    return _html_table(heads, rows)
+    columns = {head: cells for head, cells in columns.items() if not {*cells} <= {"", "–"}}
+    numbers = [j for j, head in enumerate(columns) if head in ("published", "ours", "95 % interval", "n")]
+    return table(list(columns), zip(*columns.values(), strict=True), numbers=numbers)
 
 
-def _html_table(head: str, rows: Iterable[str], attributes: str = "") -> str:
-    """A table of rows whose cells are HTML."""
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table{attributes}><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _errata(paper: Paper) -> str:
+def _errata(paper: Paper) -> list[Markup]:
     """Return a paper's errata as a table: what is wrong, why, how much it matters and how to see it."""
-    rows = errata(paper)
-    if rows.empty:
-        return ""
     cells = [
-        [
-            escape(r.where),
-            escape(r.printed),
-            f"{escape(r.correct)}<br>{_soft(r.why)}",
-            escape(r.effect) + ("" if r.command == "none" else f"<br><code>{escape(r.command)}</code>"),
-        ]
-        for r in rows.itertuples(index=False)
+        [r.where, r.printed, _lines(r.correct, _soft(r.why)), r.effect]
+        if r.command == "none"
+        else [r.where, r.printed, _lines(r.correct, _soft(r.why)), _lines(r.effect, element("code", r.command))]
+        for r in errata(paper).itertuples(index=False)
     ]
     heads = ["where", "printed", "what holds, why", "effect, command"]
-    return _listing(f"{paper.key}-errata", f"Errata of {paper.name}", heads, cells)
+    return _listing(f"{paper.key}-errata", f"Errata of {paper.name}", heads, cells) if cells else []
 
 
-def _settings(paper: Paper) -> str:
+def _settings(paper: Paper) -> list[Markup]:
     """Return a paper's open settings as a table, and what was chosen."""
-    rows = settings(paper)
-    if rows.empty:
-        return ""
-    code = _format_code
+    code = html.with_code
     cells = [
-        [escape(r.setting), code(r.paper), f"{code(r.chosen)}<br>{_soft(r.why)}", code(r.sensitivity)]
-        for r in rows.itertuples(index=False)
+        [r.setting, code(r.paper), _lines(code(r.chosen), _soft(r.why)), code(r.sensitivity)]
+        for r in settings(paper).itertuples(index=False)
     ]
     heads = ["setting", "the paper", "chosen, why", "how much it matters"]
-    return _listing(f"{paper.key}-settings", f"Settings that {paper.name} leaves open", heads, cells)
+    title = f"Settings that {paper.name} leaves open"
+    return _listing(f"{paper.key}-settings", title, heads, cells) if cells else []
 
 
-def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table of texts under a heading of its own; cells are HTML."""
-    head = "".join(f"<th>{name}</th>" for name in heads)
-    table = _html_table(head, ("".join(f"<td>{cell}</td>" for cell in row) for row in rows), ' class="texts"')
-    return f'<h3 id="{anchor}">{escape(title)}</h3><div class="scroll">{table}</div>'
+def _listing(anchor: str, title: str, heads: Sequence[str], rows: Sequence[Sequence[object]]) -> list[Markup]:
+    """A table of texts under a heading of its own."""
+    return [heading(3, title, anchor), table(heads, rows, css="texts")]
 
 
-def _soft(text: str) -> str:
-    return f'<span class="soft">{_format_code(text)}</span>'
+def _lines(*parts: object) -> Markup:
+    return join(parts, "<br>")
 
 
-def _format_code(text: str) -> str:
-    """HTML of a text in which what stands between backticks is code."""
-    return re.sub(r"`([^`]+)`", r"<code>\1</code>", escape(text))
+def _soft(text: str) -> Markup:
+    return element("span", html.with_code(text), "soft")

@@ -271,4 +271,4 @@ def test_the_units_of_computed_figures_give_their_verdicts(original: Path) -> No
     assert not without and found["kept"].tolist() == found["again"].tolist() and len(found) == 18
     assert json.loads((original / "kept" / "index.json").read_text())["format"] == kept.FORMAT
     with (original / "kept" / "sdds-fig1-units.csv").open(newline="") as stream:
-        assert next(csv.reader(stream)) == list(verdicts.UNITS)
+        assert next(csv.reader(stream)) == list(verdict_tables.UNITS)

@@ -41,7 +41,7 @@ def agrees(folder: Path) -> None:
     """Counts, digests and claims of a kept reproduction are those of its files."""
     index = kept.read_index(folder)
     assert not list(kept.find_damage(folder, index, whole=True))
-    assert sum(file.stat().st_size for file in folder.iterdir()) <= 20_000_000
+    assert sum(file.stat().st_size for file in folder.iterdir()) <= 8_000_000
     for name, figure in index["figures"].items():
         table, scale = kept.claims_of(folder, name)
         own = table[table["counted"]]

@@ -237,7 +237,7 @@ def in_a_folder(folder: Path) -> Paper:
 def test_a_paper_without_such_files_has_no_rows(tmp_path: Path) -> None:
     paper = in_a_folder(tmp_path)
     assert claims.errata(paper).empty and claims.settings(paper).empty
-    assert report._errata(paper) == report._settings(paper) == ""
+    assert report._errata(paper) == report._settings(paper) == []
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_a_bad_file_is_named(name: str, text: str, message: str, tmp_path: Path)
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
 def test_the_report_shows_them(paper: Paper) -> None:
-    errata, settings = unescape(report._errata(paper)), unescape(report._settings(paper))
+    errata, settings = (unescape("".join(of(paper))) for of in (report._errata, report._settings))
     assert f'id="{paper.key}-errata"' in errata and f'id="{paper.key}-settings"' in settings
     for row in claims.errata(paper).to_dict("records"):
         assert row["correct"] in errata and row["effect"] in errata

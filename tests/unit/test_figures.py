@@ -353,7 +353,7 @@ def test_report_begins_with_its_contents(figures_folder, results):
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]
-    assert re.findall(r'<td class="n \w+">(\d*)</td>', row) == ["5", "1", "", ""]
+    assert re.findall(r'<td class="n"><span class="\w+">(\d*)</span></td>', row) == ["5", "1", "", ""]
 
 
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
@@ -361,7 +361,7 @@ def test_report_has_no_empty_columns_and_says_what_is_undecided():
     few = by_majority(claim, [1, 0], [True, False], "rule")
     html = report._table(frame([few], [claim], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html
-    assert f'<td class="v open">{UNDECIDED}</td>' in html
+    assert f'<span class="v open">{UNDECIDED}</span>' in html
 
 
 def test_report_of_nothing_says_what_to_do(tmp_path):

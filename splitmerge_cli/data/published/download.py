@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
@@ -128,10 +129,17 @@ def _opener() -> urllib.request.OpenerDirector:
     return opener
 
 
+def _name_of_program() -> str:
+    try:
+        return f"smcmc/{version('smcmc')}"
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "smcmc"
+
+
 def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
-    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
+    request = urllib.request.Request(address, headers={"User-Agent": _name_of_program()})
     here, most = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)

@@ -51,7 +51,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     frames = []
     for setting in settings:
         frames += [_topics(*key, *counted[key]) for key in product([setting], ("coin", "gibbs"), STARTS)]
-        frames += [_share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])]
+        frames += [
+            _share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])
+        ]
         frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
