@@ -102,9 +102,6 @@ def parse_once():
 # ---- Of many cases of one test the quick run has some
 
 THINNED = {
-    # of the references in plain Python, which are proved by enumeration, too: they change seldom
-    "tests/replay/test_reference": (2, 12),
-    "tests/replay/": (3, 12),
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
     "tests/unit/test_gaussian_sparse": (8, 4),
     "tests/unit/test_memory_safety": (8, 4),

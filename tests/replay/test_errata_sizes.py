@@ -8,10 +8,11 @@ from __future__ import annotations
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
-from enumerated import canonical, states, target, transition_matrix
+from enumerated import canonical, remembering, states, target, transition_matrix
 from enumerated_topics import corpus
 from plain import Clusters, Conjugate, swap_delete
 from plain_continuous import Gaussian
@@ -26,7 +27,7 @@ class Target(Conjugate):
     """A posterior by its log weights (`splitmerge_cli.verify.enumerate`)."""
 
     def __init__(self, N: int, log_weight) -> None:
-        self.N, self.log_weight = N, log_weight
+        self.N, self.log_weight = N, cache(log_weight)
 
     def log_joint(self, clusters: Clusters) -> float:
         labels = [next(k for k, items in enumerate(clusters) if i in items) for i in range(self.N)]
@@ -41,7 +42,7 @@ ROWS = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]])
 STAR = np.array([[0, 1, 1, 1], [1, 0, 0, 0], [1, 0, 0, 1], [1, 0, 1, 0]])  # the network of Herlau et al. 2014
 GAUSSIAN = Gaussian(POINTS, 1.2, "diag", m0=[0.3, 0.5], kappa0=0.4, a0=1.6, b0=0.7)
 MODELS = {
-    "gaussian": (POINTS, GAUSSIAN),
+    "gaussian": (POINTS, remembering(GAUSSIAN)),
     "bernoulli": (ROWS, Target(4, bernoulli_log_weight(ROWS, 1.3, 0.4, 0.6, "crp"))),
     "irm": (STAR, Target(4, irm_log_weight(STAR, 1.0, 1.0, 1.0, "crp"))),
 }
