@@ -199,6 +199,7 @@ def test_weights(read: Callable[..., Dataset]) -> None:
         ("city,other\nx,y\n", True, ["x", "y"]),
         ("city,other\nx,y\n", "False", ["city", "other", "x", "y"]),
         ("city,other,n\nx,y,3\n", "auto", ["x", "y"]),
+        ("city,other\na,b\nb,c\n", "auto", ["a", "b", "c"]),
         ("u,v\nv,w\n", "auto", ["u", "v", "w"]),
         ("source,target\n", False, ["source", "target"]),
         ("a,b", "auto", ["a", "b"]),

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
@@ -79,6 +81,13 @@ def test_other_files(tmp_path: Path, name: str) -> None:
     for kind in ("points", "binary"):
         data = csv(tmp_path / name, kind)
         np.testing.assert_array_equal(data.values, [[1, 1], [NAN, 0], [0, NAN]])
+
+
+@pytest.mark.parametrize("kind", ["points", "binary"])
+def test_a_column_of_nothing_in_a_file_whose_note_is_damaged(tmp_path: Path, kind: str) -> None:
+    table = pa.table({"x": [1.0, 0.0], "y": [None, None]}).replace_schema_metadata({"pandas": "["})
+    pq.write_table(table, tmp_path / "t.parquet")
+    np.testing.assert_array_equal(csv(tmp_path / "t.parquet", kind, columns=[1, 2]).values, [[1, NAN], [0, NAN]])
 
 
 def test_a_complete_table_of_0_and_1_stays_in_bytes(tmp_path: Path) -> None:

@@ -172,6 +172,22 @@ def test_feather_that_unpacks_to_more_than_the_limit(tmp_path: Path) -> None:
         csv(tmp_path / "t.feather", "points")
 
 
+def test_damaged_feather_files_are_refused_or_read(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    pyarrow.feather.write_feather(frame(), out, compression="zstd")
+    rng, rejected = np.random.default_rng(0), 0
+    for _ in range(150):
+        damaged = bytearray(out.getvalue())
+        for place in rng.integers(len(damaged), size=2):
+            damaged[place] = rng.integers(256)
+        try:
+            read(tmp_path, bytes(damaged), "mixed", "t.feather")
+        except DataError as error:
+            rejected += 1
+            assert "\n" not in str(error)
+    assert 0 < rejected < 150
+
+
 def workbook(path: Path, **sheets: pd.DataFrame) -> Path:
     with pd.ExcelWriter(path) as writer:
         for name, rows in sheets.items():

@@ -55,6 +55,7 @@ BINARY: list[Any] = [
     (np.array([["0", "1"]]), {}, "column 1 holds string; expected numbers"),
 ]
 TOKENS: list[Any] = [
+    (pa.table({"x": [[1], [2]]}), {}, "column 1 ('x') holds list<element: int64>; expected strings or integers"),
     ("\n\n", {}, "the file is empty"),
     ("A\n\nB\n", {}, "row 2, column 1: an empty cell; expected a token"),
     ("A\nNaN\n", {}, "row 2, column 1: 'NaN'; expected a token"),
@@ -75,6 +76,8 @@ TOKENS: list[Any] = [
     ({}, {}, "a sparse matrix is read as points"),
 ]
 POINTS: list[Any] = [
+    ({"shape": [2, 2_000_000_000]}, {}, "2000000000 columns; expected at most"),
+    ("ARROW1", {"name": "x.feather"}, "not a readable feather file: "),
     ("1,2\n3,x\n", {}, "row 2, column 2: 'x'; expected a number (data.columns and data.drop"),
     ("1,2\n3,inf\n", {}, "row 2, column 2: 'inf'; expected a number of magnitude 1e+30"),
     ("1,2\n3,1e999\n", {}, "row 2, column 2: '1e999'; expected a number of magnitude"),
@@ -157,7 +160,10 @@ POINTS: list[Any] = [
     ("1,2\n", {"name": "x.npz"}, NOT_SPARSE),
     ("FEA1" + "\0" * 50, {"name": "x.feather"}, "a file of Feather's version 1; expected version 2"),
 ]
-EDGES = [
+EDGES: list[Any] = [
+    ("source,target\nx,y\nsource,target\ny,z\n", {}, "row 3: the names of the columns again"),
+    ("a,b\nb\n", {"separator": "comma"}, "row 2: cells: 1; expected 2, as in row 1"),
+    (pa.table({"source": ["a"], "target": ["b"], "weight": [[1]]}), {}, "column 3 ('weight') holds list<"),
     ("", {}, "the file is empty; expected at least one row"),
     ("\n\n", {}, "the file is empty"),
     ("# nothing\n", {}, "the file is empty"),
@@ -298,6 +304,7 @@ COUNTS = [
     (b"1 0:1\n1 \xff\n", {}, "row 2: byte 0xff; expected UTF-8 text"),
 ]
 BAGS = [
+    ("4\n4\n6\n", {"vocabulary": "v.txt", "format": "uci"}, "ends after row 3: 0 entries; expected 6"),
     (UCI, {"vocabulary": "blank.txt"}, "blank.txt: row 2: an empty line; expected a word"),
     (UCI, {"vocabulary": "twice.txt"}, "twice.txt: row 3: 'a', which is row 1 too; expected each word once"),
     (UCI, {"vocabulary": "w.txt"}, "w.txt: 2 lines; expected 4, the words of c.txt (row 2)"),
@@ -349,7 +356,7 @@ def test_tables(kind: str, content: Any, options: dict[str, Any], message: str) 
 
 
 @pytest.mark.parametrize(("content", "options", "message"), EDGES)
-def test_networks(content: str | bytes, options: dict[str, Any], message: str) -> None:
+def test_networks(content: Any, options: dict[str, Any], message: str) -> None:
     check_refusal(edges, content, options, message, "e.csv")
 
 
