@@ -20,7 +20,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.normal import Normal, resolutions_of
+from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.real_columns import resolutions_of
 from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
