@@ -108,7 +108,7 @@ def _find_others():
     here = {type(build()) for build in MODELS.values()}
     for name in choices("model"):
         model = locate(choice("model", name)["_target_"])
-        if model not in here and not issubclass(model, Weighted):
+        if name not in MODELS and model not in here and not issubclass(model, Weighted):
             yield name, partial(example, name, N=60)
 
 

@@ -12,6 +12,9 @@ cdef class Normal(Scaled):
     cdef readonly Py_ssize_t D
     cdef readonly str covariance
     cdef int shape_of                   # DIAG, ISO, FULL
+    cdef Py_ssize_t per                 # dimensions that share a variance: iso D, else 1
+    cdef double freedom                 # full: (D - 1) / 2, else 0
+    cdef double log_twos                # full: log of det(Psi0) over that of b0, else 0
     cdef readonly double zeta           # power of the likelihood; kappa0, a_n and b_n are then those over zeta
     cdef double log_units              # sum of the logs of the columns' units
     cdef double log_b0                  # sum over dimensions of log b0, in units^2
@@ -27,6 +30,4 @@ cdef class Normal(Scaled):
     @cython.final
     cdef inline double a_n(self, Py_ssize_t n) noexcept nogil:
         """Half the degrees of freedom over zeta; full: of Psi_n, nu_n / 2."""
-        if self.shape_of == ISO:
-            return self.a0 + 0.5 * n * self.D
-        return self.a0 + 0.5 * n + (0.5 * (self.D - 1) if self.shape_of == FULL else 0.0)
+        return self.a0 + 0.5 * n * self.per + self.freedom

@@ -1,5 +1,5 @@
-"""Mixture of normal distributions of sparse points, such as weighted words of documents: the model of ``gaussian.pyx``,
-whose notation this file keeps, at a cost that grows with what is not 0.
+"""Mixture of normal distributions of sparse points, such as weighted words of documents: the model of
+``dense_gaussian.pyx``, whose notation this file keeps, at a cost that grows with what is not 0.
 
 iso     b_n asks for sums over all columns only: |x|^2, m0.x, and s.x with the sum s of the cluster's points, of which
         the columns that x has are looked up. With n points and all of this whole numbers,
@@ -29,7 +29,8 @@ from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.models.normal import prior_of
+from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.real_columns import prior_of
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:
@@ -251,8 +252,8 @@ cdef class SparseGaussian(Normal):
     x : scipy.sparse array, shape (N, D)
         Points, CSR or what becomes it.
     **options
-        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are gamma priors of b0 and
-        kappa0.
+        As of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1 and gamma
+        priors of b0 and kappa0.
 
     Raises
     ------
@@ -267,6 +268,8 @@ cdef class SparseGaussian(Normal):
     (docs/decisions/0006), and so is m0, rounded to a multiple of their unit (iso). What is 0 stays 0, so a column is
     not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that ``Gaussian`` keeps.
     """
+
+    OPTIONS = (*Normal.OPTIONS, POWER)
 
     cdef const int64_t *starts          # [N + 1] of the points' entries
     cdef const int32_t *index           # [entries] column
@@ -287,6 +290,9 @@ cdef class SparseGaussian(Normal):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
+        if given["power"] != 1.0:
+            raise ValueError(f"model.power={given['power']:g}: the points are sparse; expected 1, which is all that "
+                             "such data have")
         if not scipy.sparse.issparse(x) or x.format != "csr":
             x = scipy.sparse.csr_array(x)
         as_csr = share(_canonical, x)
@@ -475,7 +481,7 @@ cdef class SparseGaussian(Normal):
     # -- probabilities
     cdef double predictive(self, Py_ssize_t n, double det, double more) noexcept nogil:
         """log predictive of a point that makes log det `more` larger, of a cluster of n."""
-        cdef double half = 0.5 * self.D if self.shape_of == ISO else 0.5
+        cdef double half = 0.5 * self.per
         return self.log_c[n] - (self.a_n(n) + half) * more - half * det
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:

@@ -26,7 +26,7 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.normal import with_unit
+from splitmerge_cli.models.real_columns import with_unit
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model

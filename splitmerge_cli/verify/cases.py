@@ -17,7 +17,8 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.models.normal import Normal, resolutions_of
+from splitmerge_cli.models.normal import Normal
+from splitmerge_cli.models.real_columns import resolutions_of
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
     candidates_log_weight,

@@ -238,12 +238,10 @@ def test_papers_do_not_import_each_other() -> None:
         assert not named, f"papers/{file.name} imports {named}"
 
 
-# models that leave tables with missing cells to that of tables of any columns, that to which it leaves real columns,
-# and a sampler that is made of others
+# models that leave tables with missing cells to that of tables of any columns, and a sampler that is made of others
 OTHERS = {
     "bernoulli": ("mixed",),
     "gaussian": ("mixed",),
-    "mixed": ("gaussian",),
     "portfolio": ("dyadic", "rgsm", "sdds", "srm"),
 }
 

@@ -225,7 +225,8 @@ def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(resolut
     data = Dataset("made", model.kind, *_table(POINTS, words))
     new = np.array([[0.6, np.nan], [np.nan, np.nan], [1.0, 0.2]])
     whole = Dataset("made", model.kind, *_table(np.vstack([POINTS, new]), words))
-    both = type(model).with_new(data, whole, covariance="full", resolution=resolution or "none", **PRIOR)
+    target = Mixed if words else Gaussian
+    both = target.with_new(data, whole, covariance="full", resolution=resolution or "none", **PRIOR)
     both.set_labels(np.array([0, 0, 1, 1, 2, 2, 2]))
     held = model.parameters
     held.flags.writeable = False

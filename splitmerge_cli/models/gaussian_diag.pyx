@@ -1,0 +1,127 @@
+"""Mixture of normal distributions with a variance per dimension, model.covariance=diag: the formulas are in
+``dense_gaussian.pyx``. Cost: a point against K clusters O(D K); a change of a cluster O(D)."""
+cimport cython
+from libc.math cimport log
+from libc.stdint cimport int64_t
+
+import numpy as np
+
+from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, whole
+
+from splitmerge_cli.models.dense_capabilities import DenseParameters, DensePlugIn, DenseShards
+
+cdef extern from "simd_math.h":
+    pass
+
+cdef extern from *:
+    """
+    /* A block holds mean and gain by dimension, eight lanes each. */
+    static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
+                                  const double *turn, double *log_q, double *left)
+    {
+        EACH_LANE(h) {
+            const lanes t = LANES_AT(turn + h), one = (lanes){0} + 1.0;
+            lanes all = one, total = {0};
+            for (ptrdiff_t from = 0; from < D; from += piece) {
+                const ptrdiff_t to = from + piece < D ? from + piece : D;
+                lanes p = one, q = one;
+                ptrdiff_t d = from;
+                #define FACTOR(d) ({ const double *b = block + 16 * (d) + h; \\
+                                     const lanes e = x[d] - LANES_AT(b); 1.0 + t * LANES_AT(b + 8) * e * e; })
+                for (; d + 2 <= to; d += 2) {
+                    p *= FACTOR(d);
+                    q *= FACTOR(d + 1);
+                }
+                if (d < to)
+                    p *= FACTOR(d);
+                p *= q;
+                all *= p;
+                total += lanes_log(p);
+            }
+            LANES_TO(log_q + h) = total;
+            LANES_TO(left + h) = all;
+        }
+    }
+
+    static inline void count_diag(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int64_t sign)
+    {
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const int64_t v = (int64_t)x[d], signed_v = sign * v;
+            sum[d] += signed_v;
+            square[d] += (whole)v * signed_v;
+        }
+    }
+
+    static inline void moments_diag(const int64_t *sum, const whole *square, ptrdiff_t D, int64_t n, double inverse,
+                                    double *mean, double *scatter)
+    {
+        for (ptrdiff_t d = 0; d < D; d++) {
+            mean[d] = (double)sum[d] * inverse;
+            scatter[d] = whole_double(whole_scatter(n, square[d], sum[d], sum[d])) * inverse;
+        }
+    }
+    """
+    void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
+                    double *log_q, double *left) noexcept nogil
+    void count_diag(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
+    void moments_diag(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
+                      double *scatter) noexcept nogil
+
+
+@cython.final
+cdef class DiagonalGaussian(DenseGaussian):
+    """Mixture of normal distributions of points, a variance per dimension."""
+
+    SHAPE = "diag"
+    CAPABILITIES = (DenseParameters, DenseShards, DensePlugIn)
+
+    cdef void measure(self) noexcept nogil:
+        self.n_squares, self.rows, self.step = self.D, 2 * self.D, 16
+
+    cdef void count(self, Py_ssize_t k, const double *x, int sign) noexcept nogil:
+        count_diag(self.sums_of(k), self.squares_of(k), x, self.D, sign)
+
+    cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                      double *scatter) noexcept nogil:
+        moments_diag(sum, square, self.D, n, self.inverse[n], mean, scatter)
+
+    cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
+                               double *scatter) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off = 1.0
+        moments_diag(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        for d in range(self.D):
+            mean[d] -= self.m0[d]
+            scatter[d] = self.b0[d] + 0.5 * (scatter[d] + times * self.grain[d] + pull * mean[d] * mean[d])
+            mean[d] = self.m0[d] + n * mean[d] / kappa
+        for d in range(self.D):
+            off *= scatter[d] / self.b0[d]
+            if not 1e-200 < off < 1e200:
+                total += log(off)
+                off = 1.0
+        return total + log(off) + self.log_b0
+
+    cdef void write_scatter(self, Py_ssize_t k, double *block, double shrink) noexcept nogil:
+        cdef Py_ssize_t d
+        for d in range(self.D):
+            block[16 * d + 8] = 0.5 * shrink / self.scatter[d]
+
+    cdef void score_block(self, const double *x, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
+        score_diag(self.at + block * self.rows, x, self.D, self.piece, turn, log_q, self.left + block)
+
+    cdef double log_q_counted(self, const double *x, Py_ssize_t k, double turn) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef const double *mean = self.block_of(k)
+        cdef const double *scatter = self.own_scatter + k * self.D
+        cdef double e, log_q = 0.0, q = 1.0
+        for d in range(self.D):
+            e = x[d] - mean[16 * d]
+            q *= 1.0 - 0.5 * turn * e * e / scatter[d]
+            if q < 1e-150:
+                log_q += log(q)
+                q = 1.0
+        return log_q + log(q)
+
+    cdef object log_q_of(self, off, double shrink):
+        cdef double[:] scatter = <double[:self.D]> self.scatter
+        return np.log1p(0.5 * shrink / np.asarray(scatter) * off ** 2).sum(axis=1)

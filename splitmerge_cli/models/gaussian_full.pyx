@@ -1,0 +1,303 @@
+"""Mixture of normal distributions with a covariance matrix per cluster, model.covariance=full: the formulas are in
+``dense_gaussian.pyx``. Cells of a row may be missing: they are a part of the state (``missing_cells.pyx``). Cost: a
+point against K clusters O(D^2 K); a change of a cluster O(D^3)."""
+cimport cython
+from libc.math cimport M_PI, lgamma, log, sqrt
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, whole
+from splitmerge_cli.models.missing_cells cimport MissingCells
+from splitmerge_cli.models.packed_factor cimport factorise, solve_rows
+from splitmerge_cli.models.scale_prior cimport Scaled
+
+from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.models.dense_capabilities import DenseShards, FullParameters
+
+cdef extern from "simd_math.h":
+    pass
+
+cdef extern from *:
+    """
+    /* A block holds means by dimension, eight lanes each, then the rows of the Cholesky factor of Psi_n, the
+       reciprocals of its diagonal on the diagonal. */
+    static inline void score_full(const double *block, const double *x, ptrdiff_t D, const double *gain,
+                                  const double *turn, double *work, double *log_q, double *left)
+    {
+        EACH_LANE(h) {
+            const double *row = block + 8 * D + h;
+            double *u = work + h;
+            lanes s = {0};
+            for (ptrdiff_t r = 0; r < D; r++) {
+                lanes e = x[r] - LANES_AT(block + 8 * r + h), f = {0}, g = f, k = f;
+                ptrdiff_t c = 0;
+                for (; c + 4 <= r; c += 4) {
+                    e -= LANES_AT(row + 8 * c) * LANES_AT(u + 8 * c);
+                    f += LANES_AT(row + 8 * c + 8) * LANES_AT(u + 8 * c + 8);
+                    g += LANES_AT(row + 8 * c + 16) * LANES_AT(u + 8 * c + 16);
+                    k += LANES_AT(row + 8 * c + 24) * LANES_AT(u + 8 * c + 24);
+                }
+                for (; c < r; c++)
+                    e -= LANES_AT(row + 8 * c) * LANES_AT(u + 8 * c);
+                e = (e - (f + (g + k))) * LANES_AT(row + 8 * r);
+                LANES_TO(u + 8 * r) = e;
+                s += e * e;
+                row += 8 * (r + 1);
+            }
+            const lanes q = 1.0 + LANES_AT(turn + h) * LANES_AT(gain + h) * s;
+            LANES_TO(log_q + h) = lanes_log(q);
+            LANES_TO(left + h) = q;
+        }
+    }
+
+    static inline void count_full(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int64_t sign)
+    {
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const int64_t signed_v = sign * (int64_t)x[d];
+            sum[d] += signed_v;
+            for (ptrdiff_t c = 0; c <= d; c++)
+                *square++ += (whole)signed_v * (int64_t)x[c];
+        }
+    }
+
+    static inline void moments_full(const int64_t *sum, const whole *square, ptrdiff_t D, int64_t n, double inverse,
+                                    double *mean, double *scatter)
+    {
+        for (ptrdiff_t d = 0; d < D; d++) {
+            mean[d] = (double)sum[d] * inverse;
+            for (ptrdiff_t c = 0; c <= d; c++, square++)
+                *scatter++ = whole_double(whole_scatter(n, *square, sum[d], sum[c])) * inverse;
+        }
+    }
+    """
+    void score_full(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
+                    double *work, double *log_q, double *left) noexcept nogil
+    void count_full(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
+    void moments_full(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
+                      double *scatter) noexcept nogil
+
+
+@cython.final
+cdef class FullGaussian(DenseGaussian):
+    """Mixture of normal distributions of points, a covariance matrix per cluster; NaN where a cell is missing."""
+
+    SHAPE = "full"
+    CAPABILITIES = (FullParameters, DenseShards)
+
+    cdef int _take(self, data) except -1:
+        DenseGaussian._take(self, data)
+        if data.gaps:
+            self.cells = MissingCells(data, self.D)
+            self.gap_of, self.filled = self.cells.row_of, self.cells.filled
+        return 0
+
+    cdef int grow(self, Py_ssize_t cap) except -1:
+        if self.cells is not None:
+            self.cells.grow(self.cap, cap)
+        return DenseGaussian.grow(self, cap)
+
+    # -- the covariance
+    cdef void measure(self) noexcept nogil:
+        self.n_squares = self.D * (self.D + 1) // 2
+        self.rows, self.step = self.D + self.n_squares, 8
+
+    cdef void count(self, Py_ssize_t k, const double *x, int sign) noexcept nogil:
+        count_full(self.sums_of(k), self.squares_of(k), x, self.D, sign)
+
+    cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                      double *scatter) noexcept nogil:
+        moments_full(sum, square, self.D, n, self.inverse[n], mean, scatter)
+
+    cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
+                               double *scatter) noexcept nogil:
+        cdef Py_ssize_t d, c, at = 0
+        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa
+        moments_full(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        for d in range(self.D):
+            mean[d] -= self.m0[d]
+            for c in range(d + 1):
+                scatter[at + c] += pull * mean[d] * mean[c]
+            scatter[at + d] += 2.0 * self.b0[d] + times * self.grain[d]
+            at += d + 1
+        for d in range(self.D):
+            mean[d] = self.m0[d] + n * mean[d] / kappa
+        return factorise(scatter, self.D)
+
+    cdef void write_scatter(self, Py_ssize_t k, double *block, double shrink) noexcept nogil:
+        cdef Py_ssize_t d
+        self.gain[k] = shrink
+        block += 8 * self.D
+        for d in range(self.n_squares):
+            block[8 * d] = self.scatter[d]
+
+    cdef void score_block(self, const double *x, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
+        score_full(self.at + block * self.rows, x, self.D, self.gain + block, turn, self.work, log_q, self.left + block)
+
+    cdef double log_q_counted(self, const double *x, Py_ssize_t k, double turn) noexcept nogil:
+        cdef Py_ssize_t d, c, at = 0
+        cdef const double *mean = self.block_of(k)
+        cdef const double *scatter = self.own_scatter + k * self.n_squares
+        cdef double e, total = 0.0
+        for d in range(self.D):
+            e = x[d] - mean[8 * d]
+            for c in range(d):
+                e -= scatter[at + c] * self.work[c]
+            e *= scatter[at + d]
+            self.work[d] = e
+            at += d + 1
+            total += e * e
+        return log(1.0 - turn * total)
+
+    cdef object log_q_of(self, off, double shrink):
+        solve_rows(self.scatter, self.D, off)
+        return np.log1p(shrink * (off ** 2).sum(axis=1))
+
+    cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next):
+        cdef Py_ssize_t d, D = self.D
+        absent = np.isnan(points)
+        if not absent.any():
+            return DenseGaussian.density_of(self, points, n, constant, shrink, log_det, log_next)
+        factor = np.zeros((D, D))
+        factor[np.tril_indices(D)] = [self.scatter[d] for d in range(self.n_squares)]
+        # posterior leaves the reciprocals of the diagonal there
+        factor[np.diag_indices(D)] = 1.0 / factor[np.diag_indices(D)]
+        return self.log_marginals(points, absent, np.array([self.mean[d] for d in range(D)]), factor @ factor.T, n)
+
+    def log_marginals(self, points, absent, mean, psi, Py_ssize_t n):
+        """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
+        of freedom less those of the other columns. `psi`: Psi_n with the grain of one more point."""
+        cdef Py_ssize_t d
+        cdef double kappa = self.kappa0 + n
+        units = np.array([self.units[d] for d in range(self.D)])
+        grain = np.array([self.grain[d] for d in range(self.D)])
+        found = np.zeros(len(points))
+        for pattern in np.unique(absent, axis=0):
+            here, there = (absent == pattern).all(axis=1), ~pattern
+            d = int(there.sum())
+            if not d:
+                continue
+            a, off = self.a_n(n) - 0.5 * (self.D - d), (points[here] - mean)[:, there]
+            block = psi[np.ix_(there, there)]
+            before, after = np.linalg.slogdet(block - np.diag(grain[there]))[1], np.linalg.slogdet(block)[1]
+            distance = (off * np.linalg.solve(block, off.T).T).sum(axis=1)
+            found[here] = (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI)
+                           + 0.5 * d * log(kappa / (kappa + 1.0)) + a * before - (a + 0.5) * after
+                           - (a + 0.5) * np.log1p(kappa / (kappa + 1.0) * distance) - np.log(units[there]).sum())
+        return found
+
+    # -- b0 and kappa0 resampled
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n, in ``scatter``
+        that over the root of zeta, A lower triangular, column after column: the root of a chi-square of 2 a - c degrees
+        of freedom, c from 0, then standard normals (Bartlett 1933)."""
+        cdef Py_ssize_t r, c, s, D = self.D, n = self.size[k]
+        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * (self.kappa0 + n))
+        cdef double *column = self.work
+        cdef double *u = self.work + D
+        cdef double *solved = self.work + 2 * D
+        cdef double *row = self.scatter
+        cdef double v, off, root = sqrt(self.zeta)
+        self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
+        # u = L^-1 (m_n - m0)
+        for r in range(D):
+            v = self.mean[r] - self.m0[r]
+            for s in range(r):
+                v -= row[s] * u[s]
+            u[r] = v * row[r]
+            row += r + 1
+        for r in range(D):
+            u[r] /= root
+        for c in range(D):
+            for r in range(D):
+                if r < c:
+                    column[r] = 0.0
+                else:
+                    column[r] = rng.draw_normal() if r > c else sqrt(2.0 * rng.draw_gamma(a - 0.5 * c))
+            if self.scale_prior.of_kappa0:
+                off = noise * rng.draw_normal()
+                for r in range(c, D):
+                    off += column[r] * u[r]
+                self.scale_prior.count_distance(off)
+            for r in range(D - 1, -1, -1):
+                v = column[r]
+                for s in range(r + 1, D):
+                    v -= self.scatter[s * (s + 1) // 2 + r] * solved[s]
+                solved[r] = v * self.scatter[r * (r + 1) // 2 + r]
+                self.scale_prior.count_precision(r, solved[r] * solved[r] / self.zeta)
+
+    # -- missing cells
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        cdef Py_ssize_t k
+        if self.scale_prior is not None:
+            Scaled.refresh_parameters(self, rng)
+        if self.cells is not None:
+            self.impute(rng, self.z, self.K)
+            for k in range(self.K):
+                self.is_valid[k] = False
+        return self.K
+
+    cdef void impute(self, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
+        """Draw the missing cells of points that are in these clusters."""
+        self.cells.draw(self, rng, z, K)
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        if self.cells is not None and not self.cells.equals((<FullGaussian> other).cells):
+            return False
+        return Scaled.same_parameters(self, other, twin)
+
+    @property
+    def n_imputed(self):
+        """int: missing cells, which are a part of the state."""
+        return 0 if self.cells is None else self.cells.n
+
+    @property
+    def reaches(self):
+        """ndarray of float64, shape (n_imputed,): how far from the middle of its column each missing cell may be."""
+        return np.empty(0) if self.cells is None else self.cells.in_data_units(self.units, True)
+
+    @property
+    def refreshes(self):
+        """bool: whether the state holds more than the partition."""
+        return self.cells is not None or bool(self.hyperparameters)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): those of the scales that are resampled, then the missing cells, row by row,
+        from the middle of their column; None without any. Units are powers of two, so no bit is lost."""
+        scales = Scaled.parameters.__get__(self)
+        if self.cells is None:
+            return scales
+        cells = self.cells.in_data_units(self.units, False)[:, None]
+        return cells if scales is None else np.concatenate([scales, cells])
+
+    def set_parameters(self, values):
+        """Set what ``parameters`` gives.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, a scale that is not finite and positive, or a cell out of reach.
+        """
+        cdef Py_ssize_t k
+        if self.cells is None:
+            Scaled.set_parameters(self, values)
+            return
+        self.take_parameters(values, self.z)
+        for k in range(self.K):
+            self.is_valid[k] = False
+
+    cdef int take_parameters(self, values, const int32_t *z) except -1:
+        """``set_parameters`` where the points are in these clusters."""
+        given = as_numbers("parameters", values).reshape(-1)
+        scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
+        if given.shape != (scales + self.cells.n,):
+            raise ValueError(f"parameters: expected {scales + self.cells.n} numbers, got {given.size}")
+        cells = self.cells.in_units(given[scales:], self.units)
+        if scales:
+            self.scale_prior.set_values(given[:scales])
+            self.scales_changed()
+        self.cells.set(self, cells, z)
+        return 0

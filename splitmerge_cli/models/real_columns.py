@@ -1,0 +1,202 @@
+"""What the columns of real numbers say before a model reads them: their moments, the step to which they are recorded,
+and the location and scale of the prior."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, start_value
+
+Numbers = NDArray[np.float64]
+
+SAME = 1e-9
+"""Values that differ by less of the range of their column are one value with rounding errors."""
+OFF_GRID = 0.01
+"""Steps between a value and the nearest one of a grid that it is on."""
+
+
+def find_resolution(column: ArrayLike) -> float:
+    """The step to which the values of a column are recorded: the least difference between values that occur at least
+    twice; of one such value, to its nearest neighbour. Where fewer than half of the cells are on the grid of that step,
+    values that repeat are too few to show it: the least difference between any.
+
+    Parameters
+    ----------
+    column : array_like of float, shape (N,)
+        NaN where a cell is missing.
+
+    Returns
+    -------
+    float
+        0 where no value occurs twice, or all are the same: a density has no ties.
+
+    Examples
+    --------
+    >>> round(find_resolution([5.1, 4.9, 4.7, 5.1, 4.9, 6.05]), 9)
+    0.2
+    >>> find_resolution([0.31, 0.12, 0.73])
+    0.0
+    >>> round(find_resolution([2.104, 2.104, 7.215, 7.215, 3.117, 4.868, 4.869, 6.542, 5.391]), 9)
+    0.001
+    """
+    cells = np.asarray(column, dtype=np.float64)
+    cells = np.sort(cells[~np.isnan(cells)])
+    span = np.ptp(cells) if len(cells) > 2 else 0.0
+    if span == 0.0:
+        return 0.0
+    begins = np.flatnonzero(np.append(True, np.diff(cells) > SAME * span))
+    values, tied = cells[begins], np.diff(np.append(begins, len(cells))) > 1
+    if not tied.any():
+        return 0.0
+    at = int(tied.argmax())
+    shown = values[tied] if tied.sum() > 1 else values[max(at - 1, 0) : at + 2]
+    step = np.diff(shown).min()
+    steps = (cells - values[at]) / step
+    is_on_grid = np.abs(steps - np.rint(steps)) < OFF_GRID
+    return float(step if 2 * is_on_grid.sum() >= len(cells) else np.diff(values).min())
+
+
+def settle_resolution(data: Any, params: dict[str, Any]) -> dict[str, Any]:
+    """Return a model's options with the resolution that the data ask for.
+
+    ``auto``, the default, is ``none`` for data that are not a table of the user's own. A model of an array has none
+    unless it is asked for.
+    """
+    if params.get("resolution", "auto") != "auto":
+        return params
+    return params | {"resolution": "auto" if data.is_recorded else "none"}
+
+
+def resolutions_of(given: Any, D: int, columns: Iterable[ArrayLike] | None, what: str = "columns") -> Numbers:
+    """Resolutions of D columns, ndarray of float64, from the option; `columns`: an iterable of the cells of each,
+    None where they are not at hand and ``auto`` finds none.
+
+    Raises
+    ------
+    ValueError
+        For another number of values.
+    """
+    if isinstance(given, str):
+        if given == "none" or columns is None:
+            return np.zeros(D)
+        return np.array([find_resolution(cells) for cells in columns])
+    found = np.array(given, dtype=np.float64)
+    if found.shape not in ((), (D,)):
+        raise ValueError(f"model.resolution: expected a number, or one for each of {D} {what}, got {given}")
+    return np.broadcast_to(found, (D,)).astype(np.float64)
+
+
+def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
+    """Middle, mean from there, variance, range and largest distance from the middle of the cells of a column; zeros
+    where there is none."""
+    if not cells.size:
+        return 0.0, 0.0, 0.0, 0.0, 0.0
+    # the middle as a number that loses no digit of cells near it
+    centre = cells.min() / 2 + cells.max() / 2
+    cells = cells - centre
+    return centre, cells.mean(), cells.var(), np.ptp(cells), np.abs(cells).max()
+
+
+def prior_of(
+    covariance: str, m0: Any, b0: Any, mean: Numbers, variance: Numbers, span: Numbers, centre: Numbers
+) -> tuple[Numbers, Numbers]:
+    """Location and scale of the prior, from the options or from the data.
+
+    Parameters
+    ----------
+    covariance : str
+    m0 : float, sequence of D floats, or None
+        Of the configuration.
+    b0 : float, sequence of D floats, Gamma, or None
+        Of the configuration; a `Gamma`: the scale is that at the start.
+    mean, variance, span : ndarray of float, shape (D,)
+        Of the data: means from `centre`, variances, ranges.
+    centre : ndarray of float, shape (D,)
+
+    Returns
+    -------
+    location : ndarray of float, shape (D,)
+        From the centre.
+    scale : ndarray of float, shape (D,)
+        iso: D times the same number.
+
+    Raises
+    ------
+    ValueError
+        A parameter out of range.
+    """
+    D = len(mean)
+    variance = unit_of(covariance, b0, variance)
+    location = _numbers("model.m0", m0, D)
+    location = mean if location is None else location - centre
+    scale = None if isinstance(b0, Gamma) else _numbers("model.b0", b0, D)
+    if isinstance(b0, Gamma):
+        scale = start_value(b0, LEAST_SCALE, MOST_SCALE) * variance
+    elif scale is None:
+        scale = 0.1 * variance
+    elif covariance == "iso" and np.ptp(scale) > 0.0:
+        raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
+    least = 1e-24 * span**2
+    if not ((scale >= 1e-100) & (scale <= 1e100)).all():
+        raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")
+    if (scale < least).any():
+        raise ValueError(
+            f"model.b0: expected at least {least.max():.3g}, 1e-24 of the squared range of the data, "
+            f"got {scale.min():.3g}: less leaves no digits to compare clusters"
+        )
+    if not (np.abs(location) <= 1e30).all():
+        raise ValueError("model.m0: expected numbers of magnitude at most 1e30")
+    return location, scale
+
+
+def variance_of(covariance: str, variance: Numbers) -> Numbers:
+    """Units of scales, ndarray of float of shape (D,): the variances of the columns, iso their mean; of
+    columns without spread 1."""
+    if covariance == "iso":
+        variance = np.full(len(variance), variance.mean())
+    return np.where(variance == 0.0, 1.0, variance)
+
+
+def unit_of(covariance: str, b0: Any, variance: Numbers) -> Numbers:
+    """Units of a resampled b0, ndarray of float of shape (D,): as `variance_of` says, but where the prior
+    has units of its own."""
+    if isinstance(b0, Gamma) and b0.unit is not None:
+        return np.array(b0.unit)
+    return variance_of(covariance, variance)
+
+
+def with_unit(b0: Gamma, unit: ArrayLike) -> Gamma:
+    """The prior of b0 with units of its own, so that it does not depend on the data of a model."""
+    return Gamma(b0.shape, b0.rate, tuple(np.asarray(unit, dtype=np.float64).tolist()))
+
+
+def factor_piece(widest: Numbers, location: Numbers, scale: Numbers, units: Numbers) -> int:
+    """How many factors 1 + g (x - m)^2 of a product over columns cannot leave the range of a double; `scale`: the
+    least b0 of each column."""
+    factor = 1.0 + ((widest + np.abs(location)) / units) ** 2 * 2.0 / (scale / units**2)
+    return max(1, min(max(len(units), 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01))))
+
+
+def units_of(widest: Numbers, N: int, covariance: str) -> Numbers:
+    """Units of columns with cells at most so far from their middle, of N rows."""
+    units: Numbers = resolution(widest, N)
+    if covariance == "iso":
+        units[:] = resolution(widest.max(), N, len(widest))
+    return units
+
+
+def _numbers(key: str, value: Any, D: int) -> Numbers | None:
+    """A number or one per column as an array of D; None stays."""
+    if value is None:
+        return None
+    try:
+        given = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.empty((0, 0))
+    if isinstance(value, bool | str) or given.shape not in ((), (D,)) or not np.isfinite(given).all():
+        raise ValueError(f"{key}: expected a number, or one for each of {D} columns, got {value}")
+    return np.broadcast_to(given, (D,)).astype(np.float64)
