@@ -21,8 +21,8 @@ from splitmerge_cli.models.scale_prior import LEAST_SCALE
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 REACH = 8.0
-"""A missing cell is within so many times the half range of its column of the middle, or where the prior puts it, if
-that is farther: sums have room for that."""
+"""A missing cell is within so many times its column's half range from the middle, or where the prior puts it, if that
+is farther: sums have room for that."""
 BEYOND = 1e-4
 """Prior probability of a cell beyond the reach, b0 and kappa0 at their numbers or at such quantiles of their priors as
 `UNLIKELY` says."""

@@ -118,7 +118,9 @@ class Gaussian(Normal):
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
         """The model of a Dataset; independent columns with missing cells are those of a ``Mixed``."""
-        cls._require(data)
+        accepted, reason = cls.accepts(data)
+        if not accepted:
+            raise ValueError(reason)
         if scipy.sparse.issparse(data.values):
             return super().from_data(data, **params)
         params = settle_resolution(data, params)

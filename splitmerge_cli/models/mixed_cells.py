@@ -17,7 +17,7 @@ from splitmerge_cli.models.scale_prior import LEAST_SCALE
 TYPES = ("binary", "categorical", "count", "real")
 MOST_COUNT = 2**31 - 1
 JOINT = "joint"
-"""What a real column is to the others where the real columns are jointly normal."""
+"""Type of a real column where the real columns are jointly normal: it is not among the others."""
 
 
 def types_of(
@@ -82,7 +82,7 @@ def prepare(
     total = len(values) if columns is None else columns.rows
     there = ~np.isnan(values)
     _check_cells(values, there, kinds, levels)
-    with_missing = ~there.all(axis=0) if columns is None else columns.observed < total
+    with_missing = np.asarray(~there.all(axis=0) if columns is None else columns.observed < total)
     slot = np.where(with_missing, np.cumsum(with_missing) - 1, -1)
     discrete, counts, reals, order = by_kind(kinds, with_missing)
     R = len(reals)
@@ -97,8 +97,8 @@ def prepare(
     steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
     if R:
         units = resolution(widest, total)
-        given = [per_column(f"model.{key}", value, R, "real") for key, value in (("m0", m0), ("b0", b0))]
-        location, scale = prior_of("diag", *given, mean, variance, span, centre)
+        m0_given, b0_given = per_column("model.m0", m0, R, "real"), per_column("model.b0", b0, R, "real")
+        location, scale = prior_of("diag", m0_given, b0_given, mean, variance, span, centre)
         unit = unit_of("diag", b0, variance)
     x = np.full((len(values), R), np.nan)
     constant = logs_of_counts
@@ -166,7 +166,7 @@ def _check_cells(values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str]
 def _levels(
     values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str], levels: Sequence[int], discrete: list[int]
 ) -> dict[str, Any]:
-    """The rows of the cells of discrete columns, and the tables of their pseudo-counts and of the sums of these."""
+    """Discrete cells as rows of a block, and the tables that hold their pseudo-counts and what these add up to."""
     first = np.cumsum([1, *(levels[j] for j in discrete)])
     totals = sorted({levels[j] for j in discrete if kinds[j] == "categorical"})
     table_of, total_of = [0], []

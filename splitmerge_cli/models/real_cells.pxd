@@ -10,6 +10,10 @@ cdef extern from "fixed_point.h":
     ctypedef struct whole:
         pass
 
+cdef extern from "real_lanes.h":
+    void score_reals(const double *block, const double *x, Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece,
+                     double *power) noexcept nogil
+
 
 @cython.final
 cdef class RealCells:
@@ -52,7 +56,6 @@ cdef class RealCells:
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil
     cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil
     cdef void settle(self, Py_ssize_t k, Py_ssize_t n, const int32_t *seen) noexcept nogil
-    cdef void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil
     cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                             double *total) noexcept nogil
     cdef double direct(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen, bint counted,
@@ -80,3 +83,7 @@ cdef class RealCells:
     cdef inline double shrink(self, Py_ssize_t n) noexcept nogil:
         """kappa_n / (kappa_n + 1)"""
         return (self.kappa0 + n) * self.shrunk[n + 1]
+
+    cdef inline void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil:
+        """Add the log predictive of item i in the eight clusters from `block` on."""
+        score_reals(self.at + block * self.rows, self.x + i * self.R, self.complete, self.R, self.piece, power)

@@ -25,45 +25,8 @@ from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
-cdef extern from "simd_math.h":
-    pass
-
 cdef extern from *:
     """
-    /* Adds the log predictive of an item's cells in the eight clusters of a block. The rows of a block, eight lanes
-       each: for the columns without missing cells a common level and degree, then mean and gain of each; for those with
-       missing cells mean, gain, level and degree. */
-    static inline void score_reals(const double *block, const double *x, ptrdiff_t complete, ptrdiff_t R,
-                                   ptrdiff_t piece, double *power)
-    {
-        EACH_LANE(h) {
-            const double *row = block + h;
-            lanes total = LANES_AT(power + h);
-            #define ROW(r) LANES_AT(row + 8 * (r))
-            if (complete) {
-                const lanes level = ROW(0), degree = ROW(1);
-                lanes log_q = {0};
-                row += 16;
-                for (ptrdiff_t from = 0; from < complete; from += piece) {
-                    const ptrdiff_t to = from + piece < complete ? from + piece : complete;
-                    lanes q = (lanes){0} + 1.0;
-                    for (ptrdiff_t d = from; d < to; d++, row += 16) {
-                        const lanes e = x[d] - ROW(0);
-                        q *= 1.0 + ROW(1) * e * e;
-                    }
-                    log_q += lanes_log(q);
-                }
-                total += level + degree * log_q;
-            }
-            for (ptrdiff_t d = complete; d < R; d++, row += 32)
-                if (x[d] == x[d]) {
-                    const lanes e = x[d] - ROW(0);
-                    total += ROW(2) + ROW(3) * lanes_log(1.0 + ROW(1) * e * e);
-                }
-            LANES_TO(power + h) = total;
-        }
-    }
-
     /* Sums of the real cells of an item, in units. */
     static inline void count_reals(int64_t *sum, whole *square, const double *x, ptrdiff_t R, int64_t sign)
     {
@@ -116,8 +79,6 @@ cdef extern from *:
         return posterior_scale(sum[d] + sum2[d], square[d] + square2[d], 0, n, inverse, shrunk, kappa0, m0, b0, &mean);
     }
     """
-    void score_reals(const double *block, const double *x, Py_ssize_t complete, Py_ssize_t R, Py_ssize_t piece,
-                     double *power) noexcept nogil
     void count_reals(int64_t *sum, whole *square, const double *x, Py_ssize_t R, int64_t sign) noexcept nogil
     void absorb_reals(int64_t *sum, whole *square, const int64_t *more, const whole *more_square,
                       Py_ssize_t R) noexcept nogil
@@ -306,10 +267,6 @@ cdef class RealCells:
             if self.coarse:
                 row[16] += row[24] * log(next / scale)
             row += 32
-
-    cdef void add_scores(self, Py_ssize_t i, Py_ssize_t block, double *power) noexcept nogil:
-        """Add the log predictive of item i in the eight clusters from `block` on."""
-        score_reals(self.at + block * self.rows, self.x + i * self.R, self.complete, self.R, self.piece, power)
 
     cdef bint add_own_score(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t n, const int32_t *seen,
                             double *total) noexcept nogil:

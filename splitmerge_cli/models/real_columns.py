@@ -1,5 +1,5 @@
-"""What the columns of real numbers say before a model reads them: their moments, the step to which they are recorded,
-and the location and scale of the prior."""
+"""Columns of real numbers before a model reads them: their moments, the step to which they are recorded, and the
+location and scale of the prior."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,7 +14,7 @@ from splitmerge_cli.models.scale_prior import LEAST_SCALE, MOST_SCALE, start_val
 Numbers = NDArray[np.float64]
 
 SAME = 1e-9
-"""Values that differ by less of the range of their column are one value with rounding errors."""
+"""Values closer than this share of their column's range are one value with rounding errors."""
 OFF_GRID = 0.01
 """Steps between a value and the nearest one of a grid that it is on."""
 
@@ -91,7 +91,7 @@ def resolutions_of(given: Any, D: int, columns: Iterable[ArrayLike] | None, what
 
 
 def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
-    """Middle, mean from there, variance, range and largest distance from the middle of the cells of a column; zeros
+    """Middle, mean from there, variance, range and largest distance from the middle, for the cells of a column; zeros
     where there is none."""
     if not cells.size:
         return 0.0, 0.0, 0.0, 0.0, 0.0

@@ -13,6 +13,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.gaussian_diag import DiagonalGaussian
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
@@ -52,7 +53,7 @@ def test_defaults_are_those_of_the_models():
 
 
 def test_a_complete_table_keeps_its_model():
-    assert type(points(np.nan_to_num(POINTS))) is Gaussian
+    assert type(points(np.nan_to_num(POINTS))) is DiagonalGaussian
     assert type(bits(np.nan_to_num(BITS).astype(np.uint8))) is Bernoulli
     assert type(points()) is type(bits()) is Mixed
     assert points(POINTS.astype(np.float32)).N == 12
