@@ -14,7 +14,6 @@ the density of an item at a cluster's estimated parameters.
 *vectors*, an attribute of every model: the items as vectors, which can be hashed. Why so: docs/decisions/0028.
 """
 from libc.math cimport NAN
-from libc.stdlib cimport free
 
 
 cdef class Coupled(Model):
@@ -56,9 +55,6 @@ cdef class Uncollapsed(Model):
 cdef class Weighted(Model):
     """A model whose clusters have weights, which groups of items share: part of the state, in the place of a prior of
     the partition (HDP)."""
-
-    def __dealloc__(self):
-        free(self.log_beta)
 
     cdef bint divide(self, Rng rng, Py_ssize_t c, Py_ssize_t a, double p, double q) noexcept nogil:
         """Divide the weight of cluster c: scratch column a gets the share u ~ Beta(p, q), a + 1 the rest. False if

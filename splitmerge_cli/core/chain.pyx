@@ -7,7 +7,7 @@ import threading
 
 from libc.math cimport INFINITY, exp2, floor, log, log2, round
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy
 
 cdef extern from "time.h" nogil:
@@ -21,7 +21,7 @@ cdef extern from "time.h" nogil:
 import numpy as np
 
 from splitmerge_cli.core.history cimport History
-from splitmerge_cli.core.memory cimport doubles, ints, ints_of, longs_of
+from splitmerge_cli.core.memory cimport Memory, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.partition cimport LARGEST
 from splitmerge_cli.core.rng cimport Rng, flag_t
@@ -112,6 +112,7 @@ cdef class Agreement:
     state of a chain. Cost: O(N).
     """
 
+    cdef Memory memory                  # of its arrays
     cdef tuple held                     # what all chains of a run share
     cdef const int32_t *truth           # [N] 0 .. T-1; -1 of an item without one
     cdef Py_ssize_t known               # items with one
@@ -124,6 +125,7 @@ cdef class Agreement:
     cdef double nmi, ari
 
     def __init__(self, Model model, truth):
+        self.memory = Memory()
         given = as_array(truth)
         if given.shape != (model.N,):
             raise ValueError(f"truth: expected {model.N} labels, got shape {given.shape}")
@@ -133,13 +135,10 @@ cdef class Agreement:
         self.truth, self.nlogn, self.per = ints_of(labels.truth), longs_of(sums.nlogn), sums.per
         counts = np.bincount(labels.truth[labels.truth >= 0])
         self.known = counts.sum()
-        self.seen = ints(len(counts))
+        self.seen = self.memory.ints(len(counts))
         self.truth_nlogn = sum(self.nlogn[n] for n in counts)
         self.truth_pairs = float((counts * (counts - 1) / 2).sum())
         self.version = -1
-
-    def __dealloc__(self):
-        free(self.seen)
 
     cdef void update(self, Model m) noexcept nogil:
         cdef Py_ssize_t k
@@ -286,6 +285,7 @@ cdef class Chain:
         The sizes of all clusters are recorded.
     """
 
+    cdef Memory memory                  # of its arrays
     cdef readonly Model model
     cdef readonly Rng rng
     cdef readonly list samplers
@@ -315,6 +315,7 @@ cdef class Chain:
 
     def __init__(self, Model model not None, Rng rng not None, samplers, weights=None, Py_ssize_t thin=1,
                  Py_ssize_t partitions=0, truth=None, bint timing=True, warmup=None, bint sizes=False):
+        self.memory = Memory()
         cdef Py_ssize_t t
         self.samplers = list(samplers)
         if not self.samplers:
@@ -332,28 +333,21 @@ cdef class Chain:
         self.model, self.rng, self.thin, self.partitions, self.timing = model, rng, thin, partitions, timing
         self.sizes = sizes
         self.n_steps = len(self.samplers)
-        self.steps = <void **> doubles(self.n_steps)
+        self.steps = <void **> self.memory.doubles(self.n_steps)
         for t in range(self.n_steps):
             self.steps[t] = <void *> self.samplers[t]
         if weights is not None:
             self.n_drawn = len(weights)
-            self.weights = doubles(self.n_drawn)
+            self.weights = self.memory.doubles(self.n_drawn)
             for t in range(self.n_drawn):
                 self.weights[t] = weights[t]
-        self.best = ints(model.N)
+        self.best = self.memory.ints(model.N)
         self.best_log_joint = -INFINITY
-        self.best_lik = ints(model.N)
+        self.best_lik = self.memory.ints(model.N)
         self.best_log_lik = -INFINITY
-        self.present = ints(model.N)
+        self.present = self.memory.ints(model.N)
         if truth is not None:
             self.agreement = Agreement(model, truth)
-
-    def __dealloc__(self):
-        free(self.steps)
-        free(self.weights)
-        free(self.best)
-        free(self.best_lik)
-        free(self.present)
 
     def set_threads(self, int threads):
         """Let every step use this many threads where its sampler can; what it does does not depend on it."""
@@ -682,6 +676,7 @@ cdef seconds_t SECONDS = <seconds_t> seconds_of
 cdef class Together:
     """Chains that advance in rounds of one iteration each, on a number of threads that meet after every round."""
 
+    cdef Memory memory                  # of its arrays
     cdef list chains, rows
     cdef void **chain                   # [S]
     cdef void **row                     # [S]
@@ -693,6 +688,7 @@ cdef class Together:
     cdef object error
 
     def __init__(self, chains, int64_t iterations, double budget, double wall, Py_ssize_t threads):
+        self.memory = Memory()
         cdef Py_ssize_t s
         self.chains = list(chains)
         self.S = len(self.chains)
@@ -702,8 +698,8 @@ cdef class Together:
             # a chain sees what those before it did in the same round
             self.threads = 1
         self.rows = [Rows(c, iterations) for c in self.chains]
-        self.chain = <void **> doubles(self.S)
-        self.row = <void **> doubles(self.S)
+        self.chain = <void **> self.memory.doubles(self.S)
+        self.row = <void **> self.memory.doubles(self.S)
         for s in range(self.S):
             self.chain[s], self.row[s] = <void *> self.chains[s], <void *> self.rows[s]
         self.rounds, self.budget, self.wall, self.began = iterations, budget, wall, read_clock()
@@ -711,10 +707,6 @@ cdef class Together:
         # the start is a round of its own
         self.rounds += not (<Chain> self.chains[0]).begun
         self.settle()
-
-    def __dealloc__(self):
-        free(self.chain)
-        free(self.row)
 
     cdef void settle(self) noexcept nogil:
         """Decide for all chains whether there is a further round."""

@@ -1,12 +1,14 @@
 # Two chains that are coupled. See coupled.pyx.
 from libc.stdint cimport int32_t, int64_t
 
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport cell_t
 from splitmerge_cli.core.rng cimport Rng
 
 
 cdef class CoupledChains:
+    cdef Memory memory                  # of its arrays
     cdef readonly Model x, y
     cdef readonly Rng rng
     cdef readonly list samplers_x, samplers_y

@@ -21,7 +21,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, ints, larger
+from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.partition cimport LARGEST
 from splitmerge_cli.core.recording cimport cell_t
@@ -122,6 +122,7 @@ cdef class CoupledChains:
 
     def __init__(self, Model x not None, Model y not None, Rng rng not None, samplers_x, samplers_y, int64_t lag,
                  weights=None, str coupling="maximal", replicas_x=(), replicas_y=()):
+        self.memory = Memory()
         cdef Py_ssize_t t
         if x.N != y.N or type(x) is not type(y):
             raise ValueError("models: expected two of the same class and data")
@@ -154,42 +155,33 @@ cdef class CoupledChains:
             raise ValueError("weights: expected one number for each of the first samplers")
         self.x, self.y, self.rng, self.lag, self.meeting = x, y, rng, lag, -1
         self.n_steps = len(self.samplers_x)
-        self.steps_x, self.steps_y = <void **> doubles(self.n_steps), <void **> doubles(self.n_steps)
+        self.steps_x = <void **> self.memory.doubles(self.n_steps)
+        self.steps_y = <void **> self.memory.doubles(self.n_steps)
         for t in range(self.n_steps):
             self.steps_x[t], self.steps_y[t] = <void *> self.samplers_x[t], <void *> self.samplers_y[t]
         self.n_levels = len(self.models_x)
-        self.levels_x, self.levels_y = <void **> doubles(self.n_levels), <void **> doubles(self.n_levels)
+        self.levels_x = <void **> self.memory.doubles(self.n_levels)
+        self.levels_y = <void **> self.memory.doubles(self.n_levels)
         for t in range(self.n_levels):
             self.levels_x[t], self.levels_y[t] = <void *> self.models_x[t], <void *> self.models_y[t]
-        self.level = ints(self.n_steps)
+        self.level = self.memory.ints(self.n_steps)
         for t in range(self.n_steps):
             self.level[t] = level_x[t]
         if weights is not None:
             self.n_drawn = len(weights)
-            self.weights = doubles(self.n_drawn)
+            self.weights = self.memory.doubles(self.n_drawn)
             for t in range(self.n_drawn):
                 self.weights[t] = weights[t]
         self.columns = HYPER + len(x.hyperparameters)
         # where empty clusters are kept there may be more of them than items
-        self.dense = ints(max(4 * x.N + 64, x.kmax))
-        self.keys = <int64_t *> doubles(x.N)
-        self.cells = <cell_t *> doubles(2 * x.N)
+        self.dense = self.memory.ints(max(4 * x.N + 64, x.kmax))
+        self.keys = <int64_t *> self.memory.doubles(x.N)
+        self.cells = <cell_t *> self.memory.doubles(2 * x.N)
         for model in (*self.models_x, *self.models_y):
             (<Model?> model).name_clusters()
         rng.couple(max(x.N, x.kmax), coupling)
 
     def __dealloc__(self):
-        free(self.steps_x)
-        free(self.steps_y)
-        free(self.levels_x)
-        free(self.levels_y)
-        free(self.level)
-        free(self.weights)
-        free(self.dense)
-        free(self.keys)
-        free(self.cells)
-        free(self.match_of_x)
-        free(self.match_of_y)
         free(self.together)
 
     # -- clusters in common
@@ -254,8 +246,8 @@ cdef class CoupledChains:
 
     cdef int _grow(self, Py_ssize_t clusters) except -1:
         cdef Py_ssize_t room = 2 * clusters + 8
-        self.match_of_x = <int32_t *> larger(self.match_of_x, self.match_room * 4, room * 4)
-        self.match_of_y = <int32_t *> larger(self.match_of_y, self.match_room * 4, room * 4)
+        self.match_of_x = <int32_t *> self.memory.larger(self.match_of_x, self.match_room * 4, room * 4)
+        self.match_of_y = <int32_t *> self.memory.larger(self.match_of_y, self.match_room * 4, room * 4)
         self.match_room = room
         return 0
 

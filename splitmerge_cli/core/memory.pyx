@@ -1,7 +1,7 @@
 """Zeroed, aligned memory of the compiled classes."""
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdio cimport fprintf, stderr
-from libc.stdlib cimport abort, free
+from libc.stdlib cimport abort, free, realloc
 from libc.string cimport memcpy, memset
 
 cdef extern from "Python.h":
@@ -64,19 +64,10 @@ cdef void *allocate_or_abort(size_t nbytes) noexcept nogil:
     return p
 
 
-cdef void release(void *p) noexcept nogil:
-    free(p)
-
-
 cdef void *larger(void *old, size_t old_bytes, size_t new_bytes) except NULL:
     """A zeroed aligned block that begins with the old one's content; the old one is freed."""
-    return larger_rows(old, old_bytes, new_bytes, 1)
-
-
-cdef void *larger_rows(void *old, size_t old_bytes, size_t new_bytes, Py_ssize_t n) except NULL:
-    """`larger` for n rows, one behind the other; their lengths are in bytes."""
-    cdef void *p = allocate_aligned(n * new_bytes, 1)
-    copy_rows(p, new_bytes, old, old_bytes, n)
+    cdef void *p = allocate_aligned(new_bytes, 1)
+    copy_rows(p, new_bytes, old, old_bytes, 1)
     free(old)
     return p
 
@@ -87,6 +78,54 @@ cdef void copy_rows(void *to, size_t to_bytes, const void *rows, size_t row_byte
     if rows != NULL:
         for r in range(n):
             memcpy(<char *> to + r * to_bytes, <const char *> rows + r * row_bytes, row_bytes)
+
+
+cdef class Memory:
+    """The arrays of an object, which are freed with it."""
+
+    def __dealloc__(self):
+        cdef Py_ssize_t t
+        for t in range(self.n):
+            free(self.held[t])
+        free(self.held)
+
+    cdef double *doubles(self, Py_ssize_t n) except NULL:
+        return <double *> self.hold(allocate_aligned(n, sizeof(double)), NULL)
+
+    cdef int32_t *ints(self, Py_ssize_t n) except NULL:
+        return <int32_t *> self.hold(allocate_aligned(n, sizeof(int32_t)), NULL)
+
+    cdef int8_t *flags(self, Py_ssize_t n) except NULL:
+        return <int8_t *> self.hold(allocate_aligned(n, 1), NULL)
+
+    cdef void *larger(self, void *old, size_t old_bytes, size_t new_bytes) except NULL:
+        """A block that begins with the content of an old one, which is freed; NULL: there was none."""
+        return self.larger_rows(old, old_bytes, new_bytes, 1, 1)
+
+    cdef void *larger_rows(self, void *old, size_t old_bytes, size_t new_bytes, Py_ssize_t old_rows,
+                           Py_ssize_t rows) except NULL:
+        """`larger` for rows of these lengths, one behind the other."""
+        cdef void *p = allocate_aligned(rows * new_bytes, 1)
+        copy_rows(p, new_bytes, old, old_bytes, old_rows)
+        return self.hold(p, old)
+
+    cdef void *hold(self, void *p, void *old) except NULL:
+        """Hold a block in the place of an old one, which is freed, or beside all others."""
+        cdef Py_ssize_t t = 0
+        cdef void *held
+        while t < self.n and (old == NULL or self.held[t] != old):
+            t += 1
+        if t == self.n:
+            held = realloc(self.held, (self.n + 1) * sizeof(void *))
+            if held == NULL:
+                free(p)
+                raise MemoryError("the list of an object's arrays could not grow")
+            self.held = <void **> held
+            self.n += 1
+        else:
+            free(old)
+        self.held[t] = p
+        return p
 
 
 ctypedef fused number:

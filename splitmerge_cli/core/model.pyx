@@ -10,12 +10,11 @@
 """
 from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, doubles_of
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.partition cimport Partition
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
@@ -116,9 +115,6 @@ cdef class Model(Partition):
         self.conjugate = True
         self.auxiliaries = 1
 
-    def __dealloc__(self):
-        free(self.own_table)
-
     @classmethod
     def find_capability(cls, kind):
         """The class by which models of this class have a capability, a subclass of `kind`; None where they have not."""
@@ -149,7 +145,7 @@ cdef class Model(Partition):
         cluster."""
         if self.prior.shared is None:
             # the prior's tables change with its hyper-parameters
-            self.factor, self.own_table = doubles_of(getattr(by_size, name)), doubles(self.prior.N + 2)
+            self.factor, self.own_table = doubles_of(getattr(by_size, name)), self.memory.doubles(self.prior.N + 2)
             self.scan_table = self.own_table
         else:
             weights = share(_multiply, self.prior.shared, by_size, name)

@@ -2,12 +2,15 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from splitmerge_cli.core.memory cimport Memory
+
 
 cdef enum:
     LARGEST = 5                         # clusters whose sizes are recorded
 
 
 cdef class Partition:
+    cdef Memory memory              # of its arrays
     # -- sizes
     cdef readonly Py_ssize_t N      # items
     cdef readonly Py_ssize_t total  # items that a cluster may come to hold: N, or those of all shards

@@ -8,12 +8,12 @@
 """
 from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport ints, larger
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.recording cimport AUXILIARIES
 
 
@@ -30,6 +30,7 @@ cdef class Partition:
 
     def __cinit__(self, *args, **kwargs):
         self.version = 1
+        self.memory = Memory()
 
     cdef int _allocate(self, Py_ssize_t n_items, Py_ssize_t kmax) except -1:
         """Allocate the state for `n_items` items; called once by a model's constructor."""
@@ -37,25 +38,12 @@ cdef class Partition:
         self.total = max(self.total, n_items)
         self.kmax = kmax
         # a shard, or who asks the shards, may have no items
-        self.z = ints(max(n_items, 1))
+        self.z = self.memory.ints(max(n_items, 1))
         if not self.lists_later:
-            self.after = ints(max(n_items, 1))
-            self.before = ints(max(n_items, 1))
+            self.after = self.memory.ints(max(n_items, 1))
+            self.before = self.memory.ints(max(n_items, 1))
         self._reserve(1)
         return 0
-
-    def __dealloc__(self):
-        free(self.z)
-        free(self.size)
-        free(self.head)
-        free(self.after)
-        free(self.before)
-        free(self.ll)
-        free(self.is_valid)
-        free(self.numbers)
-        free(self.W)
-        free(self.w)
-        free(self.name)
 
     # -- what a model supplies
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -99,15 +87,15 @@ cdef class Partition:
         if cap == self.cap:
             return 0
         self.grow(cap)
-        self.size = <int32_t *> larger(self.size, old * 4, cap * 4)
-        self.head = <int32_t *> larger(self.head, old * 4, cap * 4)
-        self.ll = <double *> larger(self.ll, old * 8, cap * 8)
-        self.is_valid = <int8_t *> larger(self.is_valid, old, cap)
-        self.numbers = <int32_t *> larger(self.numbers, old * 4, cap * 4)
-        self.W = <double *> larger(self.W, old * 8, cap * 8)
-        self.w = <double *> larger(self.w, old * 8, cap * 8)
+        self.size = <int32_t *> self.memory.larger(self.size, old * 4, cap * 4)
+        self.head = <int32_t *> self.memory.larger(self.head, old * 4, cap * 4)
+        self.ll = <double *> self.memory.larger(self.ll, old * 8, cap * 8)
+        self.is_valid = <int8_t *> self.memory.larger(self.is_valid, old, cap)
+        self.numbers = <int32_t *> self.memory.larger(self.numbers, old * 4, cap * 4)
+        self.W = <double *> self.memory.larger(self.W, old * 8, cap * 8)
+        self.w = <double *> self.memory.larger(self.w, old * 8, cap * 8)
         if self.name != NULL:
-            self.name = <int32_t *> larger(self.name, old * 4, cap * 4)
+            self.name = <int32_t *> self.memory.larger(self.name, old * 4, cap * 4)
             for k in range(old, cap):
                 self.name[k] = -1
         for k in range(old, cap):
@@ -183,7 +171,7 @@ cdef class Partition:
         """From here on clusters have names, of 0, 1, ...; N + i is the one that item i founds, 2 N + t is auxiliary."""
         cdef Py_ssize_t k
         if self.name == NULL:
-            self.name = ints(self.cap)
+            self.name = self.memory.ints(self.cap)
             for k in range(self.cap):
                 self.name[k] = -1
         return 0

@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 from libc.string cimport memset
 
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.core.rng cimport Rng
@@ -14,6 +15,7 @@ cdef enum:
 
 
 cdef class Sampler:
+    cdef Memory memory              # of its arrays
     cdef readonly Model model
     cdef readonly Rng rng
     cdef readonly dict options          # values of OPTIONS, as read

@@ -3,6 +3,7 @@ from libc.math cimport NAN
 from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.capabilities cimport Weighted
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
@@ -56,6 +57,7 @@ cdef class Sampler:
         for t in range(MAX_TERMS):
             self.on[t] = True
         self.scans = self.threads = 1
+        self.memory = Memory()
         self.last_log_ratio = NAN
         if len(self.MOVES) > MAX_MOVES or len(self.TERMS) > MAX_TERMS:
             raise RuntimeError("more moves or terms than the base class has room for")

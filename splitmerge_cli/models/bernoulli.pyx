@@ -7,13 +7,12 @@ Russell 2015, section 5.2; Herlau et al. 2014, section 3.1.
 cimport cython
 from libc.math cimport exp, fabs, frexp, ldexp, lgamma, log, log1p, log10, sqrt
 from libc.stdint cimport int32_t, uint8_t
-from libc.stdlib cimport free
 
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport bytes_of, copy_rows, doubles, doubles_of, ints, release
+from splitmerge_cli.core.memory cimport bytes_of, doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
@@ -194,23 +193,16 @@ cdef class Bernoulli(Model):
         self.power, self.power_rest = doubles_of(by_count.power), doubles_of(by_count.power_rest)
         self.log_den, self.log_rise_all = doubles_of(by_count.log_den), doubles_of(by_count.log_rise_all)
         self.log_rise1, self.log_rise0 = doubles_of(by_count.log_rise1), doubles_of(by_count.log_rise0)
-        self.lanes = doubles(8)
-        self.lane_beta = doubles(144)
+        self.lanes = self.memory.doubles(8)
+        self.lane_beta = self.memory.doubles(144)
         for n in range(144):
             self.lane_beta[n] = self.beta[n // 8 % 2] - (n // 16 == n % 8)
-        self.pair_beta = doubles(12)
+        self.pair_beta = self.memory.doubles(12)
         for n in range(12):
             self.pair_beta[n] = self.beta[n // 2 % 2] - (n // 4 == 1 + n % 2)
         if self.D <= self.piece:
             self._scale_scan_table(by_count, "power", self.power[0])
         self._start()
-
-    def __dealloc__(self):
-        free(self.count)
-        free(self.exponent)
-        free(self.lanes)
-        free(self.lane_beta)
-        free(self.pair_beta)
 
     @classmethod
     def from_data(cls, data, **params):
@@ -224,13 +216,8 @@ cdef class Bernoulli(Model):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef double *count = doubles(2 * self.D * cap)
-        cdef int32_t *exponent = ints(cap)
-        copy_rows(count, cap * sizeof(double), self.count, self.cap * sizeof(double), 2 * self.D)
-        release(self.count)
-        release(self.exponent)
-        self.count = count
-        self.exponent = exponent
+        self.count = <double *> self.memory.larger_rows(self.count, 8 * self.cap, 8 * cap, 2 * self.D, 2 * self.D)
+        self.exponent = <int32_t *> self.memory.larger(self.exponent, 0, 4 * cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:

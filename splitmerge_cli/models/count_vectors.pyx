@@ -9,14 +9,13 @@ absent cost nothing.
 """
 from libc.math cimport INFINITY, NAN, exp, log
 from libc.stdint cimport int8_t, int64_t
-from libc.stdlib cimport free
 
 import numpy as np
 from scipy.sparse import issparse
 from scipy.special import gammaln
 
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport doubles_of, ints_of, larger, larger_rows, longs_of
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.shared import as_array, share
@@ -130,21 +129,14 @@ cdef class CountVectors(Model):
         self.rise = self.rising_table(pseudo_count, self.length)
         return 0
 
-    def __dealloc__(self):
-        free(self.sums)
-        free(self.total_sum)
-        free(self.constant_sum)
-        free(self.is_settled)
-        free(self.row)
-
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
-        self.sums = <int64_t *> larger_rows(self.sums, 8 * old, 8 * cap, self.D)
-        self.total_sum = <int64_t *> larger(self.total_sum, 8 * old, 8 * cap)
-        self.constant_sum = <int64_t *> larger(self.constant_sum, 8 * old, 8 * cap)
-        self.is_settled = <int8_t *> larger(self.is_settled, old, cap)
-        self.row = <double *> larger(self.row, 8 * old, 8 * cap)
+        self.sums = <int64_t *> self.memory.larger_rows(self.sums, 8 * old, 8 * cap, self.D, self.D)
+        self.total_sum = <int64_t *> self.memory.larger(self.total_sum, 8 * old, 8 * cap)
+        self.constant_sum = <int64_t *> self.memory.larger(self.constant_sum, 8 * old, 8 * cap)
+        self.is_settled = <int8_t *> self.memory.larger(self.is_settled, old, cap)
+        self.row = <double *> self.memory.larger(self.row, 8 * old, 8 * cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:

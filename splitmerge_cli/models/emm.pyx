@@ -6,12 +6,11 @@ log-normal on 1..kmax.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 import numpy as np
 
 from splitmerge_cli.core.log_scale cimport log_rising
-from splitmerge_cli.core.memory cimport copy_rows, doubles, doubles_of, ints_of, larger, release
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli.core.options import Count, Positive, read_options
@@ -105,10 +104,6 @@ cdef class EMM(Model):
         self.log_rise, self.log_rise_all = doubles_of(by_count.log_rise), doubles_of(by_count.log_rise_all)
         self.set_labels(np.zeros(N, dtype=np.int32), 1)
 
-    def __dealloc__(self):
-        free(self.count)
-        free(self.scale)
-
     @classmethod
     def from_data(cls, data, n_tokens=None, **params):
         """The model of a Dataset of tokens; the vocabulary is the data's unless `n_tokens` is given."""
@@ -129,11 +124,8 @@ cdef class EMM(Model):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef double *count = doubles(self.L * cap)
-        self.scale = <double *> larger(self.scale, self.cap * sizeof(double), cap * sizeof(double))
-        copy_rows(count, cap * sizeof(double), self.count, self.cap * sizeof(double), self.L)
-        release(self.count)
-        self.count = count
+        self.scale = <double *> self.memory.larger(self.scale, self.cap * sizeof(double), cap * sizeof(double))
+        self.count = <double *> self.memory.larger_rows(self.count, 8 * self.cap, 8 * cap, self.L, self.L)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:

@@ -11,13 +11,12 @@ s_kd and n are zeta times as large, and 1 / x! has the power; (1 + zeta n / rate
 cimport cython
 from libc.math cimport log1p
 from libc.stdint cimport int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 import numpy as np
 from scipy.special import gammaln
 
-from splitmerge_cli.core.memory cimport doubles_of, larger, larger_rows
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
@@ -155,17 +154,11 @@ cdef class GammaPoisson(CountVectors):
                 total += (gammaln(total_shape) - total_shape * np.log(total_rate)).sum()
         return total
 
-    def __dealloc__(self):
-        free(self.level)
-        free(self.own_level)
-        free(self.slope)
-        free(self.until_slope)
-
     cdef int grow(self, Py_ssize_t cap) except -1:
-        self.level = <double *> larger(self.level, 8 * self.cap, 8 * cap)
-        self.own_level = <double *> larger(self.own_level, 8 * self.cap, 8 * cap)
-        self.slope = <double *> larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D)
-        self.until_slope = <int64_t *> larger(self.until_slope, 8 * self.cap, 8 * cap)
+        self.level = <double *> self.memory.larger(self.level, 8 * self.cap, 8 * cap)
+        self.own_level = <double *> self.memory.larger(self.own_level, 8 * self.cap, 8 * cap)
+        self.slope = <double *> self.memory.larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D, self.D)
+        self.until_slope = <int64_t *> self.memory.larger(self.until_slope, 8 * self.cap, 8 * cap)
         return CountVectors.grow(self, cap)
 
     # -- logarithms by size and column

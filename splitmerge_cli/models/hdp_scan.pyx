@@ -9,11 +9,9 @@ the scan, unless a new topic takes it.
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, log, log1p
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memmove, memset
 
 from splitmerge_cli.core.log_scale cimport log_add
-from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.hdp_state cimport HDPState
 
@@ -42,18 +40,12 @@ cdef double TINY = 2.0 ** -54
 cdef class HDPScan(HDPState):
     """The state, and its scans."""
 
-    def __dealloc__(self):
-        free(self.mass_of)
-        free(self.per)
-        free(self.share)
-        free(self.run)
-
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
-        self.mass_of = <double *> larger(self.mass_of, old * 8, cap * 8)
-        self.per = <double *> larger(self.per, old * 8, cap * 8)
-        self.share = <double *> larger(self.share, old * 8, cap * 8)
-        self.run = <double *> larger(self.run, 0, cap * 8)
+        self.mass_of = <double *> self.memory.larger(self.mass_of, old * 8, cap * 8)
+        self.per = <double *> self.memory.larger(self.per, old * 8, cap * 8)
+        self.share = <double *> self.memory.larger(self.share, old * 8, cap * 8)
+        self.run = <double *> self.memory.larger(self.run, 0, cap * 8)
         return HDPState.grow(self, cap)
 
     cdef bint lanes_pay(self, Py_ssize_t n) noexcept nogil:

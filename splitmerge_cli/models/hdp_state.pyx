@@ -16,7 +16,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.core.capabilities cimport Topics
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
-from splitmerge_cli.core.memory cimport allocate_or_abort, doubles, doubles_of, flags, ints, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport allocate_or_abort, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.word_counts cimport WordCounts
 
@@ -88,48 +88,32 @@ cdef class HDPState(Topics):
         self.longest, self.log_eta = data.longest, doubles_of(by_count.log_eta)
         self.counts = WordCounts()
         self.counts.prepare(V, ints_of(data.tokens_of))
-        self.log_alpha0 = doubles(self.longest + 2)
-        self.longer = ints(self.longest + 2)
+        self.log_alpha0 = self.memory.doubles(self.longest + 2)
+        self.longer = self.memory.ints(self.longest + 2)
         for s in range(SLOTS):
-            self.side_word[s], self.words_seen[s], self.word_seen[s] = ints(V), ints(V), flags(V)
-            self.side_doc[s], self.docs_seen[s], self.doc_seen[s] = ints(self.J), ints(self.J), flags(self.J)
-            self.rise[s] = doubles(self.longest + 2)
+            self.side_word[s], self.words_seen[s] = self.memory.ints(V), self.memory.ints(V)
+            self.side_doc[s], self.docs_seen[s] = self.memory.ints(self.J), self.memory.ints(self.J)
+            self.word_seen[s], self.doc_seen[s] = self.memory.flags(V), self.memory.flags(self.J)
+            self.rise[s] = self.memory.doubles(self.longest + 2)
         self.lists_later = True
         self.paired = self.held_version = -1
         return len(data.word)
 
     def __dealloc__(self):
-        cdef Py_ssize_t s
-        for s in range(SLOTS):
-            free(self.side_word[s])
-            free(self.word_seen[s])
-            free(self.words_seen[s])
-            free(self.side_doc[s])
-            free(self.doc_seen[s])
-            free(self.docs_seen[s])
-            free(self.rise[s])
-        free(self.pairs)
-        free(self.log_alpha0)
         free(self.n_doc)
-        free(self.n_doc_start)
-        free(self.longer)
-        free(self.here)
-        free(self.topics)
-        free(self.number)
-        free(self.total)
         free(self.buffer)
 
     # ------------------------------------------------------------------------------------------- room, members
 
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
-        self.log_beta = <double *> larger(self.log_beta, old * 8, cap * 8)
-        self.total = <double *> larger(self.total, old * 8, cap * 8)
-        self.here = <int32_t *> larger(self.here, old * 4, cap * 4)
-        self.topics = <int32_t *> larger(self.topics, old * 4, cap * 4)
-        self.number = <int32_t *> larger(self.number, old * 4, cap * 4)
-        self.pairs = <int32_t *> larger(self.pairs, 0, cap * 8)
-        self.n_doc_start = <int64_t *> larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
+        self.log_beta = <double *> self.memory.larger(self.log_beta, old * 8, cap * 8)
+        self.total = <double *> self.memory.larger(self.total, old * 8, cap * 8)
+        self.here = <int32_t *> self.memory.larger(self.here, old * 4, cap * 4)
+        self.topics = <int32_t *> self.memory.larger(self.topics, old * 4, cap * 4)
+        self.number = <int32_t *> self.memory.larger(self.number, old * 4, cap * 4)
+        self.pairs = <int32_t *> self.memory.larger(self.pairs, 0, cap * 8)
+        self.n_doc_start = <int64_t *> self.memory.larger(self.n_doc_start, (old + 1) * 8 if old else 0, (cap + 1) * 8)
         return 0
 
     # -- lists of members
@@ -138,7 +122,7 @@ cdef class HDPState(Topics):
             documents = share(_documents, self.shared[0].start)
             self._hold(documents)
             self.doc = ints_of(documents.doc)
-            self.before, self.after = ints(self.N), ints(self.N)
+            self.before, self.after = self.memory.ints(self.N), self.memory.ints(self.N)
         return 0
 
     cdef void relist(self) noexcept nogil:

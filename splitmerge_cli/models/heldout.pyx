@@ -43,7 +43,7 @@ cdef extern from "simd_math.h":
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_count
@@ -60,6 +60,7 @@ cdef class Reader:
 
     A row holds one number for each of the K topics, the unseen one, and zeros up to a multiple of eight.
     """
+    cdef Memory memory                  # of its arrays
     cdef Rng rng
     cdef Py_ssize_t K, width            # topics; length of a row
     cdef double eta, alpha0
@@ -93,6 +94,7 @@ cdef class Reader:
 
     def __cinit__(self, word_topics, weights, alpha0, eta, Rng rng not None, Py_ssize_t longest, Py_ssize_t particles,
                   bint keep_topics):
+        self.memory = Memory()
         cdef Py_ssize_t V = word_topics.shape[0], k, K = word_topics.shape[1]
         _check_state(K, weights, alpha0, eta)
         cdef const double[::1] beta = np.ascontiguousarray(weights, dtype=np.float64)
@@ -101,44 +103,29 @@ cdef class Reader:
         self.width = (K + LANES) // LANES * LANES
         self.indptr = word_topics.indptr.astype(np.int64)
         self.topic, self.count = (np.append(x, 0).astype(np.int32) for x in (word_topics.indices, word_topics.data))
-        self.prior, self.base = doubles(self.width), doubles(self.width)
-        self.blank, self.denominator = doubles(self.width), doubles(self.width)
+        self.prior, self.base = self.memory.doubles(self.width), self.memory.doubles(self.width)
+        self.blank, self.denominator = self.memory.doubles(self.width), self.memory.doubles(self.width)
         for k in range(K + 1):
             self.prior[k] = self.alpha0 * beta[k]
         for k in range(K):
             self.denominator[k] = V * self.eta + size[k]
             self.blank[k] = self.eta / self.denominator[k]
         self.blank[K] = 1.0 / V
-        self.row_of = ints(V)
+        self.row_of = self.memory.ints(V)
         memset(self.row_of, -1, V * sizeof(int32_t))
-        self.row, self.seen = ints(longest), ints(longest)
-        self.w, self.lane, self.mean = doubles(self.width), doubles(LANES), doubles(self.width)
-        self.p, self.up_to = doubles(particles), doubles(particles)
-        self.ancestor = ints(particles)
-        self.counts, self.next_counts = doubles(particles * self.width), doubles(particles * self.width)
+        self.row, self.seen = self.memory.ints(longest), self.memory.ints(longest)
+        self.w, self.mean = self.memory.doubles(self.width), self.memory.doubles(self.width)
+        self.lane = self.memory.doubles(LANES)
+        self.p, self.up_to = self.memory.doubles(particles), self.memory.doubles(particles)
+        self.ancestor = self.memory.ints(particles)
+        self.counts = self.memory.doubles(particles * self.width)
+        self.next_counts = self.memory.doubles(particles * self.width)
         if keep_topics:
-            self.topics = ints(particles * longest)
-            self.next_topics = ints(particles * longest)
+            self.topics = self.memory.ints(particles * longest)
+            self.next_topics = self.memory.ints(particles * longest)
 
     def __dealloc__(self):
-        free(self.prior)
-        free(self.denominator)
-        free(self.blank)
-        free(self.row_of)
-        free(self.base)
         free(self.phi)
-        free(self.row)
-        free(self.seen)
-        free(self.w)
-        free(self.lane)
-        free(self.mean)
-        free(self.counts)
-        free(self.next_counts)
-        free(self.topics)
-        free(self.next_topics)
-        free(self.p)
-        free(self.up_to)
-        free(self.ancestor)
 
     cdef int begin(self, const int32_t[::1] words, const int32_t[::1] fixed) except -1:
         """Take a document: its words, and the topics of its fixed tokens."""

@@ -20,7 +20,7 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport Coupled
-from splitmerge_cli.core.memory cimport copy_rows, doubles, ints, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport doubles, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 
 from splitmerge_cli import priors
@@ -220,8 +220,8 @@ cdef class IRM(Coupled):
         self._hold(data)
         self.start, self.neighbour = ints_of(data.start), ints_of(data.neighbour)
         self._fill_tables(N)
-        self.spot = ints(N)
-        self.placed = ints(N)
+        self.spot = self.memory.ints(N)
+        self.placed = self.memory.ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
@@ -256,18 +256,6 @@ cdef class IRM(Coupled):
         free(self.tables.edge.far)
         free(self.tables.gap.far)
         free(self.tables.pair.far)
-        free(self.edges)
-        free(self.grown)
-        free(self.single)
-        free(self.base)
-        free(self.score)
-        free(self.changed)
-        free(self.listed)
-        free(self.count)
-        free(self.touched)
-        free(self.staged_size)
-        free(self.spot)
-        free(self.placed)
 
     # -- the edges of one item
     cdef void look(self, Py_ssize_t i) noexcept nogil:
@@ -301,28 +289,18 @@ cdef class IRM(Coupled):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap
-        cdef int32_t *edges
-        cdef int64_t *grown
-        cdef int64_t *single
         if cap > MOST_BLOCKS:
             raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
-        edges = ints(cap * cap)
-        grown = <int64_t *> doubles(cap * cap)
-        single = <int64_t *> doubles(cap * cap)
-        copy_rows(edges, cap * sizeof(int32_t), self.edges, old * sizeof(int32_t), old)
-        copy_rows(grown, cap * sizeof(int64_t), self.grown, old * sizeof(int64_t), old)
-        copy_rows(single, cap * sizeof(int64_t), self.single, old * sizeof(int64_t), old)
-        free(self.edges)
-        free(self.grown)
-        free(self.single)
-        self.edges, self.grown, self.single = edges, grown, single
-        self.base = <int64_t *> larger(self.base, old * 8, cap * 8)
-        self.score = <int64_t *> larger(self.score, old * 8, cap * 8)
-        self.changed = <int8_t *> larger(self.changed, old, cap)
-        self.listed = <int8_t *> larger(self.listed, old, cap)
-        self.count = <int32_t *> larger(self.count, old * 4, cap * 4)
-        self.touched = <int32_t *> larger(self.touched, old * 4, cap * 4)
-        self.staged_size = <int32_t *> larger(self.staged_size, old * 4, cap * 4)
+        self.edges = <int32_t *> self.memory.larger_rows(self.edges, old * 4, cap * 4, old, cap)
+        self.grown = <int64_t *> self.memory.larger_rows(self.grown, old * 8, cap * 8, old, cap)
+        self.single = <int64_t *> self.memory.larger_rows(self.single, old * 8, cap * 8, old, cap)
+        self.base = <int64_t *> self.memory.larger(self.base, old * 8, cap * 8)
+        self.score = <int64_t *> self.memory.larger(self.score, old * 8, cap * 8)
+        self.changed = <int8_t *> self.memory.larger(self.changed, old, cap)
+        self.listed = <int8_t *> self.memory.larger(self.listed, old, cap)
+        self.count = <int32_t *> self.memory.larger(self.count, old * 4, cap * 4)
+        self.touched = <int32_t *> self.memory.larger(self.touched, old * 4, cap * 4)
+        self.staged_size = <int32_t *> self.memory.larger(self.staged_size, old * 4, cap * 4)
         return 0
 
     cdef inline int32_t *row(self, Py_ssize_t k) noexcept nogil:

@@ -18,7 +18,6 @@ With tau = sigma1^2 / sigma0^2, n points of means xm, ym and centred sums of squ
 cimport cython
 from libc.math cimport INFINITY, M_PI, exp, lgamma, log, log1p, sqrt
 from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
@@ -26,7 +25,7 @@ import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport Uncollapsed
 from splitmerge_cli.core.log_scale cimport exp_weights
-from splitmerge_cli.core.memory cimport copy_rows, doubles, doubles_of, larger
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
@@ -354,15 +353,15 @@ cdef class Lines(Uncollapsed):
             self._scale_scan_table(by_size, "share", 1.0)
         for n in range(self.cap):
             self.theta[3 * n + VARIANCE] = sigma1 * sigma1
-        self.turn = doubles(72)
+        self.turn = self.memory.doubles(72)
         for n in range(9):
             for lane in range(8):
                 self.turn[8 * n + lane] = -1.0 if n == lane else 1.0
-        self.degree = doubles(8)
+        self.degree = self.memory.doubles(8)
         if lines is not None:
             self.n_candidates = len(lines)
-            self.candidate = doubles(2 * self.n_candidates)
-            self.chances = doubles(2 * self.n_candidates)
+            self.candidate = self.memory.doubles(2 * self.n_candidates)
+            self.chances = self.memory.doubles(2 * self.n_candidates)
             for n in range(self.n_candidates):
                 self.candidate[2 * n], self.candidate[2 * n + 1] = lines[n]
         self.set_labels(np.zeros(N, dtype=np.int32))
@@ -382,32 +381,16 @@ cdef class Lines(Uncollapsed):
             raise ValueError("model.candidates: a line stands there twice")
         return lines
 
-    def __dealloc__(self):
-        free(self.sums)
-        free(self.stale)
-        free(self.at)
-        free(self.theta)
-        free(self.turn)
-        free(self.degree)
-        free(self.power)
-        free(self.front)
-        free(self.left)
-        free(self.candidate)
-        free(self.chances)
-
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t k, old = self.cap
-        cdef double *at = doubles(N_ROWS * cap)
-        copy_rows(at, cap * sizeof(double), self.at, old * sizeof(double), N_ROWS)
-        free(self.at)
-        self.at = at
-        self.sums = <line_sums *> larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
-        self.stale = <int8_t *> larger(self.stale, old, cap)
-        self.theta = <double *> larger(self.theta, 3 * old * sizeof(double), 3 * cap * sizeof(double))
-        self.power = <double *> larger(self.power, old * sizeof(double), cap * sizeof(double))
-        self.front = <double *> larger(self.front, old * sizeof(double), cap * sizeof(double))
-        self.left = <double *> larger(self.left, old * sizeof(double), cap * sizeof(double))
+        self.at = <double *> self.memory.larger_rows(self.at, 8 * old, 8 * cap, N_ROWS, N_ROWS)
+        self.sums = <line_sums *> self.memory.larger(self.sums, old * sizeof(line_sums), cap * sizeof(line_sums))
+        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
+        self.theta = <double *> self.memory.larger(self.theta, 3 * old * sizeof(double), 3 * cap * sizeof(double))
+        self.power = <double *> self.memory.larger(self.power, old * sizeof(double), cap * sizeof(double))
+        self.front = <double *> self.memory.larger(self.front, old * sizeof(double), cap * sizeof(double))
+        self.left = <double *> self.memory.larger(self.left, old * sizeof(double), cap * sizeof(double))
         for k in range(old, cap):
             self.theta[3 * k + VARIANCE] = self.sigma1 * self.sigma1
             self.stale[k] = True

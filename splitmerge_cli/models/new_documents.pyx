@@ -19,7 +19,7 @@ from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.memory cimport Memory, doubles, ints
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_count
@@ -31,6 +31,7 @@ cdef class Filter:
 
     Columns 0 .. K - 1 are the topics of the state, K, K + 1, ... those that a particle has opened.
     """
+    cdef Memory memory                  # of its arrays
     cdef Rng rng
     cdef Py_ssize_t K, V, R, longest, width
     cdef double eta, alpha0, gamma, mass  # mass: V eta
@@ -65,6 +66,7 @@ cdef class Filter:
 
     def __cinit__(self, word_topics, weights, double alpha0, double gamma, double eta, Rng rng not None,
                   Py_ssize_t longest, Py_ssize_t R):
+        self.memory = Memory()
         cdef Py_ssize_t k
         self.V, self.K = word_topics.shape
         self.rng, self.R, self.longest, self.width = rng, R, longest, self.K + longest
@@ -73,42 +75,24 @@ cdef class Filter:
         cdef const int64_t[::1] sizes = np.asarray(word_topics.sum(axis=0)).ravel().astype(np.int64)
         self.indptr = word_topics.indptr.astype(np.int64)
         self.topic, self.count = (np.append(x, 0).astype(np.int32) for x in (word_topics.indices, word_topics.data))
-        self.prior, self.size, self.row_of = doubles(self.K), doubles(self.K), ints(self.V)
+        self.prior, self.size = self.memory.doubles(self.K), self.memory.doubles(self.K)
+        self.row_of = self.memory.ints(self.V)
         for k in range(self.K):
             self.prior[k] = alpha0 * beta[k]
             self.size[k] = self.mass + sizes[k]
         self.unseen = alpha0 * beta[self.K]
         memset(self.row_of, -1, self.V * sizeof(int32_t))
-        self.row, self.same = ints(longest), ints(longest)
-        self.z, self.next_z = ints(R * longest), ints(R * longest)
-        self.tokens, self.next_tokens = doubles(R * self.width), doubles(R * self.width)
-        self.stick, self.next_stick = doubles(R * longest), doubles(R * longest)
-        self.rest, self.next_rest = doubles(R), doubles(R)
-        self.opened, self.next_opened = ints(R), ints(R)
-        self.w, self.extra = doubles(self.width + 1), doubles(self.width)
-        self.weight, self.mean = doubles(R), doubles(self.K + 1)
+        self.row, self.same = self.memory.ints(longest), self.memory.ints(longest)
+        self.z, self.next_z = self.memory.ints(R * longest), self.memory.ints(R * longest)
+        self.tokens, self.next_tokens = self.memory.doubles(R * self.width), self.memory.doubles(R * self.width)
+        self.stick, self.next_stick = self.memory.doubles(R * longest), self.memory.doubles(R * longest)
+        self.rest, self.next_rest = self.memory.doubles(R), self.memory.doubles(R)
+        self.opened, self.next_opened = self.memory.ints(R), self.memory.ints(R)
+        self.w, self.extra = self.memory.doubles(self.width + 1), self.memory.doubles(self.width)
+        self.weight, self.mean = self.memory.doubles(R), self.memory.doubles(self.K + 1)
 
     def __dealloc__(self):
-        free(self.prior)
-        free(self.size)
-        free(self.row_of)
-        free(self.row)
-        free(self.same)
         free(self.held)
-        free(self.z)
-        free(self.next_z)
-        free(self.tokens)
-        free(self.next_tokens)
-        free(self.stick)
-        free(self.next_stick)
-        free(self.rest)
-        free(self.next_rest)
-        free(self.opened)
-        free(self.next_opened)
-        free(self.w)
-        free(self.extra)
-        free(self.weight)
-        free(self.mean)
 
     cdef int begin(self, const int32_t[::1] words) except -1:
         """Take a document."""

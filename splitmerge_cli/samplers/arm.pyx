@@ -13,11 +13,10 @@ scored as a whole.
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport qsort
 from libc.string cimport memset
 
 from splitmerge_cli.core.history cimport History, AdaptiveProposal
-from splitmerge_cli.core.memory cimport doubles, ints
 from splitmerge_cli.samplers.reconfiguration cimport SPLIT, Reconfiguration
 
 from splitmerge_cli.core.history import ADAPTATION
@@ -58,22 +57,14 @@ cdef class ARM(Reconfiguration):
         cdef Py_ssize_t N = self.model.N
         self.whole_blocks = self.options["variant"] == "arm"
         self.adaptive = AdaptiveProposal(N, self.options["adaptation"], self.options["freeze"])
-        self.blocks = <block_t *> doubles(N)
-        self.block_of = ints(N)
-        self.next_of = ints(N)
-        self.head_a = ints(N)
-        self.slot = ints(2 * N)
-        self.last_of = ints(N)
+        self.blocks = <block_t *> self.memory.doubles(N)
+        self.block_of = self.memory.ints(N)
+        self.next_of = self.memory.ints(N)
+        self.head_a = self.memory.ints(N)
+        self.slot = self.memory.ints(2 * N)
+        self.last_of = self.memory.ints(N)
         memset(self.head_a, 255, N * sizeof(int32_t))
         memset(self.slot, 255, 2 * N * sizeof(int32_t))
-
-    def __dealloc__(self):
-        free(self.blocks)
-        free(self.block_of)
-        free(self.next_of)
-        free(self.head_a)
-        free(self.slot)
-        free(self.last_of)
 
     def adapt_to(self, History history, Py_ssize_t chain):
         """Learn from this history, as the chain of this number."""

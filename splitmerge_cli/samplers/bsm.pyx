@@ -22,10 +22,9 @@ Neither reads z, so q is that of the present sides, and the ratio that of `sams`
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 from splitmerge_cli.core.history cimport History, AdaptiveProposal
-from splitmerge_cli.core.memory cimport ints
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.samplers.allocations cimport RestrictedGibbs, Sequential
 from splitmerge_cli.samplers.anchors cimport HistoryPair
 from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
@@ -86,15 +85,14 @@ cdef class BySimilarity(Allocation):
     Memory: 16 bytes an item.
     """
 
+    cdef Memory memory                  # of its arrays
     cdef AdaptiveProposal adaptive
     cdef int32_t *count                 # [4, N] items on side A and on side B, by block of z_a and then by block of z_b
 
     def __init__(self, AdaptiveProposal adaptive not None):
+        self.memory = Memory()
         self.adaptive = adaptive
-        self.count = ints(4 * adaptive.N)
-
-    def __dealloc__(self):
-        free(self.count)
+        self.count = self.memory.ints(4 * adaptive.N)
 
     cdef double draw(self, Sides s) noexcept nogil:
         s.gather()

@@ -16,10 +16,8 @@ probability is 1. Where empty clusters are kept, a cluster of its own is any of 
 Cost: `scans` pairs of predictives for each item of the two clusters, however many clusters there are.
 """
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 from splitmerge_cli._kernels cimport RESTRICTED
-from splitmerge_cli.core.memory cimport ints
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.samplers.hash_tables cimport HashTables
 
@@ -62,10 +60,7 @@ cdef class Chaperones(Sampler):
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "
                                  "can be hashed; sampler.pairs=uniform asks for none")
             self.tables = tables_of(model.vectors, given["bits"], given["tables"], True, given["tables_seed"])
-        self.items = ints(self.model.N)
-
-    def __dealloc__(self):
-        free(self.items)
+        self.items = self.memory.ints(self.model.N)
 
     @classmethod
     def small_options(cls, model):

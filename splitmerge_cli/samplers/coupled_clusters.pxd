@@ -2,12 +2,14 @@
 from libc.stdint cimport uint64_t
 
 from splitmerge_cli.core.capabilities cimport DrawnParameters
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
 
 
 cdef class CoupledClusters:
+    cdef Memory memory                  # of its arrays
     cdef Model model
     cdef DrawnParameters parameters
     cdef Rng rng

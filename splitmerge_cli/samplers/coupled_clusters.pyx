@@ -6,11 +6,10 @@ the axis in which the two posteriors differ. Each chain alone draws from its own
 """
 from libc.math cimport exp, expm1, fabs, lgamma, log, log1p, sqrt
 from libc.stdint cimport uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.capabilities cimport DrawnParameters
-from splitmerge_cli.core.memory cimport larger
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport BLOCK, draw_t
 from splitmerge_cli.core.rng cimport LEAD, Rng
@@ -28,19 +27,11 @@ cdef double FAR = 5.0
 
 
 cdef class CoupledClusters:
-    """What a chain that is coupled records, or takes over, of the parameters of its clusters."""
+    """Shares the parameters of clusters between two coupled chains."""
 
     def __init__(self, Model model not None, DrawnParameters parameters, Rng rng not None):
+        self.memory = Memory()
         self.model, self.parameters, self.rng = model, parameters, rng
-
-    def __dealloc__(self):
-        free(self.posterior)
-        free(self.note)
-        free(self.theirs)
-        free(self.zeta)
-        free(self.axis)
-        free(self.image)
-        free(self.image_weight)
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters."""
@@ -51,13 +42,13 @@ cdef class CoupledClusters:
 
     cdef int _need(self, Py_ssize_t room) except -1:
         cdef Py_ssize_t held = self.parameters.posterior_size, row = 8 * room * (self.parameters.dimension + 1)
-        self.posterior = <double *> larger(self.posterior, 0, 8 * room * max(held, 1))
-        self.note = <double *> larger(self.note, 0, 8 * (2 + held + self.parameters.size))
-        self.theirs = <const double **> larger(self.theirs, 0, 8 * room)
-        self.zeta = <double *> larger(self.zeta, 0, row)
-        self.axis = <double *> larger(self.axis, 0, row)
-        self.image = <double *> larger(self.image, 0, 8 * room * self.parameters.size)
-        self.image_weight = <double *> larger(self.image_weight, 0, 8 * room)
+        self.posterior = <double *> self.memory.larger(self.posterior, 0, 8 * room * max(held, 1))
+        self.note = <double *> self.memory.larger(self.note, 0, 8 * (2 + held + self.parameters.size))
+        self.theirs = <const double **> self.memory.larger(self.theirs, 0, 8 * room)
+        self.zeta = <double *> self.memory.larger(self.zeta, 0, row)
+        self.axis = <double *> self.memory.larger(self.axis, 0, row)
+        self.image = <double *> self.memory.larger(self.image, 0, 8 * room * self.parameters.size)
+        self.image_weight = <double *> self.memory.larger(self.image_weight, 0, 8 * room)
         self.weights = self._kind_of_weights()
         self.room = room
         return 0

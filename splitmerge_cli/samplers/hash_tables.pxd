@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.capabilities cimport PlugIn
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -31,6 +32,7 @@ cdef class HashTables:
 
 
 cdef class HashSums:
+    cdef Memory memory                  # of its arrays
     cdef readonly HashTables tables
     cdef readonly bint united           # the union reading
     cdef int32_t *count                 # [buckets] table reading: items of a set in each bucket
@@ -56,6 +58,7 @@ cdef class HashSums:
 
 
 cdef class Collisions:
+    cdef Memory memory                  # of its arrays
     cdef readonly HashTables tables
     cdef double *unit                   # [N, D] centred items of length 1; dense items
     cdef object rows                    # sparse items: the arrays behind the next three
@@ -79,6 +82,7 @@ cdef class Collisions:
 
 
 cdef class Estimates:
+    cdef Memory memory                  # of its arrays
     cdef readonly Collisions chances
     cdef readonly HashTables tables
     cdef HashSums unions

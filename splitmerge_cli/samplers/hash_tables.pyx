@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse
 
 from splitmerge_cli.core.capabilities cimport PlugIn
-from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.options import Choice, Count, Flag
@@ -253,20 +253,15 @@ cdef class HashSums:
     """
 
     def __init__(self, HashTables tables not None, str reading="table"):
+        self.memory = Memory()
         READING.read(reading, "sampler")
         self.tables, self.united = tables, reading == "union"
         if self.united:
-            self.seen = ints(tables.N)
-            self.within = ints(tables.N)
-            self.found = ints(tables.N)
+            self.seen = self.memory.ints(tables.N)
+            self.within = self.memory.ints(tables.N)
+            self.found = self.memory.ints(tables.N)
         else:
-            self.count = ints(len(tables.opposite))
-
-    def __dealloc__(self):
-        free(self.seen)
-        free(self.within)
-        free(self.found)
-        free(self.count)
+            self.count = self.memory.ints(len(tables.opposite))
 
     cdef Py_ssize_t draw(self, Rng rng, Py_ssize_t u, bint opposite) noexcept nogil:
         """An item; -1 if no table answers."""
@@ -399,6 +394,7 @@ cdef class Collisions:
     """
 
     def __init__(self, HashTables tables not None, cache=1 << 20):
+        self.memory = Memory()
         CACHE.read(cache, "sampler")
         self.tables = tables
         if scipy.sparse.issparse(tables.vectors):
@@ -406,8 +402,8 @@ cdef class Collisions:
         else:
             self._keep_units(tables.vectors)
         self.slots = 1 << int(cache - 1).bit_length() + 1
-        self.keys = <int64_t *> doubles(self.slots)
-        self.kept = doubles(self.slots)
+        self.keys = <int64_t *> self.memory.doubles(self.slots)
+        self.kept = self.memory.doubles(self.slots)
         memset(self.keys, 255, self.slots * sizeof(int64_t))
 
     def _keep_units(self, vectors):
@@ -418,7 +414,7 @@ cdef class Collisions:
             x -= self.tables.mean
         length = np.linalg.norm(x, axis=1)
         x /= np.where(length > 0.0, length, 1.0)[:, None]
-        self.unit = doubles(self.tables.N * self.tables.D)
+        self.unit = self.memory.doubles(self.tables.N * self.tables.D)
         memcpy(self.unit, &unit[0, 0], self.tables.N * self.tables.D * sizeof(double))
 
     def _keep_rows(self, vectors):
@@ -438,16 +434,9 @@ cdef class Collisions:
         cdef const double[::1] entry = self.rows[2]
         self.first, self.column, self.entry = &first[0], &column[0], &entry[0]
         self.of_mean = mean @ mean
-        self.length, self.on_mean = doubles(N), doubles(N)
+        self.length, self.on_mean = self.memory.doubles(N), self.memory.doubles(N)
         for i in range(N):
             self.length[i], self.on_mean[i] = length[i], on_mean[i]
-
-    def __dealloc__(self):
-        free(self.unit)
-        free(self.length)
-        free(self.on_mean)
-        free(self.keys)
-        free(self.kept)
 
     cdef double chance(self, Py_ssize_t u, Py_ssize_t v, bint opposite) noexcept nogil:
         """1 - (1 - p^K)^L of u, or -u, and v."""
@@ -525,6 +514,7 @@ cdef class Estimates:
     """
 
     def __init__(self, Collisions chances not None):
+        self.memory = Memory()
         cdef HashTables tables = chances.tables
         self.chances, self.tables = chances, tables
         self.unions = HashSums(tables, "union")
@@ -541,13 +531,8 @@ cdef class Estimates:
         cdef const double[::1] centre = self.centre
         cdef const float[:, ::1] direction = self.directions
         self.code, self.first, self.mean_of_all, self.direction = &code[0], &first[0], &centre[0], &direction[0, 0]
-        self.mean, self.sums = doubles(tables.D), doubles(tables.tables * tables.bits)
-        self.query = ints(tables.tables)
-
-    def __dealloc__(self):
-        free(self.mean)
-        free(self.sums)
-        free(self.query)
+        self.mean, self.sums = self.memory.doubles(tables.D), self.memory.doubles(tables.tables * tables.bits)
+        self.query = self.memory.ints(tables.tables)
 
     cdef double of_cluster(self, PlugIn densities, Py_ssize_t k, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """Estimate of cluster (or scratch column) k, which has these items."""

@@ -20,10 +20,8 @@ N (K + K') predictives.
 """
 from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 from splitmerge_cli.core.capabilities cimport Coupled
-from splitmerge_cli.core.memory cimport doubles, ints
 from splitmerge_cli.samplers.allocations cimport Sequential
 from splitmerge_cli.samplers.anchors cimport UniformPair
 from splitmerge_cli.samplers.split_merge cimport ALLOCATION, PRINTED, TARGET, SplitMerge
@@ -79,14 +77,10 @@ cdef class Independence(SplitMerge):
         cdef Py_ssize_t k
         self.anchors, self.allocation = UniformPair(), Sequential()
         self.share, self.most = self.options["share"], _most(model)
-        self.number, self.w, self.label = doubles(self.most), doubles(self.most), ints(model.N)
+        self.number, self.w = self.memory.doubles(self.most), self.memory.doubles(self.most)
+        self.label = self.memory.ints(model.N)
         for k in range(self.most):
             self.number[k] = 1.0 / (k + 1)
-
-    def __dealloc__(self):
-        free(self.number)
-        free(self.w)
-        free(self.label)
 
     @classmethod
     def supports(cls, model):

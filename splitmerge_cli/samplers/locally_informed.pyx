@@ -22,10 +22,8 @@ Cost: for each move, Gibbs weights of all items of the block, O(K) predictives e
 """
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 from splitmerge_cli._kernels cimport draw_label
-from splitmerge_cli.core.memory cimport doubles, ints
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice, Count
@@ -94,13 +92,9 @@ cdef class LocallyInformed(Sampler):
         self.how = BALANCING.index(self.options["balancing"])
         self.repeats = self.options["moves"]
         self.n = min(self.options["items"], self.model.N)
-        self.items = ints(max(self.n, 1))
-        self.sums[0], self.sums[1] = doubles(max(self.n, 1)), doubles(max(self.n, 1))
-
-    def __dealloc__(self):
-        free(self.items)
-        free(self.sums[0])
-        free(self.sums[1])
+        self.items = self.memory.ints(max(self.n, 1))
+        for s in range(2):
+            self.sums[s] = self.memory.doubles(max(self.n, 1))
 
     @classmethod
     def small_options(cls, model):

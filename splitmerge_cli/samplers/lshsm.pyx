@@ -36,10 +36,8 @@ mean of a cluster. Memory: 8 to 16 bytes an item and table for all chains, 4 a b
 """
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 from splitmerge_cli.core.capabilities cimport PlugIn
-from splitmerge_cli.core.memory cimport doubles, ints, larger
 from splitmerge_cli.samplers.hash_tables cimport Collisions, Estimates, HashSums, HashTables
 from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
@@ -141,15 +139,10 @@ cdef class LSHSM(SplitMerge):
             self.chances = Collisions(self.tables, given["cache"])
         if given["likelihood"] == "lss":
             self.estimates, self.estimated = Estimates(self.chances), model.capability(PlugIn)
-        self.group = ints(self.model.N)
+        self.group = self.memory.ints(self.model.N)
         self.version[ALIKE] = self.version[UNLIKE] = -1
-        self.of_cluster[ALIKE], self.of_cluster[UNLIKE] = doubles(8), doubles(8)
+        self.of_cluster[ALIKE], self.of_cluster[UNLIKE] = self.memory.doubles(8), self.memory.doubles(8)
         self.room = 8
-
-    def __dealloc__(self):
-        free(self.group)
-        free(self.of_cluster[ALIKE])
-        free(self.of_cluster[UNLIKE])
 
     @classmethod
     def supports(cls, model):
@@ -364,7 +357,8 @@ cdef class LSHSM(SplitMerge):
         if clusters > self.room:
             with gil:
                 for kind in range(2):
-                    self.of_cluster[kind] = <double *> larger(self.of_cluster[kind], self.room * 8, 2 * clusters * 8)
+                    self.of_cluster[kind] = <double *> self.memory.larger(self.of_cluster[kind], self.room * 8,
+                                                                          2 * clusters * 8)
                 self.room = 2 * clusters
         return 0
 

@@ -25,11 +25,9 @@ Cost: a pair of predictives for each lifted move.
 """
 from libc.math cimport log
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.stdlib cimport free
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport ints
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Count
@@ -80,13 +78,10 @@ cdef class Nonreversible(Sampler):
         super().__init__(model, rng, **options)
         self.model.keep_lists()
         self.most = self.options["moves"]
-        self.items = ints(max(self.model.N, 1))
+        self.items = self.memory.ints(max(self.model.N, 1))
         self.kept = np.zeros(self.options["directions"], dtype=np.uint8)
         for t in range(self.kept.shape[0]):
             self.kept[t] = mix(t) & 1
-
-    def __dealloc__(self):
-        free(self.items)
 
     @classmethod
     def small_options(cls, model):

@@ -34,7 +34,7 @@ from libc.string cimport memset
 
 from splitmerge_cli._kernels cimport full_scan
 from splitmerge_cli.core.capabilities cimport Topics
-from splitmerge_cli.core.memory cimport doubles, larger
+from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.sampler cimport Sampler
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double
@@ -85,6 +85,7 @@ cdef enum:
 cdef class Worker:
     """Workspace of a thread."""
 
+    cdef Memory memory                  # of its arrays
     cdef PartiallyCollapsed sampler
     cdef Stream stream
     cdef Py_ssize_t room
@@ -96,21 +97,16 @@ cdef class Worker:
     cdef int64_t moved                  # tokens that changed their topic in a task
 
     def __cinit__(self, PartiallyCollapsed sampler):
+        self.memory = Memory()
         self.sampler = sampler
         self.stream = Stream()
 
-    def __dealloc__(self):
-        free(self.here)
-        free(self.topics)
-        free(self.share)
-        free(self.w)
-
     cdef int need(self, Py_ssize_t room) except -1:
         if room > self.room:
-            self.here = <int32_t *> larger(self.here, 0, 4 * room)
-            self.topics = <int32_t *> larger(self.topics, 0, 4 * room)
-            self.share = <double *> larger(self.share, 0, 8 * room)
-            self.w = <double *> larger(self.w, 0, 8 * room)
+            self.here = <int32_t *> self.memory.larger(self.here, 0, 4 * room)
+            self.topics = <int32_t *> self.memory.larger(self.topics, 0, 4 * room)
+            self.share = <double *> self.memory.larger(self.share, 0, 8 * room)
+            self.w = <double *> self.memory.larger(self.w, 0, 8 * room)
             self.room = room
         return 0
 
@@ -168,16 +164,11 @@ cdef class PartiallyCollapsed(Sampler):
         self.share = self.options["share"]
         self.scans = 0
         self.pool = Threads()
-        self.weight = doubles(self.topics.V)
+        self.weight = self.memory.doubles(self.topics.V)
 
     def __dealloc__(self):
-        free(self.founder)
-        free(self.scale)
-        free(self.base)
-        free(self.mass)
         free(self.phi)
         free(self.sums)
-        free(self.weight)
 
     @classmethod
     def invariants(cls, model, **options):
@@ -207,10 +198,10 @@ cdef class PartiallyCollapsed(Sampler):
         cdef Worker worker
         if 8 * self.blocks > room:
             room = 8 * self.blocks + 64
-            self.founder = <Py_ssize_t *> larger(self.founder, 0, 8 * room)
-            self.scale = <double *> larger(self.scale, 0, 8 * room)
-            self.base = <double *> larger(self.base, 0, 8 * room)
-            self.mass = <double *> larger(self.mass, 0, 8 * room)
+            self.founder = <Py_ssize_t *> self.memory.larger(self.founder, 0, 8 * room)
+            self.scale = <double *> self.memory.larger(self.scale, 0, 8 * room)
+            self.base = <double *> self.memory.larger(self.base, 0, 8 * room)
+            self.mass = <double *> self.memory.larger(self.mass, 0, 8 * room)
             self.room = room
         if V * self.blocks > self.cells:
             # not `larger`: nothing is to be kept

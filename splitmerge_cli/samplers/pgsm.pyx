@@ -28,12 +28,10 @@ Cost: 2 P + 1 predictives an item, P particles; those that are the same so far c
 """
 from libc.math cimport INFINITY, exp, log
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
-from splitmerge_cli.core.memory cimport doubles, flags, ints
 from splitmerge_cli.core.rng cimport ALONE
 from splitmerge_cli.samplers.anchors cimport UniformPair
 from splitmerge_cli.samplers.split_merge cimport SplitMerge
@@ -124,30 +122,15 @@ cdef class PGSM(SplitMerge):
         if self.P < 2 and not self.counted:
             raise ValueError("sampler.particles=1: expected 2 or more with sampler.merged=drawn")
         self.anchors = UniformPair()
-        self.splits = flags(self.P)
-        self.lw, self.w, self.option = doubles(self.P), doubles(2 * self.P + 1), doubles(self.P + 1)
-        self.others = doubles(self.P)
-        self.log_w, self.to_a = doubles(self.P), doubles(self.P)
-        self.offspring, self.of_class = ints(self.P), ints(self.P)
-        self.taken, self.other = ints(self.P), ints(self.P)
-        self.side, self.ancestor = flags(model.N * self.P), flags(model.N * self.P)
-        self.renewed = flags(model.N)
-
-    def __dealloc__(self):
-        free(self.splits)
-        free(self.lw)
-        free(self.w)
-        free(self.option)
-        free(self.others)
-        free(self.log_w)
-        free(self.to_a)
-        free(self.offspring)
-        free(self.of_class)
-        free(self.taken)
-        free(self.other)
-        free(self.side)
-        free(self.ancestor)
-        free(self.renewed)
+        self.splits = self.memory.flags(self.P)
+        self.lw, self.w = self.memory.doubles(self.P), self.memory.doubles(2 * self.P + 1)
+        self.option = self.memory.doubles(self.P + 1)
+        self.others = self.memory.doubles(self.P)
+        self.log_w, self.to_a = self.memory.doubles(self.P), self.memory.doubles(self.P)
+        self.offspring, self.of_class = self.memory.ints(self.P), self.memory.ints(self.P)
+        self.taken, self.other = self.memory.ints(self.P), self.memory.ints(self.P)
+        self.side, self.ancestor = self.memory.flags(model.N * self.P), self.memory.flags(model.N * self.P)
+        self.renewed = self.memory.flags(model.N)
 
     @classmethod
     def supports(cls, model):

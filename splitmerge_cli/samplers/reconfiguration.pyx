@@ -25,11 +25,9 @@ ratio the walk ends.
 """
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.log_scale cimport exp_weights
-from splitmerge_cli.core.memory cimport flags, ints, larger
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Flag
@@ -53,30 +51,17 @@ cdef class Reconfiguration(Sampler):
         cdef Py_ssize_t N = self.model.N
         self.relabel = self.options["relabel"]
         self.plates = []
-        self.order = ints(N)
-        self.rank = ints(N)
-        self.origin = ints(N)
-        self.left = ints(N)
-        self.guide = ints(N)
-        self.start = ints(N)
-        self.reached = ints(N)
-        self.inside = flags(N)
-        self.settled = flags(N)
-        self.launched = flags(N)
+        self.order = self.memory.ints(N)
+        self.rank = self.memory.ints(N)
+        self.origin = self.memory.ints(N)
+        self.left = self.memory.ints(N)
+        self.guide = self.memory.ints(N)
+        self.start = self.memory.ints(N)
+        self.reached = self.memory.ints(N)
+        self.inside = self.memory.flags(N)
+        self.settled = self.memory.flags(N)
+        self.launched = self.memory.flags(N)
         self.need(2)
-
-    def __dealloc__(self):
-        free(self.order)
-        free(self.rank)
-        free(self.origin)
-        free(self.left)
-        free(self.guide)
-        free(self.start)
-        free(self.reached)
-        free(self.inside)
-        free(self.settled)
-        free(self.launched)
-        free(self.lw)
 
     @classmethod
     def small_options(cls, model):
@@ -99,7 +84,7 @@ cdef class Reconfiguration(Sampler):
         """Room for the log weights of this many clusters and a new one, and columns for them in the model."""
         if 2 * clusters + 8 > self.room:
             with gil:
-                self.lw = <double *> larger(self.lw, self.room * 8, 4 * (2 * clusters + 8) * 8)
+                self.lw = <double *> self.memory.larger(self.lw, self.room * 8, 4 * (2 * clusters + 8) * 8)
                 self.room = 2 * (2 * clusters + 8)
         return self.model.reserve(clusters)
 

@@ -32,11 +32,10 @@ c log(rest / u) for the lowest threshold u.
 """
 from libc.math cimport INFINITY, expm1, log, log1p
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, qsort
+from libc.stdlib cimport qsort
 from libc.string cimport memmove
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
-from splitmerge_cli.core.memory cimport doubles, ints, larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.sampler cimport Sampler
 
@@ -76,29 +75,13 @@ cdef class Slice(Sampler):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.parameters = self.model.capability(DrawnParameters)
-        self.tile, self.work = doubles(TILE_ITEMS * self.parameters.tile_rows), doubles(self.parameters.work_size)
-        self.floor, self.best = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.lowest, self.allowed = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.least, self.label, self.order = doubles(self.model.N), ints(self.model.N), ints(self.model.N)
+        self.tile = self.memory.doubles(TILE_ITEMS * self.parameters.tile_rows)
+        self.work = self.memory.doubles(self.parameters.work_size)
+        self.floor, self.best = self.memory.doubles(TILE_ITEMS), self.memory.doubles(TILE_ITEMS)
+        self.lowest, self.allowed = self.memory.doubles(TILE_ITEMS), self.memory.doubles(TILE_ITEMS)
+        self.least = self.memory.doubles(self.model.N)
+        self.label, self.order = self.memory.ints(self.model.N), self.memory.ints(self.model.N)
         self.scans = 0
-
-    def __dealloc__(self):
-        free(self.components)
-        free(self.log_weight)
-        free(self.theta)
-        free(self.score)
-        free(self.chance)
-        free(self.number)
-        free(self.running)
-        free(self.floor)
-        free(self.best)
-        free(self.allowed)
-        free(self.lowest)
-        free(self.order)
-        free(self.work)
-        free(self.tile)
-        free(self.least)
-        free(self.label)
 
     @classmethod
     def supports(cls, model):
@@ -129,15 +112,15 @@ cdef class Slice(Sampler):
             raise MemoryError(f"sampler slice: more than {MOST_COMPONENTS:,} components above a threshold, at a "
                               f"concentration of {self.model.prior.concentration:g}: another sampler needs none")
         cdef Py_ssize_t size = self.parameters.size * sizeof(double)
-        self.components = <component_t *> larger(
+        self.components = <component_t *> self.memory.larger(
             self.components, self.room * sizeof(component_t), room * sizeof(component_t))
-        self.theta = <double *> larger(self.theta, self.room * size, room * size)
-        self.score = <double *> larger(
+        self.theta = <double *> self.memory.larger(self.theta, self.room * size, room * size)
+        self.score = <double *> self.memory.larger(
             self.score, self.room * TILE_ITEMS * sizeof(double), room * TILE_ITEMS * sizeof(double))
-        self.running = <component_t *> larger(
+        self.running = <component_t *> self.memory.larger(
             self.running, self.room * sizeof(component_t), room * sizeof(component_t))
-        self.chance = <double *> larger(self.chance, self.room * sizeof(double), room * sizeof(double))
-        self.number = <int32_t *> larger(self.number, self.room * sizeof(int32_t), room * sizeof(int32_t))
+        self.chance = <double *> self.memory.larger(self.chance, self.room * sizeof(double), room * sizeof(double))
+        self.number = <int32_t *> self.memory.larger(self.number, self.room * sizeof(int32_t), room * sizeof(int32_t))
         self.room = room
         return 0
 
@@ -188,7 +171,7 @@ cdef class Slice(Sampler):
         cdef Py_ssize_t t
         if self.n > self.weight_room:
             with gil:
-                self.log_weight = <double *> larger(
+                self.log_weight = <double *> self.memory.larger(
                     self.log_weight, self.weight_room * sizeof(double), 2 * self.n * sizeof(double))
             self.weight_room = 2 * self.n
         for t in range(self.n):

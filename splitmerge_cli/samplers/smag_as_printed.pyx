@@ -9,11 +9,9 @@ the token that opens a topic twice; the choices of topics and tokens are not cou
 It works on the state itself: O(N) a move.
 """
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from splitmerge_cli._kernels cimport sequential_allocation
-from splitmerge_cli.core.memory cimport ints, larger
 from splitmerge_cli.samplers.split_merge cimport PRINTED, SplitMerge
 
 from splitmerge_cli.core.options import Choice
@@ -33,11 +31,7 @@ cdef class TopicsAsPrinted(SplitMerge):
         super().__init__(model, rng, **options)
         self.box = self.options["form"] == "box"
         if self.as_printed:
-            self.kept = ints(self.model.N)
-
-    def __dealloc__(self):
-        free(self.kept)
-        free(self.kept_weights)
+            self.kept = self.memory.ints(self.model.N)
 
     cdef void two_of(self, Py_ssize_t c, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
         """Two different tokens of topic c, in random order."""
@@ -114,7 +108,7 @@ cdef class TopicsAsPrinted(SplitMerge):
         self.kept_K = self.model.K
         if 2 * self.kept_K + 4 > self.kept_room:
             with gil:
-                self.kept_weights = <double *> larger(self.kept_weights, 0, (4 * self.kept_K + 8) * sizeof(double))
+                self.kept_weights = <double *> self.memory.larger(self.kept_weights, 0, 8 * (4 * self.kept_K + 8))
                 self.kept_room = 4 * self.kept_K + 8
         self.keep_weights(0)
         return 0

@@ -12,11 +12,9 @@ computed in the state that the move would lead to. The sides {A, B} come in two 
 in two.
 """
 from libc.math cimport exp, fabs, log, log1p
-from libc.stdlib cimport free
 
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
-from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.samplers.allocations cimport Coins, Sequential
 from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
@@ -48,9 +46,6 @@ cdef class SmartMoves(SplitMerge):
         self.allocation = self.sides_by = SmartAllocation()
         self.coupled = model if isinstance(model, Coupled) else None
         self._need(8)
-
-    def __dealloc__(self):
-        free(self.lw)
 
     @classmethod
     def invariants(cls, model, **options):
@@ -170,6 +165,6 @@ cdef class SmartMoves(SplitMerge):
         return self.model.reserve(clusters)
 
     cdef int _need(self, Py_ssize_t clusters) except -1:
-        self.lw = <double *> larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
+        self.lw = <double *> self.memory.larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
         self.lw_room = 2 * (2 * clusters + 8)
         return 0

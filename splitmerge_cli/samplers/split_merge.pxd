@@ -2,6 +2,7 @@
 from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.capabilities cimport Uncollapsed, Weighted
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sampler cimport Sampler
@@ -12,6 +13,7 @@ cdef enum:
 
 
 cdef class Sides:
+    cdef Memory memory                  # of its arrays
     cdef readonly Model model
     cdef readonly Rng rng
     # -- the move

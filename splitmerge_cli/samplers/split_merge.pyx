@@ -20,9 +20,8 @@ sides draws is drawn first; then the decision is made in two stages, against the
 """
 from libc.math cimport INFINITY, NAN, isnan, log
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
-from splitmerge_cli.core.memory cimport flags, ints
+from splitmerge_cli.core.memory cimport Memory
 
 
 cdef class Sides:
@@ -32,18 +31,13 @@ cdef class Sides:
     """
 
     def __init__(self, Model model not None, Rng rng not None):
+        self.memory = Memory()
         model.keep_lists()
         self.model, self.rng = model, rng
-        self.items = ints(model.N)
-        self.in_a = flags(model.N)
-        self.present = flags(model.N)
-        self.order = ints(model.N)
-
-    def __dealloc__(self):
-        free(self.items)
-        free(self.in_a)
-        free(self.present)
-        free(self.order)
+        self.items = self.memory.ints(model.N)
+        self.in_a = self.memory.flags(model.N)
+        self.present = self.memory.flags(model.N)
+        self.order = self.memory.ints(model.N)
 
     cdef int open(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil:
         """Begin a move on these clusters (a split: the same twice), with these anchors or -1."""

@@ -55,11 +55,9 @@ Cost: a scan O(N K) densities, fewer where those of a cluster are far below the 
 """
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t, uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 from splitmerge_cli.core.capabilities cimport DrawnParameters
-from splitmerge_cli.core.memory cimport larger
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport ALONE
 from splitmerge_cli.core.sampler cimport Sampler
@@ -110,12 +108,6 @@ cdef class Subcluster(Sampler):
         self.scans = 0
         self.items = Items(self.model, self.rng, self.near)
 
-    def __dealloc__(self):
-        free(self.candidate)
-        free(self.called)
-        free(self.threshold)
-        free(self.founders)
-
     @classmethod
     def invariants(cls, model, **options):
         """A scan of the labels opens and closes no cluster: frozenset of str."""
@@ -140,10 +132,10 @@ cdef class Subcluster(Sampler):
         return self.items.need(clusters)
 
     cdef int _need(self, Py_ssize_t room) except -1:
-        self.candidate = <int32_t *> larger(self.candidate, 4 * self.room, 4 * room)
-        self.called = <int8_t *> larger(self.called, self.room, room)
-        self.threshold = <double *> larger(self.threshold, 8 * self.room, 8 * room)
-        self.founders = <Py_ssize_t *> larger(self.founders, 16 * self.room, 16 * room)
+        self.candidate = <int32_t *> self.memory.larger(self.candidate, 4 * self.room, 4 * room)
+        self.called = <int8_t *> self.memory.larger(self.called, self.room, room)
+        self.threshold = <double *> self.memory.larger(self.threshold, 8 * self.room, 8 * room)
+        self.founders = <Py_ssize_t *> self.memory.larger(self.founders, 16 * self.room, 16 * room)
         self.room = room
         return 0
 

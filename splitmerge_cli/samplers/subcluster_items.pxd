@@ -2,6 +2,7 @@
 from libc.stdint cimport int8_t, int32_t, uint64_t
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.streams cimport Stream
@@ -36,6 +37,7 @@ cdef enum:
 
 
 cdef class Worker:
+    cdef Memory memory                  # of its arrays
     cdef Items items
     cdef Stream stream
     cdef double *tile
@@ -60,6 +62,7 @@ cdef class Worker:
 
 
 cdef class Items:
+    cdef Memory memory                  # of its arrays
     cdef readonly Model model           # of the clusters; of these items
     cdef DrawnParameters parameters     # that it draws
     cdef readonly Rng rng

@@ -7,11 +7,10 @@ So nothing here may depend on which items are beside which, or on the order in w
 """
 from libc.math cimport INFINITY, exp, fabs, log1p
 from libc.stdint cimport int8_t, int32_t, uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
-from splitmerge_cli.core.memory cimport doubles, flags, ints, larger
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport OF_ITEM as FOR_ITEM
 from splitmerge_cli.core.rng cimport ALONE, Rng
@@ -39,36 +38,23 @@ cdef class Worker:
     """Workspace of a thread."""
 
     def __cinit__(self, Items items):
+        self.memory = Memory()
         cdef DrawnParameters parameters = items.parameters
         self.items = items
         self.stream = Stream()
-        self.tile = doubles(TILE_ITEMS * parameters.tile_rows)
-        self.best, self.least = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.allowed, self.first = doubles(TILE_ITEMS), doubles(TILE_ITEMS)
-        self.work, self.theta = doubles(parameters.work_size), doubles(parameters.size)
-        self.others = ints(items.near)
+        self.tile = self.memory.doubles(TILE_ITEMS * parameters.tile_rows)
+        self.best, self.least = self.memory.doubles(TILE_ITEMS), self.memory.doubles(TILE_ITEMS)
+        self.allowed, self.first = self.memory.doubles(TILE_ITEMS), self.memory.doubles(TILE_ITEMS)
+        self.work, self.theta = self.memory.doubles(parameters.work_size), self.memory.doubles(parameters.size)
+        self.others = self.memory.ints(items.near)
         self.number = items.pool.n
-
-    def __dealloc__(self):
-        free(self.tile)
-        free(self.best)
-        free(self.least)
-        free(self.allowed)
-        free(self.first)
-        free(self.work)
-        free(self.theta)
-        free(self.weights)
-        free(self.clusters)
-        free(self.names)
-        free(self.chances)
-        free(self.others)
 
     cdef int need(self, Py_ssize_t clusters) except -1:
         if clusters > self.room:
-            self.weights = <double *> larger(self.weights, 0, 8 * clusters * TILE_ITEMS)
-            self.clusters = <int32_t *> larger(self.clusters, 0, 4 * clusters)
-            self.names = <int32_t *> larger(self.names, 0, 4 * clusters)
-            self.chances = <double *> larger(self.chances, 0, 8 * clusters)
+            self.weights = <double *> self.memory.larger(self.weights, 0, 8 * clusters * TILE_ITEMS)
+            self.clusters = <int32_t *> self.memory.larger(self.clusters, 0, 4 * clusters)
+            self.names = <int32_t *> self.memory.larger(self.names, 0, 4 * clusters)
+            self.chances = <double *> self.memory.larger(self.chances, 0, 8 * clusters)
             self.room = clusters
         return 0
 
@@ -94,6 +80,7 @@ cdef class Items:
     """
 
     def __init__(self, Model model not None, Rng rng not None, Py_ssize_t near):
+        self.memory = Memory()
         self.model, self.rng, self.near = model, rng, near
         self.parameters = model.capability(DrawnParameters)
         self.N = model.N
@@ -102,31 +89,10 @@ cdef class Items:
         self.pool = Threads()
         # who asks the shards has none
         n = max(model.N, 1)
-        self.order, self.other, self.label = ints(n), ints(n), ints(n)
-        self.place = <uint64_t *> doubles(n)
-        self.side, self.before = flags(n), flags(n)
+        self.order, self.other, self.label = self.memory.ints(n), self.memory.ints(n), self.memory.ints(n)
+        self.place = <uint64_t *> self.memory.doubles(n)
+        self.side, self.before = self.memory.flags(n), self.memory.flags(n)
         self._need(1)
-
-    def __dealloc__(self):
-        free(self.order)
-        free(self.other)
-        free(self.label)
-        free(self.place)
-        free(self.side)
-        free(self.before)
-        free(self.start)
-        free(self.next)
-        free(self.founder)
-        free(self.theta)
-        free(self.log_weight)
-        free(self.block)
-        free(self.first)
-        free(self.turn)
-        free(self.changed)
-        free(self.log_q)
-        free(self.now)
-        free(self.run_of)
-        free(self.run_log_q)
 
     # -- room
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
@@ -140,17 +106,17 @@ cdef class Items:
         cdef Py_ssize_t old = self.room, room = max(2 * clusters, old), P = self.parameters.size
         cdef Worker worker
         if clusters > old:
-            self.start = <Py_ssize_t *> larger(self.start, 0, 8 * (room + 2))
-            self.next = <Py_ssize_t *> larger(self.next, 0, 8 * (room + 2))
-            self.founder = <uint64_t *> larger(self.founder, 0, 8 * room)
-            self.theta = <double *> larger(self.theta, 0, 16 * room * P)
-            self.log_weight = <double *> larger(self.log_weight, 0, 16 * room)
-            self.block = <int32_t *> larger(self.block, 4 * old, 4 * room)
-            self.first = <int32_t *> larger(self.first, 0, 8 * room)
-            self.turn = <int32_t *> larger(self.turn, 0, 4 * room)
-            self.changed = <int8_t *> larger(self.changed, 0, 2 * room)
-            self.log_q = <whole *> larger(self.log_q, 0, 32 * room)
-            self.now = <int32_t *> larger(self.now, 8 * old, 8 * room)
+            self.start = <Py_ssize_t *> self.memory.larger(self.start, 0, 8 * (room + 2))
+            self.next = <Py_ssize_t *> self.memory.larger(self.next, 0, 8 * (room + 2))
+            self.founder = <uint64_t *> self.memory.larger(self.founder, 0, 8 * room)
+            self.theta = <double *> self.memory.larger(self.theta, 0, 16 * room * P)
+            self.log_weight = <double *> self.memory.larger(self.log_weight, 0, 16 * room)
+            self.block = <int32_t *> self.memory.larger(self.block, 4 * old, 4 * room)
+            self.first = <int32_t *> self.memory.larger(self.first, 0, 8 * room)
+            self.turn = <int32_t *> self.memory.larger(self.turn, 0, 4 * room)
+            self.changed = <int8_t *> self.memory.larger(self.changed, 0, 2 * room)
+            self.log_q = <whole *> self.memory.larger(self.log_q, 0, 32 * room)
+            self.now = <int32_t *> self.memory.larger(self.now, 8 * old, 8 * room)
             self.room = room
         while self.pool.lack(self.threads):
             self.pool.add(Worker(self))
@@ -161,8 +127,8 @@ cdef class Items:
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil:
         if runs > self.runs_room:
             with gil:
-                self.run_of = <Py_ssize_t *> larger(self.run_of, 0, 32 * runs)
-                self.run_log_q = <whole *> larger(self.run_log_q, 0, 64 * runs)
+                self.run_of = <Py_ssize_t *> self.memory.larger(self.run_of, 0, 32 * runs)
+                self.run_log_q = <whole *> self.memory.larger(self.run_log_q, 0, 64 * runs)
                 self.runs_room = 2 * runs
         return 0
 

@@ -27,11 +27,9 @@ j's sides keep those of their clusters. Cost: N_v triples of predictives.
 """
 from libc.math cimport log
 from libc.stdint cimport int8_t, int32_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from splitmerge_cli._kernels cimport sequential_allocation, sequential_allocation_among
-from splitmerge_cli.core.memory cimport flags, ints
 from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ORDERS, PRINTED, TARGET, SplitMerge
 
 from splitmerge_cli.core.options import Choice, Flag, Number
@@ -78,12 +76,8 @@ cdef class Triadic(SplitMerge):
         self.ordered, self.formula = given["form"] == "ordered", given["q_ratio"] == "formula"
         self.coins = given["allocation"] == "random"
         self.allocation = allocation_of(given["allocation"])
-        self.chosen = flags(self.model.N)
-        self.third = ints(self.model.N)
-
-    def __dealloc__(self):
-        free(self.third)
-        free(self.chosen)
+        self.chosen = self.memory.flags(self.model.N)
+        self.third = self.memory.ints(self.model.N)
 
     cdef int make_step(self) except -1 nogil:
         """Lines 1 to 37."""

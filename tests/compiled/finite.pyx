@@ -345,7 +345,7 @@ cdef class FiniteTopics(Topics):
     cdef int grow(self, Py_ssize_t cap) except -1:
         self.count = <int32_t *> larger(self.count, 4 * self.V * self.cap, 4 * self.V * cap)
         self.taken = <int32_t *> larger(self.taken, 4 * self.cap, 4 * cap)
-        self.log_beta = <double *> larger(self.log_beta, 8 * self.cap, 8 * cap)
+        self.log_beta = <double *> self.memory.larger(self.log_beta, 8 * self.cap, 8 * cap)
         return 0
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
