@@ -169,14 +169,14 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         # as of a sampler that nobody names: a program finds it in the configuration of the run
         plan = runs.prepare(choose_start(settled.spec, lambda said: None))
         warn_of_data(plan.dataset)
-        path = runs.run(replace(plan, chosen=settled.chosen))
+        run = runs.make(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:
-        path = interruption.path
+        run = Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Posterior(Run(path), dataset, temporary)
+    return Posterior(run, dataset, temporary)
 
 
 def specify_sample(

@@ -85,7 +85,6 @@ def run(
         return
     from splitmerge_cli import runs
     from splitmerge_cli.config import specify
-    from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs import closing
 
     spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
@@ -98,11 +97,11 @@ def run(
         plan = replace(runs.prepare(spec), chosen=chosen)
         for note in plan.dataset.notes:
             complain(f"note: {note}")
-        done = Run(runs.run(plan))
+        done = runs.make(plan)
         # not before: what is rejected, or interrupted, has one message
         if spec.automatic:
             complain(f"note: {spec.automatic}")
-    closing.say(done)
+    closing.say(done, spec)
     typer.echo(done.path)
 
 
