@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from splitmerge_cli import runs
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
@@ -161,8 +162,6 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     store : str or Path, optional
         That folder; by default a temporary one, removed with the sample.
     """
-    from splitmerge_cli import runs
-
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
