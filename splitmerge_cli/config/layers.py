@@ -24,7 +24,9 @@ from splitmerge_cli.config.groups import (
     main_values,
     plain,
     plugin_names,
+    unshared_options,
 )
+from splitmerge_cli.config.targets import named_targets
 from splitmerge_cli.received import reject_machine_error
 
 ORDER = ("model", "sampler", "data", "schedule", "experiment")
@@ -49,7 +51,7 @@ class Layers(NamedTuple):
     """
 
     values: dict[str, Any]
-    chosen: dict[str, str | None]
+    chosen: dict[str, Any]
 
 
 class _ForHydra(Exception):
@@ -88,6 +90,26 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
         return _lay(dict(named), search_path)
     except _ForHydra:
         return _compose_by_hydra(named, search_path)
+
+
+def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of one choice as its file gives them, interpolations unresolved; those that its group shares are not
+    among them (`shared_options`).
+
+    Raises
+    ------
+    ConfigError
+        The group has no such choice.
+    """
+    return unshared_options(group, _options(group, name, tuple(search_path)))
+
+
+@cache
+def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    options: dict[str, Any] = compose_choices({group: name}, search_path).values[group]
+    if isinstance(target := options.get("_target_"), str):
+        named_targets.add(target)
+    return options
 
 
 def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
