@@ -229,7 +229,7 @@ def _settle_readings(
 
 
 def _options_of(spec: RunSpecification) -> dict[str, Any]:
-    """The name and the options of the model of a run."""
+    """Name and options of the model."""
     return {key: value for key, value in spec.model.values.items() if key != "_target_"}
 
 

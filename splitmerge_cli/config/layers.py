@@ -169,7 +169,7 @@ def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
     """Read the file of a choice; the package's own come first, as on Hydra's search path."""
     if name in plugin_names(group):
         return _File(False, [], plugins.configuration(group, name))
-    if (packaged := _packaged(group, name, search_path)) is not None:
+    if (packaged := _read_packaged(group, name, search_path)) is not None:
         return packaged
     for place in search_path:
         if place.startswith("file://"):
@@ -180,7 +180,7 @@ def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
 
 
 @cache
-def _packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
+def _read_packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
     packages = [hydra_adapter.CONF, *(p.removeprefix("pkg://") for p in search_path if p.startswith("pkg://"))]
     for package in packages:
         file = resources.files(package) / group / f"{name}.yaml"

@@ -25,8 +25,8 @@ FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "optio
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"FOLDS": 2, "ITERATIONS": 30}.items():
-        monkeypatch.setattr(selection, name, value)
+    monkeypatch.setattr(held_out, "FOLDS", 2)
+    monkeypatch.setattr(selection, "ITERATIONS", 30)
 
 
 @pytest.fixture
