@@ -14,6 +14,7 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
+from splitmerge_cli import runs
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.cautions import warn_of_data
 from splitmerge_cli.api.posterior import Posterior
@@ -161,22 +162,20 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     store : str or Path, optional
         That folder; by default a temporary one, removed with the sample.
     """
-    from splitmerge_cli import runs
-
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
         plan = runs.prepare(choose_start(settled.spec, lambda said: None))
         warn_of_data(plan.dataset)
-        path = runs.run(replace(plan, chosen=settled.chosen))
+        run = runs.make(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:
-        path = interruption.path
+        run = Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Posterior(Run(path), dataset, temporary)
+    return Posterior(run, dataset, temporary)
 
 
 def specify_sample(

@@ -1,5 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -85,7 +86,6 @@ def run(
         return
     from splitmerge_cli import runs
     from splitmerge_cli.config import specify
-    from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs import closing
 
     spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
@@ -98,11 +98,11 @@ def run(
         plan = replace(runs.prepare(spec), chosen=chosen)
         for note in plan.dataset.notes:
             complain(f"note: {note}")
-        done = Run(runs.run(plan))
+        done = runs.make(plan)
         # not before: what is rejected, or interrupted, has one message
         if spec.automatic:
             complain(f"note: {spec.automatic}")
-    closing.say(done)
+    closing.say(done, spec)
     typer.echo(done.path)
 
 
@@ -220,7 +220,5 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
 
 
 def _print_counts(outcomes: list[Any]) -> None:
-    from collections import Counter
-
     counts = Counter(o.status for o in outcomes)
     typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

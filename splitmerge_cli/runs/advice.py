@@ -7,6 +7,7 @@ what its sampler accepts, where they began, how many clusters have a single item
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
+from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
 
-def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
+def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
 
     Parameters
@@ -56,9 +58,11 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
         A finished one. Of data that a program held the line has the keys that are to be changed, not a command.
     judged : Convergence
         Of its chains.
+    spec : RunSpecification, optional
+        Of the run; it is read where it is not at hand.
     """
     try:
-        spec = specification_of(run)
+        spec = spec or specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
@@ -66,7 +70,7 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
         return
     why, changed = step
     try:
-        command = command_of(spec, changed, run.config_dir)
+        command = command_of(spec, changed, run.config_dir or spec.config_dir)
     except ConfigError:  # likewise
         return
     yield why
@@ -211,10 +215,6 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
 
 def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
-    from dataclasses import replace
-
-    from splitmerge_cli.runs.continuation import are_recorded
-
     items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind.name, values=None)
 
     def spacing(iterations: int) -> Any:

@@ -5,19 +5,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
+from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import advice, recorders, summaries
+from splitmerge_cli.runs import advice, recorders, stopping, summaries
 from splitmerge_cli.runs.judgement import judgement_of
 
 if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.convergence import Convergence
+    from splitmerge_cli.config import RunSpecification
 
 MOST_CLUSTERS = 10
 """Clusters that are shown; `smcmc summary` shows all."""
 
 
-def say(run: Run) -> None:
+def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     """Print what a recorder says of a finished run, its clusters where it describes them, the interval of their number,
     how like the truth they are where that is known, what to be warned of, and last whether its chains have
     converged."""
@@ -28,21 +29,20 @@ def say(run: Run) -> None:
     if scores := summaries.score_line(run.summary):
         print(scores, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
-        # a run without `until` does not need it
-        from splitmerge_cli.runs import stopping
-
         print(stopping.describe_look(stopped, run.config["until"]), file=sys.stderr, flush=True)
-    for line in (*warnings(run), *verdict(run)):
+    for line in (*warnings(run), *verdict(run, spec)):
         print(line, file=sys.stderr, flush=True)
 
 
-def verdict(run: Run) -> Iterator[str]:
+def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     """Whether the chains of a run have converged, why not, and what to do next.
 
     Parameters
     ----------
     run : Run
         A finished one.
+    spec : RunSpecification, optional
+        Its specification, where that is at hand.
 
     Yields
     ------
@@ -51,13 +51,11 @@ def verdict(run: Run) -> Iterator[str]:
     """
     judged = judgement_of(run)
     yield from _describe_judgement(run, judged)
-    yield from advice.say_next(run, judged)
+    yield from advice.say_next(run, judged, spec)
 
 
-def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
+def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     """Say what the judgement is, and what it rests on."""
-    from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, format_rhat
-
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
