@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.sampling import choose_progress, overrides_of
+from splitmerge_cli.api.making import choose_progress
+from splitmerge_cli.api.sampling import overrides_of
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.data.base import Dataset

@@ -72,7 +72,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     ConfigError
         Fewer than ten rows.
     """
-    from splitmerge_cli.studies.predictive import FIRST_STATES
+    from splitmerge_cli.studies.draws import FIRST_STATES
 
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")

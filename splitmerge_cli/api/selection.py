@@ -24,7 +24,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,6 +32,8 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.api.cautions import DataNote, NotConverged
+from splitmerge_cli.api.making import Settled
+from splitmerge_cli.api.objects import MIXED, columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.config import (
     ConfigError,
@@ -57,7 +59,6 @@ from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
 
 AUTO = "auto"
-MIXED = "mixed"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
 FOLDS = 5
@@ -78,14 +79,6 @@ COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 
 Sample = Callable[[Mapping[str, Any], Dataset], Any]
-
-
-class Settled(NamedTuple):
-    """A command line without ``auto``, and how covariance and power were chosen, for the summary of the run; None where
-    nobody asked for that."""
-
-    overrides: list[str]
-    chosen: dict[str, Any] | None
 
 
 def covariances(
@@ -145,7 +138,7 @@ def covariances(
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
     """Log predictive density of rows that short runs did not see, fold after fold."""
-    from splitmerge_cli.studies.predictive import FIRST_STATES
+    from splitmerge_cli.studies.draws import FIRST_STATES
 
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
     density = []
@@ -258,16 +251,6 @@ def model_for_object(data: Any) -> tuple[str, Any]:
             if _are_same(read, table):
                 return model, kept
     return MIXED, data
-
-
-def columns_read(data: Any, table: Dataset | None = None) -> Any:
-    """A data frame with the columns alone that are read as a mixed table: no ids, none without two values; anything
-    else as it is."""
-    data = as_pandas(data)
-    if not isinstance(data, pd.DataFrame):
-        return data
-    read = set((table or from_object(data, MIXED)).columns or ())
-    return data[[column for column in data.columns if str(column) in read]]
 
 
 def whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
@@ -591,8 +574,3 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
         return sample(model, dataset, sampler, **keys, store=folder, progress="none")
 
     return short
-
-
-def default_words(kind: Kind) -> dict[str, Any]:
-    """Options that leave words of an object out, as data=corpus does."""
-    return {"stop_words": AUTO} if kind.has_topics else {}

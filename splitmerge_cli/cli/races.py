@@ -57,7 +57,7 @@ def race(
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[list[str]] = []
     if folders:
-        from splitmerge_cli.cli.results import runs_in
+        from splitmerge_cli.cli.folders import runs_in
 
         runs = [run for folder in folders for run in runs_in(Path(folder))]
         if certify:

@@ -356,7 +356,7 @@ def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
 def _fit(run: Run) -> Iterator[Markup]:
     from splitmerge_cli.runs.stored import dataset_of, specification_of
     from splitmerge_cli.studies import checks
-    from splitmerge_cli.studies.predictive import recorded_partitions, states_of
+    from splitmerge_cli.studies.draws import recorded_partitions, states_of
 
     model = specification_of(run).model
     try:

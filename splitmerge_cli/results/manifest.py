@@ -13,7 +13,7 @@ from typing import Any
 
 from splitmerge_cli import received
 from splitmerge_cli.received import sha256_of as sha256_of
-from splitmerge_cli.results.files import DamagedRun, report_damage, write_text
+from splitmerge_cli.results.files import report_damage, write_text
 from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
 SEAL = "sha256"

@@ -24,7 +24,8 @@ from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import by_state
 from splitmerge_cli.terminal import one_line
 
 FOLDS = 5

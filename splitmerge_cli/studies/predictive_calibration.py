@@ -25,8 +25,9 @@ from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.studies.calibration import BURN, LEVEL, Outcome, Setting, cover_pairs, draw_within_reach, rank_of
 from splitmerge_cli.studies.checks import options_of
+from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.new_documents import TopicState, predict_documents, topic_states
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.predictive import by_state
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

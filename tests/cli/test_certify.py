@@ -410,7 +410,8 @@ def test_python_says_what_is_wrong() -> None:
 def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
     """Two rows given five others: from pairs that stop soon after their start, without bias."""
     from splitmerge_cli.data.objects import from_object
-    from splitmerge_cli.studies.predictive import State, by_state
+    from splitmerge_cli.studies.draws import State
+    from splitmerge_cli.studies.predictive import by_state
     from splitmerge_cli.verify.cases import small_case
 
     case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})

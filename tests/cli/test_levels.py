@@ -13,7 +13,8 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import sampled_partitions
 from splitmerge_cli.studies import levels as beyond
-from splitmerge_cli.studies.predictive import State, predict
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import predict
 
 FAR = 83
 """Row of the one item far from all others, from 0."""

@@ -26,8 +26,9 @@ from splitmerge_cli.studies.calibration import (
     uniformity,
 )
 from splitmerge_cli.studies.checks import options_of
+from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.new_documents import predict_documents, topic_states
-from splitmerge_cli.studies.predictive import State, by_state, predict
+from splitmerge_cli.studies.predictive import by_state, predict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 KEPT, PAGE = DOCS / "calibration.csv", DOCS / "calibration.md"

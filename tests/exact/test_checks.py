@@ -18,7 +18,8 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.studies import checks
 from splitmerge_cli.studies.calibration import SETTINGS, draw_data
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import by_state
 from splitmerge_cli.studies.quantities import Documents
 
 DRAWS = 2000

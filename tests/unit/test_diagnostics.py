@@ -7,11 +7,9 @@ from arviz_stats.base import array_stats
 from rich.console import Console
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
-from scipy.special import ndtri
 from sklearn import metrics
 
 from splitmerge_cli.diagnostics import agreement, mixing, summary
-from splitmerge_cli.diagnostics.quantiles import normal_quantiles
 
 
 def ar1(phi, n, seed, chains=1):
@@ -179,12 +177,6 @@ def test_scores_of_many_singletons_take_no_table_of_all():
     assert agreement.accuracy(truth, np.arange(N)) == pytest.approx(2_000 / N)
     assert agreement.accuracy(np.arange(N), truth) == pytest.approx(2_000 / N)
     assert agreement.purity(truth, np.arange(N)) == 1
-
-
-def test_normal_quantiles_are_those_of_scipy_to_the_bit():
-    rng = np.random.default_rng(2)
-    for p in (rng.random(10_000), 10 ** rng.uniform(-300, 0, 10_000), 1 - 10 ** rng.uniform(-15, 0, 10_000)):
-        assert np.array_equal(normal_quantiles(p), ndtri(p))
 
 
 def test_scores_by_hand():
