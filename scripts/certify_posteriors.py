@@ -21,7 +21,7 @@ from splitmerge_cli.api.sampling import overrides_of
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.diagnostics.certificates import bound
+from splitmerge_cli.diagnostics.meeting_times import bound
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.studies import certify
 from splitmerge_cli.studies.certificate import Schedule, digest_of

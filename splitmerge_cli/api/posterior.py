@@ -15,17 +15,17 @@ from splitmerge_cli.api.tables import Table
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import cluster_summary, similarity, topic_summary
-from splitmerge_cli.diagnostics.core import Core, find_core
 from splitmerge_cli.diagnostics.credible_ball import CredibleBall, credible_ball
-from splitmerge_cli.diagnostics.levels import Levels, merge_levels
+from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
+from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.pages import html
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.studies.alternatives import predictive_densities
 from splitmerge_cli.studies.draws import draws_of
-from splitmerge_cli.studies.levels import predictive_densities
 from splitmerge_cli.studies.predictive import Prediction, predict
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ class Posterior(StoredDraws):
         return self._estimates[loss]
 
     @cached_property
-    def _levels(self) -> Levels:
-        return merge_levels(self._labels, self.partitions)
+    def _dendrogram(self) -> Dendrogram:
+        return merge_clusters(self._labels, self.partitions)
 
     def at(self, clusters: int) -> NDArray[np.int32]:
         """The partition of `labels` at a coarser level: clusters are merged, pair by pair, where the expected variation
@@ -165,7 +165,7 @@ class Posterior(StoredDraws):
             Labels from 0 in the order of first appearance.
         """
         self._warn()
-        return self._levels.cut(clusters)
+        return self._dendrogram.cut(clusters)
 
     def levels(self, density: bool = False) -> Table:
         """A row for each level of `at`.
@@ -174,7 +174,7 @@ class Posterior(StoredDraws):
         ----------
         density : bool
             Whether the column log_density is added, of held-out items
-            (`splitmerge_cli.studies.levels.predictive_densities`).
+            (`splitmerge_cli.studies.alternatives.predictive_densities`).
 
         Returns
         -------
@@ -184,11 +184,11 @@ class Posterior(StoredDraws):
         """
         self._warn()
         low, high = self.n_clusters_interval
-        numbers = np.arange(self._levels.n_clusters, 0, -1)
+        numbers = np.arange(self._dendrogram.n_clusters, 0, -1)
         beside = np.select([numbers < low, numbers > high], ["coarser", "finer"], "within")
-        found = Table({"clusters": numbers, "expected_vi": self._levels.expected_loss, "posterior": beside})
+        found = Table({"clusters": numbers, "expected_vi": self._dendrogram.expected_loss, "posterior": beside})
         if density:
-            of_levels = predictive_densities(self.run, [self._levels.cut(int(k)) for k in numbers], self.dataset)
+            of_levels = predictive_densities(self.run, [self._dendrogram.cut(int(k)) for k in numbers], self.dataset)
             found["log_density"] = np.nan if of_levels is None else of_levels
         return found
 
@@ -201,11 +201,11 @@ class Posterior(StoredDraws):
         self._warn()
         return representatives(self.partitions, answers)
 
-    def core(self, level: float = 0.95) -> Core:
+    def core(self, level: float = 0.95) -> ItemCore:
         """The most items, as a search finds them, that are together as listed, all at once, with a probability of at
-        least `level`. See `splitmerge_cli.diagnostics.core`."""
+        least `level`. See `splitmerge_cli.diagnostics.item_core`."""
         self._warn()
-        return find_core(self.partitions, level)
+        return find_item_core(self.partitions, level)
 
     def similarity(self, items: ArrayLike | None = None) -> NDArray[np.float64]:
         """Co-clustering of items: the share of the draws in which two are in one cluster.

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class StoredDraws:
-    """What a run recorded, and its data; the part of a `Posterior` that estimates nothing.
+    """The draws that a run recorded, and its data; the part of a `Posterior` that estimates nothing.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ COMMANDS = {
     "run": Command("running", "Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500"),
     "sweep": Command("running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
     "certify": Command(
-        "certificates",
+        "certifying",
         "Bound the distance of a chain from its posterior: smcmc certify sampler=sams data=csv data.path=FILE",
     ),
     "race": Command(

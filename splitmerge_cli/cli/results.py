@@ -19,7 +19,7 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, open_run, summaries
 from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.stored import specification_of
-from splitmerge_cli.studies import levels as beyond
+from splitmerge_cli.studies import alternatives
 
 _LEARNT = (
     "These chains learn from each other: that they agree says less than it does of others. Compare restarts, runs with "
@@ -113,10 +113,10 @@ def summary(
                         typer.echo(line)
                     continue
 
-                made = [beyond.tree_lines(one)] if levels else []
-                made += [beyond.level_lines(one, int(value), width) for value in shown.get("clusters", ())]
-                made += [beyond.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
-                made += [beyond.core_lines(one, value) for value in shown.get("core", ())]
+                made = [alternatives.dendrogram_lines(one)] if levels else []
+                made += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
+                made += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
+                made += [alternatives.core_lines(one, value) for value in shown.get("core", ())]
                 for lines in made:
                     for line in lines:
                         typer.echo(line)

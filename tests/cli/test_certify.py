@@ -115,7 +115,7 @@ def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
     """For every pair of items: `unbiased_estimate` on the chains' partitions gives the same."""
-    from splitmerge_cli.diagnostics.certificates import unbiased_estimate
+    from splitmerge_cli.diagnostics.meeting_times import unbiased_estimate
     from splitmerge_cli.runs import prepare
 
     plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
@@ -449,7 +449,7 @@ def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path)
 
 
 def test_densities_beyond_the_range_of_a_double_are_summed() -> None:
-    from splitmerge_cli.diagnostics.certificates import DensitySum, log_of_mean, log_of_mean_of_items
+    from splitmerge_cli.diagnostics.meeting_times import DensitySum, log_of_mean, log_of_mean_of_items
 
     total = DensitySum(2)
     total.add(0.5, np.array([-5000.0, 3000.0]))

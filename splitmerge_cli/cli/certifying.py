@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.api.certificates import make_certificate
+from splitmerge_cli.api.certifying import make_certificate
 from splitmerge_cli.cli.base import (
     ConfigDir,
     Overrides,
