@@ -17,8 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli import __version__
-from splitmerge_cli.api.sampling import overrides_of
-from splitmerge_cli.config import compose
+from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.diagnostics.meeting_times import bound
@@ -66,8 +65,8 @@ def plan_of(case: LargePosterior | Posterior, moves: int, iterations: int) -> Pl
     if "types" in case.data:
         given["data.types"] = {f"{kind}{d}": kind for d, kind in enumerate(case.data["types"])}
     keys = {"seed": 1, "iterations": iterations, "progress": "none", "workers": 1}
-    settled, _ = overrides_of({"name": case.model, **hyper}, data_of(case), "sams", keys, None, given)
-    return certify.check_coupling(compose(settled.overrides))
+    settled, _ = specify_sample({"name": case.model, **hyper}, data_of(case), "sams", keys, None, given)
+    return certify.check_coupling(settled.spec)
 
 
 def values_of(model: Model, items: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -1,7 +1,6 @@
 """Fixtures of the small cases, and the share that each group of tests has in a run's time."""
 
 import gc
-import hashlib
 import os
 import pickle
 import resource
@@ -16,7 +15,6 @@ import pytest
 from omegaconf import OmegaConf
 from small_cases import MODELS
 
-from splitmerge_cli.config import composition
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
@@ -99,56 +97,6 @@ def parse_once():
     OmegaConf.load = staticmethod(load_parsed)
     yield
     OmegaConf.load = staticmethod(load)
-
-
-class Compositions(dict):
-    """Configurations that Hydra composed, by choices. Those of the package's own are in a folder, too, where every
-    process of the tests finds them; those with a folder of the user's own are forgotten after the test."""
-
-    def __init__(self, folder):
-        super().__init__()
-        self.folder = folder
-
-    def forget(self):
-        for key in [key for key in self if key[0] != "None"]:
-            del self[key]
-
-    def __contains__(self, key):
-        if not super().__contains__(key) and key[0] == "None" and (file := self._file(key)).exists():
-            super().__setitem__(key, pickle.loads(file.read_bytes()))
-        return super().__contains__(key)
-
-    def __setitem__(self, key, composed):
-        super().__setitem__(key, composed)
-        if key[0] == "None":
-            written = self.folder / f"{os.getpid()}"
-            written.write_bytes(pickle.dumps(composed))
-            written.replace(self._file(key))
-
-    def _file(self, key):
-        return self.folder / hashlib.sha256("\0".join(key).encode()).hexdigest()
-
-
-@pytest.fixture(scope="session")
-def compositions(tmp_path_factory):
-    """Configurations that all processes of the tests share."""
-    base = tmp_path_factory.getbasetemp()
-    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "composed"
-    folder.mkdir(exist_ok=True)
-    return Compositions(folder)
-
-
-@pytest.fixture(autouse=True)
-def compose_once(request, compositions):
-    """Hydra composes each set of choices once, as for the jobs of a sweep: it takes half the time of a small run. In a
-    file that says ``COMPOSES = True``, and in processes that tests start, it composes every time."""
-    if getattr(request.module, "COMPOSES", False):
-        yield
-        return
-    token = composition._bases.set(compositions)
-    yield
-    composition._bases.reset(token)
-    compositions.forget()
 
 
 # ---- Of many cases of one test the quick run has some

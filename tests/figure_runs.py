@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from splitmerge_cli.config import compose, shared_choices
+from splitmerge_cli.config import compose
 from splitmerge_cli.papers import experiments
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run
@@ -19,6 +19,5 @@ def options(name: str, scale: str, out: Path, **kind: bool) -> list[dict[str, st
 def make_runs(jobs: Iterable[Mapping[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, with other values of some keys."""
     values = [{**job, "progress": "none", **more} for job in jobs]
-    with shared_choices():
-        composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in values]
+    composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in values]
     return [Run(run(one)) for one in composed]

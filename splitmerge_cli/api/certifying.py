@@ -15,9 +15,8 @@ from typing import Any
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.making import choose_progress
-from splitmerge_cli.api.sampling import overrides_of
-from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.config.commands import override
+from splitmerge_cli.api.sampling import specify_sample
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.kinds import get_kind
@@ -112,9 +111,9 @@ def certify(
     keys["progress"] = choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
     given = {"init": studies.MIXTURE} | dict(options or {})
-    settled, _ = overrides_of(model, data, sampler, keys, None, given)
+    settled, _ = specify_sample(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = studies.check_coupling(compose([*settled.overrides, override("out", str(folder))]))
+    plan = studies.check_coupling(settled.spec.with_(out=str(folder)))
     found = None if new is None else get_kind(plan.dataset.kind).new_items(plan.dataset, new)
     return make_certificate(plan, pairs, lag, k, m, seconds, coupling, found)
 

@@ -9,12 +9,11 @@ from typing import Any, NamedTuple
 
 from rich.console import Console
 
+from splitmerge_cli import runs
 from splitmerge_cli.api.cautions import warn_of_data
-from splitmerge_cli.config import compose
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import prepare
-from splitmerge_cli.runs import run as drive
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.runs.stages import choose_start
 
@@ -22,10 +21,10 @@ Made = tuple[Run, Dataset | None, str | None]
 
 
 class Settled(NamedTuple):
-    """A command line without ``auto``, and how covariance and power were chosen, for the summary of the run; None where
-    nobody asked for that."""
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None where nobody asked for
+    that."""
 
-    overrides: list[str]
+    spec: RunSpecification
     chosen: dict[str, Any] | None
 
 
@@ -50,18 +49,17 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
-        spec = compose(settled.overrides)
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = prepare(choose_start(spec, settled.overrides, None, lambda said: None))
+        plan = runs.prepare(choose_start(settled.spec, lambda said: None))
         warn_of_data(plan.dataset)
-        path = drive(replace(plan, chosen=settled.chosen))
+        run = runs.make(replace(plan, chosen=settled.chosen))
     except Interrupted as interruption:
-        path = interruption.path
+        run = Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return Run(path), dataset, temporary
+    return run, dataset, temporary
 
 
 def choose_progress(progress: str) -> str:

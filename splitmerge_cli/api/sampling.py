@@ -26,8 +26,7 @@ from splitmerge_cli.api.selection import (
     read_counts,
     settle,
 )
-from splitmerge_cli.config import ConfigError, choices, component, specify
-from splitmerge_cli.config.commands import override
+from splitmerge_cli.config import ConfigError, choices, component, specify_keys
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
@@ -127,7 +126,9 @@ def sample(
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
-    return Posterior(*make(lambda out: overrides_of(model, data, sampler, keys | {"out": out}, truth, options), store))
+    return Posterior(
+        *make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
+    )
 
 
 def sample_silently(
@@ -141,12 +142,12 @@ def sample_silently(
     keys["progress"] = choose_progress(keys["progress"])
 
     def settle_in(out: str) -> tuple[Settled, Dataset | None]:
-        return overrides_of(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
+        return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
 
     return Posterior(*make(settle_in, None))
 
 
-def overrides_of(
+def specify_sample(
     model: str | Mapping[str, Any],
     data: Any,
     sampler: str | Mapping[str, Any] | None,
@@ -155,8 +156,8 @@ def overrides_of(
     options: Mapping[str, Any] | None,
     say: Callable[[str], None] = print,
 ) -> tuple[Settled, Dataset | None]:
-    """The command line of `sample`'s parameters, with further keys; and the data set, where it is held. `say` receives
-    what ``auto`` chose."""
+    """The run of `sample`'s parameters, with further keys; and the data set, where it is held. `say` receives what
+    ``auto`` chose."""
     keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] | None = None
@@ -174,15 +175,11 @@ def overrides_of(
             keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
     dataset, of_data = _data(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
-    overrides = [
-        f"{key}={AUTO}" if isinstance(value, str) and value == AUTO else override(key, value)
-        for key, value in keys.items()
-    ]
-    settled = settle(overrides, None, say)
+    settled = settle(specify_keys(keys), say)
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
-        say(str(specify(settled.overrides).automatic))
+        say(str(settled.spec.automatic))
     return settled, dataset
 
 

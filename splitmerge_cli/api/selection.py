@@ -22,7 +22,7 @@ Counts among the columns
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -35,25 +35,15 @@ from splitmerge_cli.api.cautions import DataNote, NotConverged
 from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import MIXED, columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.config import (
-    ConfigError,
-    RunSpecification,
-    choice,
-    classes,
-    component,
-    compose,
-    read_component,
-    shared_choices,
-    specify,
-)
-from splitmerge_cli.config.commands import override
+from splitmerge_cli.config import ConfigError, RunSpecification, choice, classes, component, read_component, specify
+from splitmerge_cli.config.commands import override, words_of
+from splitmerge_cli.config.composition import is_left_to_data
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
@@ -70,8 +60,8 @@ COVARIANCES = ("diag", "iso", "full")
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 
-OF_COVARIANCE = "model.covariance=auto"
-OF_POWER = "model.power=auto"
+OF_COVARIANCE = "model.covariance"
+OF_POWER = "model.power"
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -263,44 +253,40 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
     return not issparse(read.values) and np.array_equal(read.values, table.values)
 
 
-def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]) -> Settled:
-    """Overrides of the command line with what ``auto`` of the model, its covariance and power stand for.
+def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
+    """Choose what a run leaves to the data: the model, its covariance and power.
 
     What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
     a time.
     """
-    settled, of_reals = list(overrides), None
-    calibrates = OF_POWER in settled
-    if calibrates:
-        settled.remove(OF_POWER)
-    if f"model={AUTO}" in settled:
-        settled.remove(f"model={AUTO}")
-        said, compares = _by_data(settled, config_dir)
-        say(f"model=auto: {' '.join(said)}")
-        settled += said
-        if said[0] == f"model={MIXED}":
-            of_reals = _with_reals(settled, config_dir)
-        if compares:
-            settled.append(OF_COVARIANCE)
-    compares = of_reals is not None or OF_COVARIANCE in settled
+    if not spec.to_choose:
+        return Settled(spec, None)
+    of_reals, calibrates = None, OF_POWER in spec.to_choose
+    if "model" in spec.to_choose:
+        named = _choose_model(spec)
+        spec = spec.with_(named)
+        said = [override(key, value) for key, value in named.items() if value != AUTO]
+        say(f"model={AUTO}: {' '.join(said)}")
+        if spec.model.name == MIXED:
+            of_reals = _with_reals(spec)
+    compares = of_reals is not None or OF_COVARIANCE in spec.to_choose
     if not (compares or calibrates):
-        return Settled(settled, None)
+        return Settled(spec, None)
     if calibrates:
-        _require_power(compose([given for given in settled if given != OF_COVARIANCE], config_dir).model.name)
+        _require_power(spec.model.name)
     by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
-    with shared_choices():
-        for decided, what in _candidates(settled, of_reals, calibrates, config_dir):
-            run = finished_run(specify(decided, config_dir))
-            chosen = None if run is None else run.summary.get("chosen")
-            if run is None or chosen is None or chosen.get("by") != by:
-                continue
-            if ("counts" in chosen) == (of_reals is not None):
-                say(f"{what}, as {run.path} says")
-                return Settled(decided, chosen)
+    for decided, what in _candidates(spec, of_reals, calibrates):
+        run = finished_run(decided)
+        chosen = None if run is None else run.summary.get("chosen")
+        if run is None or chosen is None or chosen.get("by") != by:
+            continue
+        if ("counts" in chosen) == (of_reals is not None):
+            say(f"{what}, as {run.path} says")
+            return Settled(decided, chosen)
     with scratch_folder() as folder:
-        decided, chosen = _settle_readings(settled, of_reals, calibrates, config_dir, say, folder)
+        decided, chosen = _settle_readings(spec, of_reals, say, folder)
         if calibrates:
-            decided, curve = _settle_power(decided, config_dir, say, folder)
+            decided, curve = _settle_power(decided, say, folder)
             chosen |= curve
     return Settled(decided, chosen | {"by": by})
 
@@ -308,71 +294,72 @@ def settle(overrides: Sequence[str], config_dir: str | Path | None, say: Callabl
 def _require_power(model: str) -> None:
     having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
     if model not in having:
-        raise ConfigError(f"{OF_POWER}: model={model} has no power; expected one of {', '.join(having)}")
+        raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
 
 
 def _settle_power(
-    settled: list[str], config_dir: str | Path | None, say: Callable[[str], None], folder: Path
-) -> tuple[list[str], dict[str, Any]]:
-    """A command line with the power of the calibration curve, and the curve."""
-    spec = compose(settled, config_dir)
-    dataset = _read(settled, config_dir)
-    accepted, reason = spec.model.target.accepts(dataset)
-    if not accepted:
-        raise ConfigError(f"{OF_POWER}: data={spec.data.name}: {reason}")
-    options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
+    spec: RunSpecification, say: Callable[[str], None], folder: Path
+) -> tuple[RunSpecification, dict[str, Any]]:
+    """A run with the power of the calibration curve, and the curve."""
+    dataset = _read_accepted(spec, OF_POWER)
+    options = _options_of(spec)
     problem = _problem({**options, **A_POWER}, dataset)
     if problem:
-        raise ConfigError(problem.replace(f"model.power={A_POWER[POWER]:g}", OF_POWER))
-    with warnings.catch_warnings():
-        # as for covariances
-        warnings.simplefilter("ignore", NotConverged)
-        warnings.simplefilter("ignore", DataNote)
+        raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
+    with _without_warnings():
         found = calibrate(options, dataset, _sampler(spec, folder))
     say(format_calibration(found))
     curve = found.table.astype(object).to_dict("records")
-    return [*settled, f"model.power={found.power:g}"], {"model.power": curve, "rows": found.rows}
+    return spec.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
 
 
 def _settle_readings(
-    settled: list[str],
-    of_reals: list[str] | None,
-    calibrates: bool,
-    config_dir: str | Path | None,
-    say: Callable[[str], None],
-    folder: Path,
-) -> tuple[list[str], dict[str, Any]]:
-    """A command line with what predicts held-out rows best: of `settled` and `of_reals`, which reads counts otherwise,
-    and of the covariances where these are ``auto``, if a power is to be chosen of those that have one; and how that was
-    chosen."""
+    spec: RunSpecification, of_reals: RunSpecification | None, say: Callable[[str], None], folder: Path
+) -> tuple[RunSpecification, dict[str, Any]]:
+    """A run with what predicts held-out rows best: of `spec` and `of_reals`, which reads counts otherwise, and of the
+    covariances where these are ``auto``, if a power is to be chosen of those that have one; and how that was chosen."""
     found: dict[str, Any] = {}
-    with warnings.catch_warnings():
-        # chains too short to converge tell models apart
-        warnings.simplefilter("ignore", NotConverged)
-        # a fold is a part of the data, whose notes are printed once
-        warnings.simplefilter("ignore", DataNote)
+    with _without_warnings():
         if of_reals is not None:
-            plain = [given for given in settled if given != OF_COVARIANCE]
-            spec = compose(plain, config_dir)
-            options = {key: value for key, value in spec.model.values.items() if _is_given(plain, key)}
-            counted, real = (_read([g for g in each if g != OF_COVARIANCE], config_dir) for each in (settled, of_reals))
-            found["counts"] = _choose_counts(options, counted, real, _sampler(spec, folder), spec.seed, say)
-            settled = of_reals if found["counts"][0]["counts"] == REALS else settled
-        if OF_COVARIANCE in settled:
-            settled.remove(OF_COVARIANCE)
-            spec = compose(settled, config_dir)
+            given = spec.given_keys.keys
+            options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
+            readings = _read(spec), _read(of_reals)
+            found["counts"] = _choose_counts(options, *readings, _sampler(spec, folder), spec.seed, say)
+            spec = of_reals if found["counts"][0]["counts"] == REALS else spec
+        if OF_COVARIANCE in spec.to_choose:
             if "covariance" not in spec.model.options:
-                raise ConfigError(f"{OF_COVARIANCE}: model={spec.model.name} has no covariance to choose")
-            dataset = _read(settled, config_dir)
-            accepted, reason = spec.model.target.accepts(dataset)
-            if not accepted:
-                raise ConfigError(f"{OF_COVARIANCE}: data={spec.data.name}: {reason}")
-            options = {key: value for key, value in spec.model.values.items() if key != "_target_"}
-            table = covariances(options, dataset, _sampler(spec, folder), later=A_POWER if calibrates else None)
+                raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
+            dataset = _read_accepted(spec, OF_COVARIANCE)
+            later = A_POWER if OF_POWER in spec.to_choose else None
+            table = covariances(_options_of(spec), dataset, _sampler(spec, folder), later=later)
             say(format_covariances(table))
-            found["model.covariance"] = _as_records(table)
-            settled.append(f"model.covariance={table['covariance'][0]}")
-    return settled, found
+            found[OF_COVARIANCE] = _as_records(table)
+            spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
+    return spec, found
+
+
+def _options_of(spec: RunSpecification) -> dict[str, Any]:
+    """The name and the options of the model of a run."""
+    return {key: value for key, value in spec.model.values.items() if key != "_target_"}
+
+
+def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
+    """The data of a run whose model takes them; else a `ConfigError` that names the `key` that is ``auto``."""
+    dataset = _read(spec)
+    accepted, reason = spec.model.target.accepts(dataset)
+    if not accepted:
+        raise ConfigError(f"{key}={AUTO}: data={spec.data.name}: {reason}")
+    return dataset
+
+
+@contextmanager
+def _without_warnings() -> Iterator[None]:
+    """Short runs warn of nothing: chains too short to converge tell models apart, and the notes of the data are printed
+    once."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        warnings.simplefilter("ignore", DataNote)
+        yield
 
 
 def _describe_folds() -> dict[str, int]:
@@ -402,9 +389,7 @@ def read_counts(
     if not counts or options.get("resolution", AUTO) != AUTO:
         return of_table, None
     of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
-    with warnings.catch_warnings(), scratch_folder() as folder:
-        warnings.simplefilter("ignore", NotConverged)
-        warnings.simplefilter("ignore", DataNote)
+    with _without_warnings(), scratch_folder() as folder:
         as_reals = from_object(data, MIXED, **of_reals)
         found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed, folder), seed, say)
     return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_folds()}
@@ -424,26 +409,23 @@ def _choose_counts(
 
 
 def _candidates(
-    settled: list[str], of_reals: list[str] | None, calibrates: bool, config_dir: str | Path | None
-) -> Iterator[tuple[list[str], str]]:
-    """Command lines that may be chosen, and what is then said."""
-    if calibrates:
-        for decided, what in _candidates(settled, of_reals, False, config_dir):
-            for power in POWERS:
-                chosen = ", ".join([*([what] if what else []), f"{OF_POWER}: {power:g}"])
-                yield [*decided, f"model.power={power:g}"], chosen
-        return
-    for reading, named in ((settled, "counts as counts"), (of_reals, "counts as real numbers")):
-        if reading is None:
-            continue
-        said = [] if of_reals is None else [named]
-        if OF_COVARIANCE not in reading:
-            yield reading, "".join(said)
-            continue
-        plain = [given for given in reading if given != OF_COVARIANCE]
-        model = compose(plain, config_dir).model.name
-        for covariance in _covariances_of(model):
-            yield [*plain, f"model.covariance={covariance}"], ", ".join([*said, f"{OF_COVARIANCE}: {covariance}"])
+    spec: RunSpecification, of_reals: RunSpecification | None, calibrates: bool
+) -> Iterator[tuple[RunSpecification, str]]:
+    """Runs that may be chosen, and what is then said."""
+    readings = [(spec, [] if of_reals is None else ["counts as counts"])]
+    readings += [] if of_reals is None else [(of_reals, ["counts as real numbers"])]
+    for reading, said in readings:
+        chosen = [(reading, said)]
+        if OF_COVARIANCE in reading.to_choose:
+            names = _covariances_of(reading.model.name)
+            chosen = [
+                (reading.with_({OF_COVARIANCE: name}), [*said, f"{OF_COVARIANCE}={AUTO}: {name}"]) for name in names
+            ]
+        for decided, words in chosen:
+            for power in POWERS if calibrates else ():
+                yield decided.with_({OF_POWER: power}), ", ".join([*words, f"{OF_POWER}={AUTO}: {power:g}"])
+            if not calibrates:
+                yield decided, ", ".join(words)
 
 
 def _as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
@@ -452,23 +434,24 @@ def _as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def _with_reals(settled: Sequence[str], config_dir: str | Path | None) -> list[str] | None:
-    """The command line that reads as real numbers what is read as counts in a table, unless a type is given; None
-    where there are none, or where nothing is known of how numbers are recorded."""
-    spec = compose([given for given in settled if given != OF_COVARIANCE], config_dir)
+def _with_reals(spec: RunSpecification) -> RunSpecification | None:
+    """The run that reads as real numbers what is read as counts in a table, unless a type is given; None where there
+    are none, or where nothing is known of how numbers are recorded."""
     if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
         return None
     typed = dict(spec.data.values["types"] or {})
-    counts = [key for key in counts_of(_read(settled, config_dir)) if str(key) not in map(str, typed)]
+    counts = [key for key in counts_of(_read(spec)) if str(key) not in map(str, typed)]
     if not counts:
         return None
-    types = override("data.types", typed | dict.fromkeys(map(str, counts), "real"))
-    kept = [given for given in settled if not given.startswith(("data.types=", "model.b0=", "model.kappa0="))]
-    own = [given for given in settled if given.startswith(("model.b0=", "model.kappa0="))]
-    options = options_for(MIXED, _read([*kept, types], config_dir))
-    compares = options.pop("covariance", None) is not None and not _is_given(settled, "covariance")
-    scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(own, key)]
-    return [*kept, types, *own, *scales, *([OF_COVARIANCE] if compares else [])]
+    reals = spec.with_({"data.types": typed | dict.fromkeys(map(str, counts), "real")})
+    return reals.with_(_unnamed_options(spec, MIXED, _read(reals)))
+
+
+def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> dict[str, Any]:
+    """The options that ``model=auto`` takes (`options_for`), but those that the run names."""
+    named = spec.given_keys.keys | spec.to_choose
+    options = {f"model.{key}": value for key, value in options_for(model, dataset).items()}
+    return {key: value for key, value in options.items() if key not in named}
 
 
 def settle_jobs(
@@ -481,18 +464,14 @@ def settle_jobs(
     settled: dict[tuple[str, ...], list[str]] = {}
     found = []
     for job in jobs:
-        if any(map(_is_auto, job)):
+        if any(map(is_left_to_data, job)):
             of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
             if of_model not in settled:
-                decided = settle(job, config_dir, say).overrides
-                settled[of_model] = [given for given in decided if given not in job]
-            job = [given for given in job if not _is_auto(given)] + settled[of_model]
+                left = specify(job, config_dir, leave_to_data=True)
+                settled[of_model] = words_of(decided := settle(left, say).spec, decided.find_changes(left))
+            job = [given for given in job if not is_left_to_data(given)] + settled[of_model]
         found.append(list(job))
     return found
-
-
-def _is_auto(given: str) -> bool:
-    return given in (f"model={AUTO}", OF_COVARIANCE, OF_POWER)
 
 
 def format_counts(table: pd.DataFrame) -> str:
@@ -515,50 +494,41 @@ def format_covariances(table: pd.DataFrame) -> str:
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 
-def _by_data(overrides: Sequence[str], config_dir: str | Path | None) -> tuple[list[str], bool]:
-    """The model, of a table the columns that are data where ids and the like stand beside them, and its options; and
-    whether its covariance is to be chosen."""
+def _choose_model(spec: RunSpecification) -> dict[str, Any]:
+    """Keys of the model that reads the data, of a table the columns that are data where ids and the like stand beside
+    them; its options, and whether its covariance is to be chosen."""
     # a table is read as it is, whatever options the model will have; of other data the kind decides
-    of_data = [given for given in overrides if not given.startswith("model.")]
-    columns: list[str] | None = []
+    columns: dict[str, Any] | None = {}
     try:
-        dataset = _read([*of_data, f"model={MIXED}"], config_dir)
+        dataset = _read(spec, MIXED)
     except NoMixedTable:
-        dataset = _read([*of_data, "model=gaussian"], config_dir)
+        dataset = _read(spec, "gaussian")
     model = model_for(dataset)
     if get_kind(dataset.kind).any_columns and model != MIXED:
-        columns = _columns(of_data, model, dataset, config_dir)
+        columns = _find_columns(spec, model, dataset)
         if columns is None:
-            model, columns = MIXED, []
-    options = options_for(model, dataset)
-    compares = options.pop("covariance", None) is not None and not _is_given(overrides, "covariance")
-    scales = [f"model.{key}={prior}" for key, prior in options.items() if not _is_given(overrides, key)]
-    return [f"model={model}", *(columns or []), *scales], compares
+            model, columns = MIXED, {}
+    named = {f"data.{key}": value for key, value in (columns or {}).items()}
+    return {"model": model, **named, **_unnamed_options(spec, model, dataset)}
 
 
-def _columns(overrides: Sequence[str], model: str, table: Dataset, config_dir: str | Path | None) -> list[str] | None:
-    """Overrides with which the reader of a model finds the cells of a mixed table; None where it does not."""
-    names = [f"data.columns={write(table.meta['typed'])}"] if "typed" in table.meta else []
-    names += ["data.drop=null"] if any(given.startswith("data.drop=") for given in overrides) else []
-    for extra in ([], names):
-        try:
-            read = _read([*overrides, f"model={model}", *extra], config_dir)
-        except DataError:
-            continue
-        if _are_same(read, table):
-            return extra
+def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[str, Any] | None:
+    """Options with which the reader of a model finds the cells of a mixed table; None where it does not."""
+    names: dict[str, Any] = {"columns": table.meta["typed"]} if "typed" in table.meta else {}
+    names |= {"drop": None} if "data.drop" in spec.given_keys.keys else {}
+    for options in ({}, names):
+        with suppress(DataError):
+            if _are_same(_read(spec, model, **options), table):
+                return options
     return None
 
 
-def _is_given(overrides: Sequence[str], key: str) -> bool:
-    return any(given.startswith(f"model.{key}=") for given in overrides)
-
-
-def _read(overrides: Sequence[str], config_dir: str | Path | None) -> Dataset:
-    """The data of a configuration; no model is built."""
-    spec = compose(overrides, config_dir)
-    with limit_bytes(spec.data.max_bytes):
-        return load_dataset(spec.data, spec.model.kind, of_data(file_digests(spec)))
+def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> Dataset:
+    """The data of a run, read for another model or with other options if any are named; no model is built."""
+    data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
+    data.check()
+    with limit_bytes(data.max_bytes):
+        return load_dataset(data, kind, of_data(file_digests(spec)))
 
 
 def _sampler(spec: RunSpecification, folder: Path) -> Sample:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.api.making import Made, Settled, choose_progress, make
-from splitmerge_cli.config import Component, ConfigError
-from splitmerge_cli.config.commands import override, overrides_of
+from splitmerge_cli.config import Component, ConfigError, specify_keys
+from splitmerge_cli.config.specification import differences
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.kinds import get_kind
@@ -88,13 +88,12 @@ def update(
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
-        data = [override("data", "given"), override("data.sha256", hold(whole))]
-        kept = overrides_of(specification_of(run), {}, run.config_dir, data)
+        data = {"data": "given", "data.sha256": hold(whole)}
+        kept = differences(specification_of(run), data=data)
         held = _write(starts, Path(out) / STARTS)
-        keys = {"init": str(held), "chains": len(starts), "out": out} | changed
-        named = {"K0", "warmup", *keys}
-        overrides = [one for one in kept if one.partition("=")[0] not in named]
-        return Settled([*overrides, *(override(key, value) for key, value in keys.items())], None), whole
+        named = {key: value for key, value in kept.items() if key not in ("K0", "warmup")}
+        named |= {"init": str(held), "chains": len(starts), "out": out} | changed
+        return Settled(specify_keys(named, run.config_dir), None), whole
 
     return make(settle_in, store)
 

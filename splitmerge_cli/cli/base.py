@@ -22,6 +22,8 @@ from splitmerge_cli.runs import interrupts
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from splitmerge_cli.config import RunSpecification
+
 
 class LazyGroup(TyperGroup):
     """The commands of `COMMANDS`, each a line of help until it is called: then its module is imported."""
@@ -176,11 +178,6 @@ def complain(message: str) -> None:
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
-def chooses(overrides: Sequence[str]) -> bool:
-    """Whether short runs may choose the model of a run, its covariance or its power."""
-    return any(given.startswith("model") and given.endswith("=auto") for given in overrides)
-
-
 @contextmanager
 def choosing(words: str = "") -> Iterator[None]:
     """Context in which such short runs are made: interrupted, they leave nothing, and one line says that.
@@ -199,12 +196,31 @@ def choosing(words: str = "") -> Iterator[None]:
         fail(words, interrupts.STATUS)
 
 
+def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, Any] | None]":
+    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. Returns the run, and
+    how it was chosen."""
+    from splitmerge_cli.runs.stages import choose_start
+
+    chosen = None
+    if spec.to_choose:
+        from splitmerge_cli.api.selection import settle
+
+        with choosing():
+            spec, chosen = settle(spec, functools.partial(typer.echo, err=True))
+    if spec.undecided:
+        from splitmerge_cli.runs.undecided import require_model
+
+        require_model(spec)
+    return choose_start(spec, lambda said: complain(f"note: {said}")), chosen
+
+
 def settle_jobs(jobs: list[list[str]], config_dir: str | None, words: str = "") -> list[list[str]]:
-    """Jobs with what ``model=auto`` and ``model.covariance=auto`` stand for, and with the start of large tables; says
-    what was chosen. Where that is interrupted `words` are printed, as by `choosing`."""
+    """Jobs with what ``auto`` stands for, and with the start of large tables; says what was chosen. Where that is
+    interrupted `words` are printed, as by `choosing`."""
+    from splitmerge_cli.config.composition import is_left_to_data
     from splitmerge_cli.runs import stages
 
-    if any(map(chooses, jobs)):
+    if any(is_left_to_data(word) for job in jobs for word in job):
         from splitmerge_cli.api import selection
 
         with choosing(words):

@@ -1,6 +1,5 @@
 """``smcmc certify``."""
 
-import re
 from typing import Annotated
 
 import typer
@@ -13,11 +12,11 @@ from splitmerge_cli.cli.base import (
     app,
     complain,
     explain_errors,
-    settle_jobs,
+    settle_run,
     with_workers,
 )
 from splitmerge_cli.cli.folders import show_certificate
-from splitmerge_cli.config import compose
+from splitmerge_cli.config import specify
 from splitmerge_cli.studies.certify import MIXTURE, check_coupling
 from splitmerge_cli.studies.predictive import items_of
 
@@ -61,11 +60,10 @@ def certify(
     The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
-    given = with_workers(overrides or [], workers)
-    if not any(re.match(r"init=", each) for each in given):
-        given.append(f"init={MIXTURE}")
-    [given] = settle_jobs([given], config_dir)
-    plan = check_coupling(compose(given, config_dir))
+    spec = specify(with_workers(overrides or [], workers), config_dir, leave_to_data=True)
+    if "init" not in spec.given_keys.keys:
+        spec = spec.with_(init=MIXTURE)
+    plan = check_coupling(settle_run(spec)[0])
     items = None if new is None else items_of(plan.spec, plan.dataset, new)
     for note in plan.dataset.notes:
         complain(f"note: {note}")

@@ -1,7 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 from dataclasses import replace
-from functools import partial
 from typing import Annotated, Any
 
 import typer
@@ -15,13 +14,12 @@ from splitmerge_cli.cli.base import (
     Resolve,
     Workers,
     app,
-    chooses,
-    choosing,
     complain,
     console,
     explain_errors,
     fail,
     settle_jobs,
+    settle_run,
     with_workers,
 )
 from splitmerge_cli.config.errors import show
@@ -87,21 +85,9 @@ def run(
         return
     from splitmerge_cli import runs
     from splitmerge_cli.config import specify
-    from splitmerge_cli.results.read import Run
-    from splitmerge_cli.runs import closing, stages
+    from splitmerge_cli.runs import closing
 
-    chosen = None
-    if chooses(overrides):
-        from splitmerge_cli.api.selection import settle
-
-        with choosing():
-            overrides, chosen = settle(overrides, config_dir, partial(typer.echo, err=True))
-    spec = specify(overrides, config_dir)
-    if spec.undecided:
-        from splitmerge_cli.runs.undecided import require_model
-
-        require_model(spec)
-    spec = stages.choose_start(spec, overrides, config_dir, lambda said: complain(f"note: {said}"))
+    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
         for note in done.summary.get("notes", []):
@@ -111,11 +97,11 @@ def run(
         plan = replace(runs.prepare(spec), chosen=chosen)
         for note in plan.dataset.notes:
             complain(f"note: {note}")
-        done = Run(runs.run(plan))
+        done = runs.make(plan)
         # not before: what is rejected, or interrupted, has one message
         if spec.automatic:
             complain(f"note: {spec.automatic}")
-    closing.say(done)
+    closing.say(done, spec)
     typer.echo(done.path)
 
 

@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from splitmerge_cli.config.components import Component, DataSource, classes, component, gibbs_update, read_component
-    from splitmerge_cli.config.composition import (
-        compose,
-        compose_raw,
-        compose_values,
-        finish,
-        rewrite,
-        shared_choices,
-        specify,
-    )
+    from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
         choice,
@@ -32,21 +24,13 @@ if TYPE_CHECKING:
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
-    from splitmerge_cli.config.specification import RunSpecification
+    from splitmerge_cli.config.specification import RunSpecification, specify_keys
     from splitmerge_cli.config.stored import specify_stored
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
 _MODULES = {
     "components": ("Component", "DataSource", "classes", "component", "gibbs_update", "read_component"),
-    "composition": (
-        "compose",
-        "compose_raw",
-        "compose_values",
-        "finish",
-        "rewrite",
-        "shared_choices",
-        "specify",
-    ),
+    "composition": ("compose", "compose_raw", "rewrite", "specify"),
     "errors": ("ConfigError", "show"),
     "groups": (
         "choice",
@@ -61,7 +45,7 @@ _MODULES = {
     ),
     "hydra_adapter": ("hydra_session", "quote_priors", "unreadable"),
     "schema": ("GROUPS", "Schema"),
-    "specification": ("RunSpecification",),
+    "specification": ("RunSpecification", "specify_keys"),
     "stored": ("specify_stored",),
     "targets": ("import_beside", "load", "locate", "places"),
 }

@@ -1,46 +1,27 @@
-"""The configuration of one run: composed, checked and resolved into its specification."""
+"""Overrides become a specification: the edge, where text is composed by Hydra, read, and said to be wrong."""
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
-from copy import deepcopy
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf import DictConfig
+from omegaconf.errors import OmegaConfBaseException
 
 from splitmerge_cli.config import auto, hydra_adapter
-from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
-from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
-from splitmerge_cli.config.groups import check_importable, choice, choices, explain, is_choice, plain
-from splitmerge_cli.config.schema import (
-    DEFAULT_ITERATIONS,
-    DEFAULT_SCANS,
-    DEFAULT_WARMUP,
-    ENOUGH,
-    GROUPS,
-    LONGER,
-    Until,
-    read_settings,
-)
-from splitmerge_cli.config.specification import RunSpecification, Schedule
+from splitmerge_cli.config.components import takes_list, types_of_key
+from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
+from splitmerge_cli.config.groups import check_importable, choices, explain, is_choice, plain
+from splitmerge_cli.config.layers import LEFT_OUT, compose_choices, merge
+from splitmerge_cli.config.naming import Composed, Given
+from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA
+from splitmerge_cli.config.specification import RunSpecification, finish
 from splitmerge_cli.config.targets import import_beside, places
 from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
 from splitmerge_cli.received import reject_machine_error
 
-_MOST_MOVES = 10_000
-"""Most moves of a sampler before each scan."""
-_WEIGHTS = (1e-100, 1e100)
-"""Smallest and largest weight in a schedule: any sum and any share of such weights is a number."""
-
-
-_CHOOSING = (*GROUPS, "experiment")
-"""Keys of the choices, which Hydra composes."""
 _ASSIGNED = re.compile(r"([+]{0,2})([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
 """Signs, key and value of an override that Hydra need not read."""
 _PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)(?:[a-z_]|/|\.{1,2}/)[\w./-]*", re.ASCII | re.IGNORECASE)
@@ -78,7 +59,7 @@ class _Choices:
         """The name of the choice in each group."""
         if self._names is None:
             try:
-                chosen = [_for_hydra(text, self) for text in self._texts if _key_of(text) in _CHOOSING]
+                chosen = [_for_hydra(text, self) for text in self._texts if _key_of(text) in CHOOSING]
                 self._names = dict(hydra_adapter.compose(chosen, self.search_path).hydra.runtime.choices)
             except Exception:  # whoever composes the whole says what is wrong
                 self._names = {}
@@ -103,7 +84,7 @@ def _read_text(text: str, chosen: _Choices) -> tuple[str, Any] | None:
         It is no value that the key takes.
     """
     found = _ASSIGNED.fullmatch(text)
-    if found is None or found[2] in _CHOOSING:
+    if found is None or found[2] in CHOOSING:
         return None
     _, key, value = found.groups()
     if _PLAIN.fullmatch(value):
@@ -128,38 +109,23 @@ def _for_hydra(text: str, chosen: _Choices) -> str:
         return text if _PLAIN.fullmatch(value) else f"{key}={hydra_adapter.encode(found[1])}"
     quoted = hydra_adapter.quote_priors(text)
     key, equals, value = text.partition("=")
-    if equals and key in _CHOOSING and not hydra_adapter.is_readable(quoted):
+    if equals and key in CHOOSING and not hydra_adapter.is_readable(quoted):
         return f"{key}={hydra_adapter.encode(value)}"
     return quoted
 
 
-Composed = tuple[DictConfig, Any]
-"""A configuration as Hydra composed it, neither checked nor resolved; and of Hydra's own node the choices in each
-group, the overrides and the search path."""
-
-_bases: ContextVar[dict[tuple[str, ...], Composed] | None] = ContextVar("bases", default=None)
-"""Configurations that Hydra composed of choices alone, by these choices."""
 _GIVEN = re.compile(r"(?!hydra\b)[A-Za-z_][\w.]*=")
 """How a choice or a value begins that adds and removes no key."""
-_DECIDES = re.compile(r"[+]*(model([@.]\S*)?|data\.kind)=")
 
 
-@contextmanager
-def shared_choices() -> Iterator[None]:
-    """Compose many jobs: within this context, and those within it, Hydra composes each set of choices once, files of
-    ``conf`` being taken not to change meanwhile."""
-    if _bases.get() is not None:
-        yield
-        return
-    token = _bases.set({})
-    try:
-        yield
-    finally:
-        _bases.reset(token)
-
-
-def specify(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunSpecification:
+def specify(
+    overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
+) -> RunSpecification:
     """Read the configuration of one run, but what only the code of its data set knows (`DataSource.check`).
+
+    This is the edge: values are read as their keys take them, and from here on there is no text. Other runs are made
+    of the specification (`RunSpecification.with_`). Overrides that are more than ``KEY=VALUE``, and those that are
+    wrong, are composed by Hydra as a whole.
 
     Parameters
     ----------
@@ -167,6 +133,8 @@ def specify(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
         ``KEY=VALUE`` in Hydra's grammar; ``schedule`` also takes a weighted list.
     config_dir : str or Path, optional
         A folder with the user's own groups, searched after the packaged ones.
+    leave_to_data : bool
+        Whether the keys of `LEFT_TO_DATA` may be ``auto``: they are then in `RunSpecification.to_choose`.
 
     Returns
     -------
@@ -178,182 +146,84 @@ def specify(overrides: Sequence[str] = (), config_dir: str | Path | None = None)
     ConfigError
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
-    with hydra_adapter.hydra_session():
-        return finish(*compose_values(overrides, config_dir))
+    words, to_choose = list(overrides), set[str]()
+    if leave_to_data:
+        to_choose = {key for key in LEFT_TO_DATA if f"{key}={auto.AUTO}" in words}
+        words = [word for word in words if not is_left_to_data(word)]
+    return finish(replace(compose_words(words, config_dir, to_choose), to_choose=frozenset(to_choose)))
 
 
-def compose(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> RunSpecification:
+def compose_words(
+    words: Sequence[str], config_dir: str | Path | None = None, to_choose: Collection[str] = ()
+) -> Composed:
+    """Compose overrides, neither resolved nor checked; parameters and errors as of `specify`."""
+    search_path = tuple(places(config_dir))
+    if (found := _read_given(words, search_path, to_choose)) is not None:
+        return found
+    if "model" in to_choose:  # whose options wait for it
+        words = [word for word in words if not word.startswith("model.")]
+    # Hydra composes the whole, or says what is wrong
+    raw = compose_raw(words, config_dir)
+    return read_hydra(raw, raw.hydra, words, search_path)
+
+
+def read_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:
+    """A configuration that Hydra composed, with Hydra's own node of it."""
+    values = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
+    return Composed(values, dict(node.runtime.choices), None, tuple(search_path), tuple(words))
+
+
+def compose(
+    overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
+) -> RunSpecification:
     """Read the configuration of one run and check all of it; parameters and errors as of `specify`."""
-    spec = specify(overrides, config_dir)
+    spec = specify(overrides, config_dir, leave_to_data)
     spec.data.check()
     return spec
 
 
-def compose_values(overrides: Sequence[str] = (), config_dir: str | Path | None = None) -> Composed:
-    """Compose one configuration: the choices by Hydra, then values put in as Hydra puts them.
+def is_left_to_data(word: str) -> bool:
+    """Whether an override leaves a key to the data."""
+    key, _, value = word.partition("=")
+    return key in LEFT_TO_DATA and value == auto.AUTO
 
-    Raises
-    ------
-    ConfigError
-        An unknown key or choice, or an override that cannot be read.
-    """
-    texts = _with_schedule(overrides)
-    with hydra_adapter.hydra_session():
-        try:
-            if all(map(_GIVEN.match, texts)):
-                base, node = _composed_choices([text for text in texts if _key_of(text) in _CHOOSING], config_dir)
-                chosen = _Choices(texts, node.searchpath, node.runtime.choices)
-                values = [_read(text, chosen) for text in texts if _key_of(text) not in _CHOOSING]
-                body = deepcopy(base)
-                OmegaConf.set_struct(body, True)
-                for key, value in values:
-                    OmegaConf.update(body, key, value, merge=True)
-                return body, _node(node.runtime.choices, node.searchpath, overrides)
-        except (ConfigError, OmegaConfBaseException):
-            pass  # composed as a whole, which says what is wrong
-        body, node = _whole(compose_raw(overrides, config_dir))
-        return body, _node(node.runtime.choices, node.searchpath, overrides)
+
+def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str]) -> Composed | None:
+    """Compose overrides by what they name; None where they are not ``KEY=VALUE`` of
+    keys and choices that there are."""
+    texts = _with_schedule(words)
+    if not all(map(_GIVEN.match, texts)):
+        return None
+    try:
+        named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
+        below, chosen = compose_choices(named, search_path)
+        reading = _Choices(texts, search_path, chosen)
+        values: dict[str, Any] = {}
+        for text in texts:
+            if (key := _key_of(text)) not in CHOOSING:
+                _, value = _read(text, reading)
+                before = values.pop(key, None)
+                both = isinstance(before, Mapping) and isinstance(value, Mapping)
+                values[key] = merge(before, value) if both else value
+        given = Given(named, values, search_path)
+        return Composed(given.lay_over(below, to_choose), chosen, given, search_path, tuple(words))
+    except (ConfigError, OmegaConfBaseException):
+        return None
+
+
+def _read_choice(text: str) -> tuple[str, Any]:
+    group, _, name = text.partition("=")
+    return group, name if _PLAIN.fullmatch(name) else hydra_adapter.parse_override(text).value
 
 
 def _read(text: str, chosen: _Choices) -> tuple[str, Any]:
     """The key and the value of an override, as OmegaConf takes them; a `ConfigError` of several values."""
     if (found := _read_text(text, chosen)) is not None:
         return found[0], hydra_adapter.protect(found[1])
-    parsed = _parsed(hydra_adapter.quote_priors(text))
+    parsed = hydra_adapter.parse_override(hydra_adapter.quote_priors(text))
     if parsed.sweep:
         raise ConfigError(f"{text}: several values")
     return parsed.key, parsed.value
-
-
-_parsed = cache(hydra_adapter.parse_override)
-
-
-def _node(choices: Mapping[str, Any], search_path: Sequence[str], overrides: Sequence[str]) -> Any:
-    """The part of Hydra's own node that is needed."""
-    return SimpleNamespace(
-        runtime=SimpleNamespace(choices=dict(choices)),
-        searchpath=list(search_path),
-        overrides=SimpleNamespace(task=list(overrides)),
-    )
-
-
-def _composed_choices(chosen: Sequence[str], config_dir: str | Path | None) -> Composed:
-    bases, key = _bases.get(), (str(config_dir), *chosen)
-    if bases is not None and key in bases:
-        return bases[key]
-    found = _whole(compose_raw(chosen, config_dir))
-    if bases is not None:
-        bases[key] = found
-    return found
-
-
-def _whole(raw: DictConfig) -> Composed:
-    # what an experiment says to `smcmc reproduce` is long, and no key of a run
-    left_out = {"hydra", "reproduce"} if raw.hydra.runtime.choices.get("experiment") else {"hydra"}
-    node = _node(raw.hydra.runtime.choices, hydra_adapter.raw_texts(raw.hydra.searchpath), raw.hydra.overrides.task)
-    return OmegaConf.masked_copy(raw, [str(key) for key in raw if key not in left_out]), node
-
-
-def finish(body: DictConfig, hydra_config: Any) -> RunSpecification:
-    """Check and resolve what Hydra composed; parameters as of `Composed`, errors as of `specify`."""
-    chosen, given = dict(hydra_config.runtime.choices), tuple(hydra_config.overrides.task)
-    import_beside(hydra_config.searchpath)
-    # papers bring experiments alone
-    search_path = tuple(place for place in hydra_config.searchpath if place.startswith("file://"))
-    values = _plain_values(body, chosen.get("experiment"))
-    settings = read_settings(values)
-    automatic = None
-    in_list = values["schedule"].get("mix") is not None
-    if chosen["sampler"] == auto.AUTO:
-        automatic = None if in_list else auto.explain(values["model"], values["schedule"])
-        chosen["sampler"] = _choose_sampler(values)
-    data = read_data(chosen["data"], values["data"], search_path)
-    model = read_component("model", chosen["model"], values["model"], search_path)
-    values["data"], values["model"] = data.values, model.values
-    if in_list:
-        for override in given:
-            if re.match(r"[+]*sampler[.=]", override):
-                raise ConfigError(
-                    f"{override}: expected no sampler beside those of schedule=[...], which stand in its place"
-                )
-        samplers = _read_list(values, search_path)
-    else:
-        samplers = (read_component("sampler", chosen["sampler"], values["sampler"], search_path),)
-        values["sampler"] = samplers[0].values
-        check_schedule(values["schedule"])
-    settings |= _resolve(values, model, samplers)
-    return specification_of(
-        settings,
-        data,
-        model,
-        samplers,
-        values,
-        given=given,
-        automatic=automatic,
-        undecided=chosen.get("data") == "csv"
-        and not chosen.get("experiment")
-        and chosen.get("model") == "emm"
-        and not any(map(_DECIDES.match, given)),
-    )
-
-
-def specification_of(
-    settings: Mapping[str, Any],
-    data: DataSource,
-    model: Component,
-    samplers: tuple[Component, ...],
-    values: Mapping[str, Any],
-    **told: Any,
-) -> RunSpecification:
-    """Put a specification together; raises a `ConfigError` where its keys do not go together."""
-    mix = values["schedule"].get("mix")
-    weights = None if mix is None else tuple(entry["weight"] for entry in mix)
-    schedule = Schedule(values["schedule"]["name"], values["schedule"].get("moves", 1), weights)
-    spec = RunSpecification(
-        **settings, data=data, model=model, samplers=samplers, schedule=schedule, values=values, **told
-    )
-    if spec.budget is not None and not spec.timing:
-        raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
-    try:
-        spec.out.encode()
-    except UnicodeEncodeError as error:  # readers of tables take no such path
-        raise ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
-    if spec.until.rhat is not None and spec.chains < 2:
-        raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
-    every = spec.perplexity.every
-    if spec.iterations is not None and every > spec.iterations:
-        raise ConfigError(f"perplexity.every={every}: expected at most {spec.iterations}, the iterations")
-    return spec
-
-
-def _plain_values(body: DictConfig, experiment: str | None) -> dict[str, Any]:
-    """Plain values, interpolations resolved."""
-    try:
-        values = plain(body, throw_on_missing=True)
-    except MissingMandatoryValue as error:
-        raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
-    except OmegaConfBaseException as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
-    if experiment:
-        # a job of Hydra's launcher has what an experiment tells `smcmc reproduce`
-        values.pop("reproduce", None)
-    return values | {"experiment": experiment}
-
-
-def _choose_sampler(values: dict[str, Any]) -> str:
-    """Put the sampler in place for which ``sampler=auto`` stands; returns its name."""
-    for key, value in values["sampler"].items():
-        if (key, value) != ("name", auto.AUTO):
-            raise ConfigError(
-                f"sampler.{key}={show(value)}: no sampler is named, and sampler=auto has no options; expected "
-                "sampler=NAME beside it"
-            )
-    name, moves = auto.choose(values["model"], values["schedule"])
-    values["sampler"] = choice("sampler", name)
-    if values["schedule"].get("mix") is None and values["schedule"].get("moves", 1) != moves:
-        values["schedule"] = values["schedule"] | {"moves": moves}
-    return name
 
 
 def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> DictConfig:
@@ -364,7 +234,7 @@ def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> D
     ConfigError
         An unknown key or choice, or an override that cannot be read.
     """
-    search_path = places(config_dir)
+    search_path = tuple(places(config_dir))
     with hydra_adapter.hydra_session():
         texts = rewrite(given, config_dir)
         try:
@@ -389,84 +259,9 @@ def _check_overrides(texts: Sequence[str], search_path: Sequence[str]) -> None:
                 listed = shlex.quote(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
                 raise ConfigError(f"{override.text}: expected {listed}; of several values `smcmc sweep` makes a grid")
             continue  # Hydra reports it
-        if key in _CHOOSING and override.package is None:
+        if key in CHOOSING and override.package is None:
             if not is_choice(key, value, search_path):
                 raise ConfigError(unknown_choice(key, show(value), choices(key, search_path)))
             check_importable(key, value)
         elif not key or key == "hydra":
             raise ConfigError(f"{override.text}: expected KEY=VALUE")
-
-
-def _resolve(values: dict[str, Any], model: Component, samplers: Sequence[Component]) -> dict[str, Any]:
-    """Fill in defaults that depend on other keys; returns them."""
-    if values["K0"] is not None and values["init"] not in (None, "random", "sequential"):
-        raise ConfigError(
-            f"K0={values['K0']}: only init=random takes a number of clusters (and init=sequential, of topics), "
-            f"not init={values['init']}"
-        )
-    resolved = {key: values[key] for key in ("init", "warmup", "iterations")}
-    if resolved["init"] is None:
-        resolved["init"] = "random"
-    if resolved["warmup"] is None:
-        resolved["warmup"] = DEFAULT_WARMUP if any(hasattr(one.target, "adapt_to") for one in samplers) else 0
-    if resolved["iterations"] is None and values["budget"] is None:
-        stops = any(value is not None for value in values["until"].values())
-        # R-hat compares chains; how long those of an experiment are belongs to it
-        if not stops and values["chains"] > 1 and not values["experiment"]:
-            resolved["until"] = dict(ENOUGH)
-        else:
-            most = DEFAULT_SCANS if model.kind.has_topics else DEFAULT_ITERATIONS
-            resolved["iterations"] = most * (LONGER if stops else 1)
-    values |= resolved
-    return resolved | ({"until": Until(**resolved["until"])} if "until" in resolved else {})
-
-
-def _read_list(values: dict[str, Any], search_path: Sequence[str]) -> tuple[Component, ...]:
-    """The samplers of a weighted list, whose names are replaced by their configurations."""
-    schedule = values["schedule"]
-    if schedule.get("moves", 1) != 1:
-        raise ConfigError(
-            f"schedule.moves={show(schedule['moves'])}: expected none beside schedule=[...], whose weights say as much"
-        )
-    form = "expected a list such as [{sdds: 1}, {rgsm: {weight: 2, t: 3}}]"
-    if not isinstance(schedule["mix"], list) or not schedule["mix"]:
-        raise ConfigError(f"schedule.mix={show(schedule['mix'])}: {form}")
-    mix, samplers = [], []
-    for entry in schedule["mix"]:
-        if isinstance(entry, str):
-            entry = {entry: 1}
-        if not isinstance(entry, dict) or len(entry) != 1:
-            raise ConfigError(f"schedule.mix: {show(entry)}: {form}")
-        name, value = next(iter(entry.items()))
-        prefix = f"schedule.mix.{name}"
-        given = dict(value) if isinstance(value, dict) else {"weight": value}
-        weight = check_weight(f"{prefix}.weight", given.pop("weight", 1))
-        options = choice("sampler", str(name), search_path) | given
-        samplers.append(read_component("sampler", str(name), options, search_path, prefix))
-        mix.append({"weight": weight, **samplers[-1].values})
-    values["schedule"] = {"name": "mix", "mix": mix}
-    # the list stands in place of `sampler`; only its name is kept, for folders and titles
-    values["sampler"] = {"name": "+".join(sampler.name for sampler in samplers)}
-    return tuple(samplers)
-
-
-def check_schedule(schedule: Mapping[str, Any]) -> None:
-    """Check a schedule of one sampler."""
-    names = choices("schedule")  # what the runner knows: a file of the user's own cannot add to it
-    if strange := [key for key in schedule if key not in ("name", "mix", "moves")]:
-        raise ConfigError(unknown_key(f"schedule.{strange[0]}", ["schedule.mix", "schedule.moves"]))
-    if schedule.get("name") not in names or schedule["name"] == "mix":
-        raise ConfigError(unknown_choice("schedule", show(schedule.get("name")), names))
-    moves = schedule.get("moves", 1)
-    if isinstance(moves, bool) or not isinstance(moves, int) or not 1 <= moves <= _MOST_MOVES:
-        raise ConfigError(f"schedule.moves={show(moves)}: expected a whole number from 1 to {_MOST_MOVES:,}")
-    if moves != 1 and schedule["name"] != auto.SCAN:
-        raise ConfigError(f"schedule.moves={moves}: expected schedule={auto.SCAN}, whose scans they come before")
-
-
-def check_weight(key: str, weight: Any) -> float:
-    """The weight of a sampler in a schedule, checked."""
-    least, most = _WEIGHTS
-    if isinstance(weight, bool) or not isinstance(weight, int | float) or not least <= weight <= most:
-        raise ConfigError(f"{key}={show(weight)}: expected a number from {least:g} to {most:g}")
-    return float(weight)

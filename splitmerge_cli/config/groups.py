@@ -35,7 +35,7 @@ def _conf() -> Any:
 
 
 @cache
-def _main() -> dict[str, Any]:
+def main_values() -> dict[str, Any]:
     """The packaged ``config.yaml``."""
     loaded = OmegaConf.create((_conf() / "config.yaml").read_text(encoding="utf-8"))
     assert isinstance(loaded, DictConfig)
@@ -49,9 +49,11 @@ def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def shared_options(group: str) -> dict[str, Any]:
     """Return the options that all choices of a group have, with their defaults."""
-    return {key: _main()[group][key] for key in SHARED.get(group, {})}
+    return {key: main_values()[group][key] for key in SHARED.get(group, {})}
 
 
+MISSING = "???"
+"""Value of an option that has no default."""
 NOT_OFFERED = {"data": ("given",), "sampler": ("auto",)}
 """Choices that are none of their own: what the program makes itself, and what stands for another choice."""
 
@@ -69,7 +71,7 @@ def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
 
 def check_importable(group: str, name: str) -> None:
     """Raise a `ConfigError` where a choice is one of another distribution that cannot be used."""
-    if name in _plugin_names(group):
+    if name in plugin_names(group):
         try:
             plugins.check_name(group, name, _own_choices(group))
             plugins.load(group, name)
@@ -97,11 +99,11 @@ def _own_choices(group: str) -> frozenset[str]:
 @cache
 def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
     if search_path:
-        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *_plugin_names(group)}))
-    return tuple(sorted({*_own_choices(group), *_plugin_names(group)}))
+        return tuple(sorted({*hydra_adapter.group_options(group, search_path), *plugin_names(group)}))
+    return tuple(sorted({*_own_choices(group), *plugin_names(group)}))
 
 
-def _plugin_names(group: str) -> Collection[str]:
+def plugin_names(group: str) -> Collection[str]:
     """Names that other distributions add to a group."""
     return plugins.entry_points(group) if group in plugins.GROUPS else ()
 
@@ -122,7 +124,7 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
     if not is_choice(group, name, search_path):
         raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
     # those of the package come first on Hydra's search path
-    if name in _plugin_names(group):
+    if name in plugin_names(group):
         check_importable(group, name)
         options = plugins.configuration(group, name)
     elif is_choice(group, name):
@@ -155,7 +157,7 @@ def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str
     folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
     described = []
     for name in choices(group, search_path):
-        if name in _plugin_names(group):
+        if name in plugin_names(group):
             described.append((name, plugins.describe(group, name, _own_choices(group))))
             continue
         # those of the package come first, as on Hydra's search path
@@ -171,7 +173,7 @@ def figure_styles() -> dict[str, dict[str, Any]]:
     """Title, colour, marker and dashes of samplers in figures: the line ``# figures: {...}`` of their files."""
     found = {}
     for name in choices("sampler"):
-        if name in _plugin_names("sampler"):
+        if name in plugin_names("sampler"):
             continue
         text = (_conf() / "sampler" / f"{name}.yaml").read_text(encoding="utf-8")
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):

@@ -327,6 +327,11 @@ def show_config(argv: Sequence[str]) -> None:
         root.setLevel(level)
 
 
+def job_number() -> int:
+    """The number of the job that a launcher makes in this process."""
+    return int(job_config().job.num)
+
+
 def job_config() -> Any:
     """Hydra's own node of the job that a launcher makes in this process."""
     from hydra.core.hydra_config import HydraConfig

@@ -13,6 +13,21 @@ from splitmerge_cli.core.options import Choice, Count, Flag, Number, Option, Pos
 GROUPS = ("data", "model", "sampler", "schedule")
 """Groups whose choices are files of ``conf/GROUP``."""
 
+CHOOSING = (*GROUPS, "experiment")
+"""Keys of the choices."""
+
+MIX = "mix"
+"""The schedule of a weighted list of samplers."""
+
+NOT_TYPED = ("name", "_target_")
+"""Keys of a choice that nobody types."""
+
+TAKE_K0 = (None, "random", "sequential")
+"""Starts that take a number of clusters, or of topics."""
+
+LEFT_TO_DATA = ("model", "model.covariance", "model.power")
+"""Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
+
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 
@@ -200,14 +215,15 @@ class Schema:
     experiment: str | None = _key(Text("experiment", None, "settings of a figure (smcmc list figures)", optional=True))
 
 
-_NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
+NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}
+"""Keys that have keys of their own."""
 
 
 def all_keys() -> Iterator[tuple[str, Option]]:
     """Every key that is no group, as it is typed, with its option."""
     for of in fields(Schema):
-        if of.name in _NESTED:
-            yield from ((f"{of.name}.{inner.name}", inner.metadata["option"]) for inner in fields(_NESTED[of.name]))
+        if of.name in NESTED:
+            yield from ((f"{of.name}.{inner.name}", inner.metadata["option"]) for inner in fields(NESTED[of.name]))
         else:
             yield of.name, of.metadata["option"]
 
@@ -217,7 +233,7 @@ def known_keys(values: Mapping[str, Any]) -> list[str]:
     known = [*(of.name for of in fields(Schema)), *GROUPS]
     for name, value in values.items():
         if isinstance(value, Mapping) and name in known:
-            known += [f"{name}.{inner}" for inner in value if inner not in ("name", "_target_")]
+            known += [f"{name}.{inner}" for inner in value if inner not in NOT_TYPED]
     return known
 
 
@@ -252,10 +268,10 @@ def _read_fields(schema: Any, values: Mapping[str, Any], prefix: str, known: lis
         if option := of.metadata.get("option"):
             read[name] = _read(key, option, value)
         elif not isinstance(value, Mapping):
-            expected = " or ".join(f"{key}.{one.name}=VALUE" for one in fields(_NESTED[name]))
+            expected = " or ".join(f"{key}.{one.name}=VALUE" for one in fields(NESTED[name]))
             raise ConfigError(f"{key}={show(value)}: expected {expected}")
         else:
-            read[name] = _NESTED[name](**_read_fields(_NESTED[name], value, f"{key}.", known))
+            read[name] = NESTED[name](**_read_fields(NESTED[name], value, f"{key}.", known))
     for name in values:
         if name not in declared:
             raise ConfigError(unknown_key(f"{prefix}{name}", known))

@@ -1,22 +1,46 @@
-"""The specification of a run: all that its configuration says, read once."""
+"""The specification of a run: all that its configuration says, read once; other runs are made of it.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+A specification remembers what of it was named (`Given`). `RunSpecification.with_` names other values beside these, lays
+the files of the choices over each other again (`splitmerge_cli.config.layers`), and checks the result: no text is
+composed or parsed.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config.components import Component, DataSource
-from splitmerge_cli.config.groups import unshared_options
+from splitmerge_cli.config import auto
+from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
+from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.config.groups import MISSING, choice, unshared_options
+from splitmerge_cli.config.hydra_adapter import protect
+from splitmerge_cli.config.naming import Composed, Given, by_key, name_keys
+from splitmerge_cli.config.resolution import (
+    check_schedule,
+    choose_sampler,
+    read_list,
+    resolve_defaults,
+    resolve_interpolations,
+)
 from splitmerge_cli.config.schema import (
+    CHOOSING,
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,
     ENOUGH,
+    GROUPS,
     LATER,
+    NOT_TYPED,
     RUNTIME_KEYS,
     SHARED,
     Schema,
     Until,
+    read_settings,
 )
+from splitmerge_cli.config.targets import import_beside, places
+
+_OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
+"""Keys that say nothing of the run."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +75,14 @@ class RunSpecification(Schema):
     schedule : Schedule
     values : mapping
         The resolved configuration as plain values: of these the identity is made, and ``config.yaml``.
-    given : tuple of str
+    given : Given or None
+        What was named of it; None where nobody knows: `given_keys` finds out.
+    search_path : tuple of str
+        Hydra's additional search path.
+    words : tuple of str
         The overrides as they were typed.
+    to_choose : frozenset of str
+        Keys of `LEFT_TO_DATA` that are left to the data. Nothing is run before they are chosen.
     undecided : bool
         Whether a table of the user's own is to be read and neither its kind nor a model is chosen.
     automatic : str or None
@@ -64,7 +94,10 @@ class RunSpecification(Schema):
     samplers: tuple[Component, ...]
     schedule: Schedule
     values: Mapping[str, Any]
-    given: tuple[str, ...] = ()
+    given: Given | None = field(default=None, compare=False)
+    search_path: tuple[str, ...] = field(default=(), compare=False)
+    words: tuple[str, ...] = field(default=(), compare=False)
+    to_choose: frozenset[str] = frozenset()
     undecided: bool = False
     automatic: str | None = None
 
@@ -93,18 +126,71 @@ class RunSpecification(Schema):
         """Iterations of a chain where a fixed length is needed and none is named."""
         return DEFAULT_SCANS if self.model.kind.has_topics else DEFAULT_ITERATIONS
 
+    def with_(self, changes: Mapping[str, Any] | None = None, /, **more: Any) -> "RunSpecification":
+        """Return the specification of another run.
+
+        Parameters
+        ----------
+        changes, **more
+            Values by key: ``{"model.covariance": "full", "K0": 3}``, or ``covariance="full", K0=3``: an option of the
+            data set, the model or the sampler may stand without its group. A choice takes a name, or a mapping of its
+            name and options: ``model={"name": "gaussian", "covariance": "full"}``; ``schedule`` also takes a weighted
+            list of samplers. None takes back a choice that was named.
+
+        Returns
+        -------
+        RunSpecification
+            What was named before stays where it still applies: the options of a choice go with it, a number of
+            clusters with the start that takes one. Whatever was not named is the default of the choices that are made
+            now.
+
+        Raises
+        ------
+        ConfigError
+            An unknown key or choice, a value of the wrong type or out of range, or keys that do not go together.
+
+        Examples
+        --------
+        >>> spec = specify(["data=jain_neal", "sampler=rgsm", "sampler.t=3"])
+        >>> spec.with_(sampler="gibbs", scan="site").sampler_name
+        'gibbs'
+        """
+        return finish(name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self)
+
+    @property
+    def given_keys(self) -> Given:
+        """Choices and values that were given; of a stored run those that differ from the defaults."""
+        if self.given is not None:
+            return self.given
+        named = by_key(differences(self))
+        choices = {key: value for key, value in named.items() if key in CHOOSING}
+        values = {key: protect(value) for key, value in named.items() if key not in CHOOSING}
+        return Given(choices, values, self.search_path)
+
+    def find_changes(self, before: "RunSpecification") -> dict[str, Any]:
+        """Return the keys that this run names, and another does not name so, with their values."""
+        given, other = self.given_keys, before.given_keys
+        named = {key: value for key, value in given.choices.items() if other.choices.get(key) != value}
+        for key, value in given.values.items():
+            if key not in other.values or other.values[key] != value:
+                group, _, option = key.partition(".")
+                named[key] = self.values[group][option] if option else self.values[group]
+        return named
+
+    @property
+    def config_dir(self) -> str | None:
+        """The folder of the user's own groups."""
+        own = [place.removeprefix("file://") for place in self.search_path if place.startswith("file://")]
+        return own[0] if own else None
+
     def with_fixed_length(self) -> "RunSpecification":
         """Give the chains of this run a fixed length where nobody names one."""
-        if not self.is_open:
-            return self
-        length = {"iterations": self.default_iterations, "until": dict.fromkeys(("rhat", "ess"))}
-        values = {**self.values, **length}
-        return replace(self, iterations=self.default_iterations, until=Until(None, None), values=values)
+        return self.with_(iterations=self.default_iterations) if self.is_open else self
 
     def with_open_length(self) -> "RunSpecification":
         """Let R-hat and ESS end the chains of this run."""
         values = {**self.values, "iterations": None, "budget": None, "until": dict(ENOUGH)}
-        return replace(self, iterations=None, budget=None, until=Until(**ENOUGH), values=values)
+        return replace(self, iterations=None, budget=None, until=Until(**ENOUGH), values=values, given=None)
 
     @property
     def folder(self) -> Path:
@@ -140,3 +226,184 @@ def _leave_out_later(values: Mapping[str, Any], of: Component) -> dict[str, Any]
     """Leave out the options that came later than runs (`Option.later`), at their defaults."""
     later = {option.name: option.default for option in getattr(of.target, "OPTIONS", ()) if option.later}
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
+
+
+def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None) -> RunSpecification:
+    """Return the specification of a run of which these keys are named, as of `RunSpecification.with_`."""
+    return finish(name_keys(Given(search_path=tuple(places(config_dir))), named))
+
+
+def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpecification:
+    """Check and resolve a configuration.
+
+    Parameters
+    ----------
+    composed : Composed
+    like : RunSpecification, optional
+        Another run: what is the same there is not read again.
+
+    Raises
+    ------
+    ConfigError
+        As of `RunSpecification.with_`.
+    """
+    chosen, given, search_path = dict(composed.chosen), composed.given, composed.search_path
+    import_beside(search_path)
+    # papers bring experiments alone
+    own = tuple(place for place in search_path if place.startswith("file://"))
+    values = resolve_interpolations(composed.values, chosen.get("experiment"))
+    settings = read_settings(values)
+    automatic = None
+    in_list = values["schedule"].get("mix") is not None
+    undecided = chosen["data"] == "csv" and not chosen.get("experiment") and chosen["model"] == "emm"
+    if chosen["sampler"] == auto.AUTO:
+        automatic = None if in_list else auto.explain(values["model"], values["schedule"])
+        chosen["sampler"] = choose_sampler(values)
+    data = read_data(chosen["data"], values["data"], own)
+    model = _read_component("model", chosen["model"], values["model"], own, like)
+    values["data"], values["model"] = data.values, model.values
+    if in_list:
+        if given is not None and (named := [key for key in given.keys if key.partition(".")[0] == "sampler"]):
+            word = next((w for w in composed.words if w.startswith(named[0])), named[0])
+            raise ConfigError(f"{word}: expected no sampler beside those of schedule=[...], which stand in its place")
+        samplers = read_list(values, own)
+    else:
+        samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own, like),)
+        values["sampler"] = samplers[0].values
+        check_schedule(values["schedule"])
+    settings |= resolve_defaults(values, model, samplers)
+    decides = given is not None and any(key == "data.kind" or key.partition(".")[0] == "model" for key in given.keys)
+    return specification_of(
+        settings,
+        data,
+        model,
+        samplers,
+        values,
+        given=given,
+        search_path=search_path,
+        words=composed.words,
+        to_choose=composed.to_choose,
+        automatic=automatic,
+        undecided=undecided and not decides,
+    )
+
+
+def _read_component(
+    group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str], like: RunSpecification | None
+) -> Component:
+    """The model or sampler; that of a run `like` this one where it has these options."""
+    if like is not None:
+        for known in (like.model,) if group == "model" else like.samplers:
+            # True is no 1, and 1 is no 1.0
+            if (
+                known.prefix == group
+                and known.name == name
+                and repr(known.values) == repr({"name": name} | dict(options))
+            ):
+                return known
+    return read_component(group, name, options, search_path)
+
+
+def specification_of(
+    settings: Mapping[str, Any],
+    data: DataSource,
+    model: Component,
+    samplers: tuple[Component, ...],
+    values: Mapping[str, Any],
+    **further: Any,
+) -> RunSpecification:
+    """Put a specification together; raises a `ConfigError` where its keys do not go together."""
+    mix = values["schedule"].get("mix")
+    weights = None if mix is None else tuple(entry["weight"] for entry in mix)
+    schedule = Schedule(values["schedule"]["name"], values["schedule"].get("moves", 1), weights)
+    spec = RunSpecification(
+        **settings, data=data, model=model, samplers=samplers, schedule=schedule, values=values, **further
+    )
+    if spec.budget is not None and not spec.timing:
+        raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+    try:
+        spec.out.encode()
+    except UnicodeEncodeError as error:  # readers of tables take no such path
+        raise ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
+    if spec.until.rhat is not None and spec.chains < 2:
+        raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
+    every = spec.perplexity.every
+    if spec.iterations is not None and every > spec.iterations:
+        raise ConfigError(f"perplexity.every={every}: expected at most {spec.iterations}, the iterations")
+    return spec
+
+
+def differences(
+    spec: RunSpecification, changed: Mapping[str, Any] | None = None, data: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """Return the keys that make a run with their values: its choices, then what differs from their defaults.
+
+    Parameters
+    ----------
+    spec : RunSpecification
+    changed : mapping, optional
+        Keys with other values, as of `splitmerge_cli.config.commands.command_of`.
+    data : mapping, optional
+        Keys that name other data, in place of those of `spec`.
+
+    Raises
+    ------
+    ConfigError
+        Nothing makes this run: a choice is no longer at hand.
+    """
+    changed, values = dict(changed or {}), dict(spec.values)
+
+    def make(named: Mapping[str, Any]) -> RunSpecification:
+        made = finish(name_keys(Given(search_path=spec.search_path), named), spec)
+        return made if spec.is_open else made.with_fixed_length()
+
+    if spec.is_open and changed.keys() & {"iterations", "budget"}:
+        changed |= {f"until.{name}": _shorten(bound) for name, bound in values["until"].items() if bound is not None}
+    named: dict[str, Any] = {"experiment": spec.experiment} if spec.experiment else {}
+    if data is None:
+        known = choice("data", spec.data.name, spec.search_path)
+        named |= {"data": spec.data.name}
+        named |= {f"data.{key}": values["data"][key] for key, value in known.items() if value == MISSING}
+    else:
+        named |= data
+        del values["data"], values["N"]
+    base = make(named)
+    other_model = changed.pop("model", None)
+    if spec.experiment or base.undecided or base.model.name != (other_model or spec.model.name):
+        named["model"] = other_model or spec.model.name
+        base = make(named)
+    other_sampler = changed.keys() & {"sampler", "schedule"}
+    if other_sampler or (base.samplers, base.schedule) != (spec.samplers, spec.schedule):
+        named |= _choose_moves(values, changed)
+        base = make(named)
+    # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
+    left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
+    left_out |= set() if other_model is None else {"model"}
+    plain = {
+        key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
+    }
+    found = {key: value for key, value in plain.items() if base.values[key] != value}
+    if found.get("iterations", 0) is None:  # as the budget says, too
+        del found["iterations"]
+    if found:  # what is interpolated follows from these
+        base = make(named | found)
+    for key in (*GROUPS, *(key for key in values if key not in GROUPS)):
+        if isinstance(values.get(key), Mapping) and key not in left_out:
+            options = {name: value for name, value in values[key].items() if name not in NOT_TYPED}
+            found |= {f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value}
+    return named | found | changed
+
+
+def _shorten(number: float) -> float:
+    return int(number) if number == int(number) else number
+
+
+def _choose_moves(values: Mapping[str, Any], changed: dict[str, Any]) -> dict[str, Any]:
+    """Choose sampler and schedule; they are taken out of what is `changed`."""
+    mix = values["schedule"].get("mix")
+    if mix and not changed.keys() & {"schedule", "sampler"}:
+        return {"schedule": [{one["name"]: {k: one[k] for k in one if k not in NOT_TYPED}} for one in mix]}
+    schedule = changed.pop("schedule", auto.SCAN if mix or "sampler" in changed else values["schedule"]["name"])
+    sampler = changed.pop("sampler", auto.AUTO if mix else values["sampler"]["name"])
+    chosen = {"sampler": sampler} if sampler != auto.AUTO else {}
+    return chosen | ({"schedule": schedule} if schedule != auto.SCAN else {})

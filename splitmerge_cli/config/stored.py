@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
-from splitmerge_cli.config.composition import check_schedule, check_weight, specification_of
 from splitmerge_cli.config.errors import ConfigError, show
 from splitmerge_cli.config.groups import choice
+from splitmerge_cli.config.resolution import check_schedule, check_weight
 from splitmerge_cli.config.schema import LATER, read_settings
-from splitmerge_cli.config.specification import RunSpecification
+from splitmerge_cli.config.specification import RunSpecification, specification_of
 from splitmerge_cli.config.targets import import_beside, places
 
 
@@ -31,16 +31,17 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
         A data set, model or sampler that is neither the package's nor of `config_dir`, with another target than its
         file has, or with options that it does not have; any other key that is not as `Schema` says.
     """
-    search_path = places(config_dir)
+    search_path = tuple(places(config_dir))
     import_beside(search_path)
     try:
-        return _specify(config, tuple(place for place in search_path if place.startswith("file://")))
+        return _specify(config, search_path)
     except ConfigError as error:
         own = "" if config_dir is not None else " (one of your own: --config-dir, or what adds it installed)"
         raise ConfigError(f"{file}: {error}{own}") from error
 
 
-def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecification:
+def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpecification:
+    search_path = tuple(place for place in whole_path if place.startswith("file://"))
     values = {str(key): value for key, value in config.items()}
     settings = read_settings(values)
     options = dict(values["data"])
@@ -66,7 +67,7 @@ def _specify(config: Mapping[str, Any], search_path: Sequence[str]) -> RunSpecif
         mix = [{"weight": weight, **sampler.values} for weight, sampler in weighted]
         values["schedule"] = {"name": "mix", "mix": mix}
     values["data"], values["model"] = data.values, model.values
-    return specification_of(settings, data, model, samplers, values)
+    return specification_of(settings, data, model, samplers, values, search_path=whole_path)
 
 
 def _component(

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, shared_choices, specify
+from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 
 OPTION = "--with"
@@ -52,14 +52,13 @@ def override_jobs(
         A key that none of the jobs has, or a value that it cannot have.
     """
     changed = [list(job) for job in jobs]
-    with shared_choices():
-        for override in overrides if jobs else ():
-            key = override.partition("=")[0]
-            applies = [_has(specify(job, config_dir).values, key) for job in changed]
-            if not any(applies):
-                specify([*changed[0], override], config_dir)  # says what is wrong
-                raise ConfigError(f"{OPTION} {override}: none of the runs has {key}")
-            changed = [_put(job, override) if has else job for job, has in zip(changed, applies, strict=True)]
+    for override in overrides if jobs else ():
+        key = override.partition("=")[0]
+        applies = [_has(specify(job, config_dir).values, key) for job in changed]
+        if not any(applies):
+            specify([*changed[0], override], config_dir)  # says what is wrong
+            raise ConfigError(f"{OPTION} {override}: none of the runs has {key}")
+        changed = [_put(job, override) if has else job for job, has in zip(changed, applies, strict=True)]
     return changed
 
 

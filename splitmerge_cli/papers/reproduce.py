@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli.config import ConfigError, RunSpecification, compose, shared_choices
+from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
@@ -290,12 +290,11 @@ class Finished:
     def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
         """The runs of all jobs; None as soon as one is missing."""
         runs = []
-        with shared_choices():
-            for job in wanted:
-                run = self._run(tuple(job))
-                if run is None:
-                    return None
-                runs.append(run)
+        for job in wanted:
+            run = self._run(tuple(job))
+            if run is None:
+                return None
+            runs.append(run)
         return runs
 
 

@@ -106,9 +106,14 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
+def json_text(value: Any) -> str:
+    """The text of a JSON file: a line for each value, and one for a list of numbers."""
+    return "".join(_write_parts(value, "\n")) + "\n"
+
+
 def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file, whole or not at all: a line for each value, and one for a list of numbers."""
-    write_text(path, "".join(_write_parts(value, "\n")) + "\n")
+    """Write a JSON file, whole or not at all; see `json_text`."""
+    write_text(path, json_text(value))
 
 
 _NUMBERS = {int, float, bool, type(None)}

@@ -7,7 +7,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,13 +24,15 @@ def _text(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, allow_nan=False) + "\n"
 
 
-def write_sealed(path: Path, value: dict[str, Any]) -> None:
-    """Write a JSON object with the digest of its own content, whole or not at all."""
-    write_text(path, _text(value | {SEAL: hashlib.sha256(_text(value).encode()).hexdigest()}))
+def write_sealed(path: Path, value: dict[str, Any]) -> bytes:
+    """Write a JSON object with the digest of its own content, whole or not at all; returns the content."""
+    text = _text(value | {SEAL: hashlib.sha256(_text(value).encode()).hexdigest()})
+    write_text(path, text)
+    return text.encode()
 
 
-def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
-    """The object that `write_sealed` wrote, without the digest.
+def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = None) -> dict[str, Any]:
+    """The object that `write_sealed` wrote, without the digest; from the `content` of the file where that is at hand.
 
     Raises
     ------
@@ -38,7 +40,7 @@ def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
         The file is gone, or not byte for byte what was written; the message says the `remedy`.
     """
     with report_damage(path, remedy):
-        content = received.read(path)
+        content = received.read(path) if content is None else content
         value = received.parse_json(content)
         seal = value.pop(SEAL)
         if _text(value | {SEAL: seal}).encode() != content or hashlib.sha256(_text(value).encode()).hexdigest() != seal:
@@ -46,18 +48,25 @@ def read_sealed(path: Path, remedy: str | None = None) -> dict[str, Any]:
         return dict(value)
 
 
-def write_manifest(path: Path, names: Iterable[str]) -> None:
-    """Write the manifest `path` of files that lie beside it.
+def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, bytes] | None = None) -> bytes:
+    """Write the manifest `path` of files that lie beside it; returns its content.
 
     Parameters
     ----------
     path : Path
     names : iterable of str
         May lead into folders beside it.
+    contents : mapping of str to bytes, optional
+        Contents of files that were just written; the others are read.
     """
-    files = {name: path.parent / name for name in sorted(names)}
-    listed = {name: {"bytes": file.stat().st_size, "sha256": sha256_of(file)} for name, file in files.items()}
-    write_sealed(path, {"files": listed})
+    listed = {}
+    for name in sorted(names):
+        if (content := (contents or {}).get(name)) is None:
+            file = path.parent / name
+            listed[name] = {"bytes": file.stat().st_size, "sha256": sha256_of(file)}
+        else:
+            listed[name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    return write_sealed(path, {"files": listed})
 
 
 class Manifest:
@@ -69,6 +78,8 @@ class Manifest:
         The manifest.
     remedy : str, optional
         What to do about damage, for messages; by default what is to be done about a run.
+    contents : mapping of str to bytes, optional
+        Contents of the manifest and of files beside it that this process has written.
 
     Attributes
     ----------
@@ -83,9 +94,10 @@ class Manifest:
         It is gone, or not what was written.
     """
 
-    def __init__(self, path: Path, remedy: str | None = None) -> None:
-        self.path, self.remedy = path, remedy
-        listed = read_sealed(path, remedy)
+    def __init__(self, path: Path, remedy: str | None = None, contents: Mapping[str, bytes] | None = None) -> None:
+        self.path, self.remedy, contents = path, remedy, contents or {}
+        content = contents.get(path.name)
+        listed = read_sealed(path, remedy, content)
         with report_damage(path, remedy):
             self._files = {
                 str(name): (int(file["bytes"]), re.fullmatch(r"[0-9a-f]{64}", file["sha256"])[0])  # type: ignore[index]
@@ -94,8 +106,8 @@ class Manifest:
             if any(PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts for name in self._files):
                 raise ValueError("a file elsewhere")
         self.names = list(self._files)
-        self.digest = sha256_of(path)
-        self._checked: set[str] = set()
+        self.digest = sha256_of(path) if content is None else hashlib.sha256(content).hexdigest()
+        self._checked = {*contents}
 
     def check(self, name: str) -> Path:
         """The path of a file that is what was written; it is read once.

@@ -1,7 +1,7 @@
 """Reading runs: finished ones from their parquet files, others as far as they are."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
@@ -42,6 +42,9 @@ class Run:
         The folder that ``smcmc run`` printed.
     config_dir : str or Path, optional
         The folder of the user's own configuration groups, for what loads the data of the run again.
+    contents : mapping of str to bytes, optional
+        Contents of files that this process has just written (`splitmerge_cli.results.store.RunStore`): they are not
+        read again.
 
     Raises
     ------
@@ -54,10 +57,12 @@ class Run:
         How the run is finished that was interrupted or failed, for messages.
     """
 
-    def __init__(self, path: str | Path, config_dir: str | Path | None = None) -> None:
-        self.path, self.config_dir = Path(path), config_dir
+    def __init__(
+        self, path: str | Path, config_dir: str | Path | None = None, contents: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.path, self.config_dir, self._contents = Path(path), config_dir, contents or {}
         self.remedy = "the command or call that began the run continues it"
-        if not (self.path / STATUS).is_file():
+        if STATUS not in self._contents and not (self.path / STATUS).is_file():
             raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
 
     def __repr__(self) -> str:
@@ -70,7 +75,7 @@ class Run:
         # the command writes it anew
         remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
         with report_damage(self.path / CONFIG, remedy):
-            content = received.read(self.path / CONFIG, MOST_CONFIG)
+            content = self._contents.get(CONFIG) or received.read(self.path / CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
 
@@ -86,7 +91,7 @@ class Run:
         # chains can be continued without it
         begun = any((self.path / WORK).glob("chain*.npz"))
         remedy = f"once it is removed, {self.remedy}" if begun else None
-        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy)
+        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy, self._contents.get(STATUS))
         with report_damage(self.path / STATUS, remedy):
             STATES.index(status["state"])
             str(status["config_sha256"])
@@ -169,20 +174,24 @@ class Run:
         """
         if not self.is_done:
             raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
-        return Manifest(self.path / MANIFEST)
+        return Manifest(self.path / MANIFEST, contents=self._contents)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
-        file = self.manifest.check(SUMMARY)
-        with report_damage(file):
+        with report_damage(self.path / SUMMARY):
             from splitmerge_cli.results.summary import Summary, SummaryOfTopics
 
-            summary = received.parse_json(received.read(file, received.LARGE))
+            summary = received.parse_json(self.content(SUMMARY))
             (SummaryOfTopics if self.has_topics else Summary).model_validate(summary)
             if summary["chains"] != self.config["chains"]:
                 raise ValueError("of another number of chains")
             return dict(summary)
+
+    def content(self, name: str) -> bytes:
+        """The content of a text file of a finished run, which is what was written."""
+        file = self.manifest.check(name)
+        return self._contents[name] if name in self._contents else received.read(file, received.LARGE)
 
     def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""

@@ -25,12 +25,12 @@ from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.arrays import array_of, table_of
 from splitmerge_cli.results.files import (
     DamagedRun,
+    json_text,
     lock_file,
     naming,
     open_new,
     replace_file,
     report_damage,
-    write_json,
     write_text,
 )
 from splitmerge_cli.results.manifest import write_manifest, write_sealed
@@ -256,6 +256,11 @@ class RunStore:
         The optional columns of the trace and of the partitions, see `schema.core`.
     streamed : sequence of str
         The tables that grow while the chains run.
+
+    Attributes
+    ----------
+    contents : dict of str to bytes
+        Contents of the text files that were written, for whoever would read them again.
     """
 
     def __init__(
@@ -272,6 +277,7 @@ class RunStore:
         self.work = path / WORK
         self.optional = optional
         self.streamed = streamed
+        self.contents: dict[str, bytes] = {}
         self._written: list[str] = []
         self._metadata = json.dumps(provenance, sort_keys=True).encode()
         self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
@@ -322,14 +328,14 @@ class RunStore:
 
     def write_config(self, text: str) -> None:
         """Write ``config.yaml``; the status holds its digest."""
-        write_text(self.path / CONFIG, text)
-        self._status["config_sha256"] = hashlib.sha256(text.encode()).hexdigest()
+        self._write_text(CONFIG, text)
+        self._status["config_sha256"] = hashlib.sha256(self.contents[CONFIG]).hexdigest()
 
     def write_status(self, state: str, **fields: Any) -> None:
         """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
-        write_sealed(self.path / STATUS, self._status)
+        self.contents[STATUS] = write_sealed(self.path / STATUS, self._status)
 
     def write_failure(self, error: str) -> None:
         """Write the status of a run that failed, on a full disk too: its reserve makes room."""
@@ -383,8 +389,7 @@ class RunStore:
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write ``summary.json``."""
-        write_json(self.path / SUMMARY, summary)
-        self._written.append(SUMMARY)
+        self._write_text(SUMMARY, json_text(summary))
 
     def write_states(self, name: str, states: dict[str, Any]) -> None:
         """Write the states of the chains at the end, from which another run can go on."""
@@ -421,23 +426,25 @@ class RunStore:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-        write_text(self.path / CLUSTERS, text.getvalue())
-        self._written.append(CLUSTERS)
+        self._write_text(CLUSTERS, text.getvalue())
 
     def write_csv(self, name: str, frame: "pd.DataFrame") -> None:
         """Write a table as text, whole or not at all; numbers with six significant digits."""
-        write_text(self.path / name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-        self._written.append(name)
+        self._write_text(name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
     def write_documents(self, frame: "pd.DataFrame") -> None:
         """Write ``documents.csv``: some of the columns `schema.DOCUMENTS`."""
-        write_text(self.path / DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
-        self._written.append(DOCUMENTS)
+        self._write_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+
+    def _write_text(self, name: str, text: str) -> None:
+        write_text(self.path / name, text)
+        self.contents[name] = text.encode()
 
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
         self.write_status("done", share=1.0)
-        write_manifest(self.path / MANIFEST, [CONFIG, STATUS, *self._written])
+        names = {*self.contents, *self._written}
+        self.contents[MANIFEST] = write_manifest(self.path / MANIFEST, names, self.contents)
         self.clear_work()
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.data.base import DataError
     from splitmerge_cli.results.files import DamagedRun
-    from splitmerge_cli.runs.drive import run
+    from splitmerge_cli.runs.drive import make, run
     from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
     from splitmerge_cli.runs.identity import finished_run, is_done, is_written, run_dir, run_id
     from splitmerge_cli.runs.plan import Plan, prepare
@@ -29,6 +29,7 @@ _PLACES = {
     "is_done": "runs.identity",
     "is_written": "runs.identity",
     "open_run": "runs.stored",
+    "make": "runs.drive",
     "prepare": "runs.plan",
     "run": "runs.drive",
     "run_dir": "runs.identity",

@@ -47,7 +47,7 @@ SINGLE = 100
 """Clusters of one item from which on the model is looked at."""
 
 
-def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
+def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line why, and a line ``next: smcmc run ...``; nothing where nothing is to be done.
 
     Parameters
@@ -56,9 +56,11 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
         A finished one. Of data that a program held the line has the keys that are to be changed, not a command.
     judged : Convergence
         Of its chains.
+    spec : RunSpecification, optional
+        Of the run; it is read where it is not at hand.
     """
     try:
-        spec = specification_of(run)
+        spec = spec or specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
@@ -66,7 +68,7 @@ def say_next(run: Run, judged: "Convergence") -> Iterator[str]:
         return
     why, changed = step
     try:
-        command = command_of(spec, changed, run.config_dir)
+        command = command_of(spec, changed, run.config_dir or spec.config_dir)
     except ConfigError:  # likewise
         return
     yield why

@@ -11,13 +11,14 @@ from splitmerge_cli.runs import advice, recorders, summaries
 from splitmerge_cli.runs.judgement import judgement_of
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.diagnostics.convergence import Convergence
 
 MOST_CLUSTERS = 10
 """Clusters that are shown; `smcmc summary` shows all."""
 
 
-def say(run: Run) -> None:
+def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     """Print what a recorder says of a finished run, its clusters where it describes them, the interval of their number,
     how like the truth they are where that is known, what to be warned of, and last whether its chains have
     converged."""
@@ -32,17 +33,19 @@ def say(run: Run) -> None:
         from splitmerge_cli.runs import stopping
 
         print(stopping.describe_look(stopped, run.config["until"]), file=sys.stderr, flush=True)
-    for line in (*warnings(run), *verdict(run)):
+    for line in (*warnings(run), *verdict(run, spec)):
         print(line, file=sys.stderr, flush=True)
 
 
-def verdict(run: Run) -> Iterator[str]:
+def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     """Whether the chains of a run have converged, why not, and what to do next.
 
     Parameters
     ----------
     run : Run
         A finished one.
+    spec : RunSpecification, optional
+        Its specification, where that is at hand.
 
     Yields
     ------
@@ -51,7 +54,7 @@ def verdict(run: Run) -> Iterator[str]:
     """
     judged = judgement_of(run)
     yield from _describe_judgement(run, judged)
-    yield from advice.say_next(run, judged)
+    yield from advice.say_next(run, judged, spec)
 
 
 def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:

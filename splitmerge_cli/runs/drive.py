@@ -25,6 +25,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import Locked
+from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import finish, interrupts
 from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
@@ -58,6 +59,11 @@ OnProgress = Callable[[int, ChainProgress], None]
 
 
 def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Path:
+    """Make one run, or what is missing of it, and return its folder; see `make`."""
+    return make(job, progress).path
+
+
+def make(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Run:
     """Make one run, or what is missing of it.
 
     Parameters
@@ -69,8 +75,9 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
 
     Returns
     -------
-    Path
-        The folder of the run. A finished run is left as it is, unless ``resume=false``.
+    Run
+        The finished run; what was just written of it is not read again. A run that was finished before is left as it
+        is, unless ``resume=false``.
 
     Raises
     ------
@@ -88,7 +95,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
     if plan.is_done:
-        return path
+        return Run(path)
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
     store = RunStore(path, _provenance(plan), plan.id, spec.sampler_name, spec.seed, *names)
     session = store.session()
@@ -101,7 +108,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
     try:
         if plan.is_done:  # by the process that held the lock until now
             store.clear_work()
-            return path
+            return Run(path)
         if not spec.resume:
             store.clear()
         check_columns(plan, [store.chain(c) for c in range(spec.chains)])
@@ -119,7 +126,7 @@ def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Pat
         ) from error
     finally:
         session.__exit__(None, None, None)
-    return path
+    return Run(path, spec.config_dir, store.contents)
 
 
 def _provenance(plan: Plan) -> dict[str, Any]:

@@ -5,9 +5,12 @@ What a finished run needs is imported late: its id follows from the configuratio
 
 import hashlib
 import json
+import os
+import stat
+import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.results.files import is_locked
@@ -30,6 +33,11 @@ LENGTH = ("iterations", "budget", "until")
 """Keys that say where the chains of a run end, and change none of their draws."""
 
 
+SETTLED = 100_000_000
+"""Nanoseconds since a file was written after which its time tells a change."""
+_digests: dict[tuple[Any, ...], str] = {}
+
+
 def of_data(digests: Mapping[str, str]) -> dict[str, str]:
     """The digests of the files that the data are read from."""
     return {name: digest for name, digest in digests.items() if name in DATA_FILES}
@@ -43,7 +51,18 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
     from splitmerge_cli.data.opening import MAPPABLE, sha256
 
     try:
-        return sha256(path, f"{key}={path}", held=not path.lower().endswith(MAPPABLE))
+        # a file is read once for its digest: another content has another time, unless it was written just now
+        found = os.stat(path)
+        state = (path, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+        if stat.S_ISREG(found.st_mode) and time.time_ns() - max(state[3:]) > SETTLED and (known := _digests.get(state)):
+            return known
+    except (OSError, ValueError):  # whoever reads it says what is wrong
+        state = None
+    try:
+        digest = sha256(path, f"{key}={path}", held=not path.lower().endswith(MAPPABLE))
+        if state is not None:
+            _digests[state] = digest
+        return digest
     except IsADirectoryError:
         from splitmerge_cli.data.corpora import files as corpus_files
 

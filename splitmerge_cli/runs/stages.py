@@ -12,7 +12,6 @@ apart stand together from the first scan on, and split no more; what is one too 
 
 import math
 import os
-import re
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, shared_choices, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, specify
 from splitmerge_cli.config.specification import Schedule
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
@@ -48,7 +47,8 @@ ROW_BYTES = 2
 """Least bytes that a row takes in a file: a cell and the end of the line."""
 PLAIN = (".csv", ".tsv", ".txt", ".dat")
 """Suffixes that say a file is not compressed."""
-_START = re.compile(r"[+]*(init|K0|experiment)=")
+_START = {"init", "K0", "experiment"}
+"""Keys that name a start."""
 
 
 def start_in_stages(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
@@ -96,9 +96,7 @@ def why_not_in_stages(spec: RunSpecification) -> str | None:
     return None
 
 
-def choose_start(
-    spec: RunSpecification, overrides: Sequence[str], config_dir: str | Path | None, say: Callable[[str], None]
-) -> RunSpecification:
+def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpecification:
     """The specification with the start of large data where these are large and nobody names a start; else as it is.
 
     A table starts in stages; a network from as many random blocks as the root of the number of its nodes. A run that
@@ -107,10 +105,6 @@ def choose_start(
     Parameters
     ----------
     spec : RunSpecification
-    overrides : sequence of str
-        Those that it was made of.
-    config_dir : str or Path, optional
-        As of `specify`.
     say : callable
         Receives the line that says what was chosen, and how to choose otherwise.
 
@@ -121,11 +115,11 @@ def choose_start(
     """
     is_network = issubclass(spec.model.target, Coupled)
     least = NODES if is_network else LARGE
-    if spec.init != "random" or any(map(_START.match, overrides)) or not (is_network or not why_not_in_stages(spec)):
+    if spec.init != "random" or _START & spec.given_keys.keys or not (is_network or not why_not_in_stages(spec)):
         return spec
     if not _may_have(least, spec) or finished_run(spec) is not None:
         return spec
-    in_stages = None if is_network else specify([*overrides, f"init={STAGES}"], config_dir)
+    in_stages = None if is_network else spec.with_(init=STAGES)
     if in_stages is not None and finished_run(in_stages) is not None:
         return in_stages
     spec.data.check()
@@ -146,7 +140,7 @@ def choose_start(
         f"K0={blocks}, as no start is named and {N:,} nodes are {NODES:,} or more: blocks split seldom and merge "
         f"easily, so chains start from many (K0=5: as smaller networks do)"
     )
-    return specify([*overrides, f"K0={blocks}"], config_dir)
+    return spec.with_(K0=blocks)
 
 
 def choose_starts(
@@ -157,19 +151,13 @@ def choose_starts(
     What cannot be read is left to whoever makes the jobs.
     """
     found = []
-    with shared_choices():
-        for job in jobs:
-            more = []
-            if not any(map(_START.match, job)):
-                with suppress(ConfigError, DataError):
-                    spec = specify(job, config_dir)
-                    chosen = choose_start(spec, job, config_dir, say)
-                    more = [
-                        f"{key}={chosen.values[key]}"
-                        for key in ("init", "K0")
-                        if chosen.values[key] != spec.values[key]
-                    ]
-            found.append([*job, *more])
+    for job in jobs:
+        more = []
+        with suppress(ConfigError, DataError):
+            spec = specify(job, config_dir)
+            chosen = choose_start(spec, say)
+            more = [f"{key}={chosen.values[key]}" for key in ("init", "K0") if chosen.values[key] != spec.values[key]]
+        found.append([*job, *more])
     return found
 
 

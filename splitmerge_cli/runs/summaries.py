@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
-from splitmerge_cli import received
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.overrides import shell_word
@@ -268,9 +267,9 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
 
 def _read(run: Run, name: str) -> list[dict[str, str]]:
     # without pandas, which takes longer than all other lines about a run that was finished before
-    file = run.manifest.check(name)
-    with report_damage(file):
-        text = received.read(file, received.LARGE).decode()
+    content = run.content(name)
+    with report_damage(run.path / name):
+        text = content.decode()
         rows = list(csv.DictReader(StringIO(text, newline=""), strict=True))
         numbers = NUMBERS[name]
         for row in rows:

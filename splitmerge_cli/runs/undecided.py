@@ -36,7 +36,7 @@ def require_model(spec: RunSpecification) -> None:
     with limit_bytes(data.max_bytes):
         digests = of_data(file_digests(spec))
         said, works = _answer(data, digests)
-    given = [one for one in spec.given if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
+    given = [one for one in spec.words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
     commands = [_command(given, extra, model) for model, extra in works]
     if _are_edges(data, digests):
         commands.insert(0, _network(given))

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, compose, hydra_adapter, shared_choices
+from splitmerge_cli.config import ConfigError, compose, hydra_adapter
 from splitmerge_cli.diagnostics import hitting_times
 from splitmerge_cli.diagnostics.hitting_times import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.names import LISTED_RUNS
@@ -63,7 +63,7 @@ def jobs_of(
     jobs = sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
     jobs = settle(jobs)
     first: Any = None
-    with hydra_adapter.hydra_session(), shared_choices():
+    with hydra_adapter.hydra_session():
         for job in jobs:
             config = compose(job, config_dir).values
             first = config if first is None else first

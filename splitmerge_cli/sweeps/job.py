@@ -14,16 +14,19 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
+
+if TYPE_CHECKING:
+    from splitmerge_cli.config.naming import Composed
 
 Ended = tuple[str, str | None]
 """How a job ended: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
@@ -60,20 +63,16 @@ class Sweep:
 
 @dataclass(frozen=True)
 class Task:
-    """A job as Hydra composed it: its configuration, what is needed of the ``hydra`` node, the working directory, and
-    where its process leaves its record."""
+    """A job: its configuration, the working directory, and where its process leaves its record."""
 
-    composed: Any
-    hydra: Any
+    composed: "Composed"
     folder: str
     record: Path
 
 
 def in_process(composed: Any) -> Ended:
     """Make a job in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends the others, too."""
-    from splitmerge_cli.config.hydra_adapter import job_config
-
-    ended = _make(composed, job_config())
+    ended = _make(_read_job(composed))
     if ended[0] == "interrupted":
         raise KeyboardInterrupt
     return ended
@@ -81,28 +80,27 @@ def in_process(composed: Any) -> Ended:
 
 def run_isolated(composed: Any, sweep: Sweep) -> Ended:
     """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
-    from splitmerge_cli.config.hydra_adapter import job_config
+    from splitmerge_cli.config.hydra_adapter import job_number
 
-    hydra = job_config()
     if os.getpid() != sweep.pid:
         _attend(sweep.pid if sweep.parental else os.getppid())
-    return make_here(task_of(composed, hydra, sweep, hydra.job.num))
+    return make_here(task_of(_read_job(composed), sweep, job_number()))
 
 
-def task_of(composed: Any, hydra: Any, sweep: Sweep, number: int) -> Task:
-    """A job that can be sent to another process, from its configuration and Hydra's own node."""
-    from omegaconf import OmegaConf
+def _read_job(composed: Any) -> "Composed":
+    """The configuration of a job that Hydra's launcher composed in this process."""
+    from splitmerge_cli.config.composition import read_hydra
+    from splitmerge_cli.config.hydra_adapter import job_config, raw_texts
 
-    from splitmerge_cli.config.hydra_adapter import protect, raw_texts
+    node = job_config()
+    return read_hydra(composed, node, raw_texts(node.overrides.task), raw_texts(node.searchpath))
 
-    needed = {
-        "runtime": {"choices": dict(hydra.runtime.choices)},
-        "searchpath": protect(raw_texts(hydra.searchpath)),
-        "overrides": {"task": protect(raw_texts(hydra.overrides.task))},
-    }
-    if composed.workers is None:
-        composed.workers = 1
-    return Task(composed, OmegaConf.create(needed), sweep.folder, sweep.records / str(number))
+
+def task_of(composed: "Composed", sweep: Sweep, number: int) -> Task:
+    """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
+    if composed.values["workers"] is None:
+        composed = replace(composed, values={**composed.values, "workers": 1})
+    return Task(composed, sweep.folder, sweep.records / str(number))
 
 
 def make_here(task: Task) -> Ended:
@@ -294,22 +292,22 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
         with AnsweredBy(interrupt):
-            return _make(task.composed, task.hydra)
+            return _make(task.composed)
     except KeyboardInterrupt:
         return "interrupted", None
     finally:
         over.set()
 
 
-def _make(composed: Any, hydra: Any) -> Ended:
+def _make(composed: "Composed") -> Ended:
     """Make a job in this process."""
     # late: not needed by the processes of the launcher
     from splitmerge_cli import runs
-    from splitmerge_cli.config import finish
+    from splitmerge_cli.config.specification import finish
     from splitmerge_cli.runs.progress import Reporter
 
     try:
-        plan = runs.prepare(finish(composed, hydra))
+        plan = runs.prepare(finish(composed))
         if plan.is_done:
             return "elsewhere", None
         if runs.is_written(plan.path):

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, compose_values, hydra_adapter, load, places
-from splitmerge_cli.config.composition import rewrite
+from splitmerge_cli.config import ConfigError, hydra_adapter, load, places
+from splitmerge_cli.config.composition import compose_words, rewrite
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.sweeps.job import Ended, Recorded, Sweep, in_process, read_records, run_isolated
@@ -47,7 +47,7 @@ class Launch:
             found = load(chosen.target)  # for its message
             sweep = Sweep(os.getpid(), os.getcwd(), records, parental=chosen.joblib)
             if (engine := self._engine(chosen, found)) is not None:
-                return Remote(engine, lambda job: compose_values(job, self.config_dir), sweep, paths)
+                return Remote(engine, lambda job: compose_words(job, self.config_dir), sweep, paths)
             if self.detach:
                 raise ConfigError("--detach: its jobs end with the sweep; expected hydra/launcher=submitit_slurm")
             return chosen.make(in_process if chosen.basic else partial(run_isolated, sweep=sweep))

@@ -1,7 +1,7 @@
 """Jobs on other machines: what every engine that runs them has in common.
 
 A job is composed where the sweep is, and sent as it is (`Task`); a worker hands it to a process of its own, as
-``runs/job.py`` does here. Its run is written to the folder `out`, which all machines have to share: the sweep follows
+``sweeps/job.py`` does here. Its run is written to the folder `out`, which all machines have to share: the sweep follows
 the runs there. Whether they do, and whether locks hold between them, is looked at by every job before it begins.
 """
 
@@ -12,15 +12,12 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import uuid4
 
-from splitmerge_cli.config import shared_choices
+from splitmerge_cli.config.naming import Composed
 from splitmerge_cli.results.files import is_locked, lock_file
 from splitmerge_cli.sweeps.job import Ended, Sweep, Task, make_here, task_of
-
-Composed = Callable[[Sequence[str]], tuple[Any, Any]]
-"""Composes a job from its overrides: its configuration, and Hydra's own node."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +29,8 @@ class RemoteTask:
     task : Task
     path : Path
         Folder of the run, as the sweep has it.
+    out : str
+        Folder of the results, as the jobs name it.
     version : str
         Of this package, where the sweep is.
     mark : str or None
@@ -40,6 +39,7 @@ class RemoteTask:
 
     task: Task
     path: Path
+    out: str
     version: str
     mark: str | None
 
@@ -66,20 +66,21 @@ class Remote:
     """A launcher, as Hydra's are called, over an engine; `paths` are the folders of the runs."""
 
     engine: Engine
-    composed: Composed
+    compose: Callable[[Sequence[str]], Composed]
     sweep: Sweep
     paths: Sequence[Path]
 
     def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[SimpleNamespace]:
         """Run jobs; what became of each, in their order."""
-        tasks = []
-        with shared_choices():
-            for number, overrides in enumerate(job_overrides, initial_job_idx):
-                tasks.append(task_of(*self.composed(overrides), self.sweep, number))
-        with _mark_folders({str(task.composed.out) for task in tasks} if self.engine.waits else set()) as marks:
+        tasks = [
+            task_of(self.compose(overrides), self.sweep, number)
+            for number, overrides in enumerate(job_overrides, initial_job_idx)
+        ]
+        outs = [str(path.parents[1]) for path in self.paths]
+        with _mark_folders(set(outs) if self.engine.waits else set()) as marks:
             sent = [
-                RemoteTask(task, path.resolve(), version("smcmc"), marks.get(str(task.composed.out)))
-                for task, path in zip(tasks, self.paths, strict=True)
+                RemoteTask(task, path.resolve(), out, version("smcmc"), marks.get(out))
+                for task, path, out in zip(tasks, self.paths, outs, strict=True)
             ]
             return [SimpleNamespace(return_value=end) for end in self.engine.run(sent)]
 
@@ -100,7 +101,7 @@ def on_worker(remote: RemoteTask) -> Ended:
     if reason := _unfit(remote):
         return "failed", f"{reason}; the same command continues it"
     task = remote.task
-    if not Path(task.folder).is_dir() and not Path(str(task.composed.out)).is_absolute():
+    if not Path(task.folder).is_dir() and not Path(remote.out).is_absolute():
         return "failed", f"worker {socket.gethostname()} has no folder {task.folder}; expected out= with a whole path"
     return make_here(replace(task, record=Path()))
 

@@ -19,7 +19,7 @@ from typing import Any
 from joblib.externals.loky.backend import resource_tracker
 from joblib.externals.loky.backend.process import LokyProcess
 
-from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, shared_choices, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
 from splitmerge_cli.config.composition import compose_raw
 from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
@@ -142,7 +142,7 @@ def check_jobs(
     `ConfigError` where there is no such launcher, or it has no such options.
     """
     outcomes = []
-    with hydra_adapter.hydra_session(), shared_choices():
+    with hydra_adapter.hydra_session():
         if launcher or detach:
             Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
         alike: dict[str, Plan] = {}

@@ -121,8 +121,9 @@ def test_what_dask_does_not_take_is_said(smcmc, args: list[str], message: str) -
 
 def task(tmp_path: Path, mark: Path | None, version: str | None = None) -> remote.RemoteTask:
     return remote.RemoteTask(
-        Task(None, None, str(tmp_path), tmp_path / "0"),
+        Task(None, str(tmp_path), tmp_path / "0"),
         tmp_path / "run",
+        "results",
         version or remote.version("smcmc"),
         None if mark is None else str(mark),
     )

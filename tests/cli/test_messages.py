@@ -15,7 +15,7 @@ import typer
 
 import splitmerge_cli
 from splitmerge_cli.cli import app, import_all
-from splitmerge_cli.config import ConfigError, choice, choices, compose, shared_choices, shared_options
+from splitmerge_cli.config import ConfigError, choice, choices, compose, shared_options
 from splitmerge_cli.config.schema import GROUPS, all_keys
 
 ROOT = Path(splitmerge_cli.__file__).parent
@@ -192,22 +192,21 @@ def test_a_key_that_is_mentioned_is_one_of_some_run() -> None:
     """And the value that is named with it is one that it takes."""
     known = {key for key, _ in all_keys()} | set(GROUPS) | {"experiment"}
     wrong, seen = [], set()
-    with shared_choices():
-        for where, key, value in advice():
-            value = re.split(r"[,);`]", value, maxsplit=1)[0].rstrip(".:") if not value.startswith("[") else value
-            if (key, value) in seen or (key in OTHER and key not in known):
-                continue
-            seen.add((key, value))
-            beside = list(settings(key)) if "." in key or key in known else []
-            if not beside:
-                wrong.append(f"{where}: {key}={value}: no such key")
-            elif value not in ("", "auto") and not re.search(r"[{}A-Z]|\.\.\.", value):
-                for each in beside:
-                    try:
-                        compose([f"{key}={value}", *each])
-                        break
-                    except ConfigError as error:
-                        said_of = error
-                else:
-                    wrong.append(f"{where}: {key}={value}: {said_of}")
+    for where, key, value in advice():
+        value = re.split(r"[,);`]", value, maxsplit=1)[0].rstrip(".:") if not value.startswith("[") else value
+        if (key, value) in seen or (key in OTHER and key not in known):
+            continue
+        seen.add((key, value))
+        beside = list(settings(key)) if "." in key or key in known else []
+        if not beside:
+            wrong.append(f"{where}: {key}={value}: no such key")
+        elif value not in ("", "auto") and not re.search(r"[{}A-Z]|\.\.\.", value):
+            for each in beside:
+                try:
+                    compose([f"{key}={value}", *each])
+                    break
+                except ConfigError as error:
+                    said_of = error
+            else:
+                wrong.append(f"{where}: {key}={value}: {said_of}")
     assert not wrong, "\n".join(wrong)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli.config.commands import overrides_of
+from splitmerge_cli.config.commands import words_of
+from splitmerge_cli.config.specification import differences
 from splitmerge_cli.pages import html
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.plots import run as pictures
@@ -164,7 +165,8 @@ def test_the_command_of_a_run_makes_the_same_run(smcmc, args) -> None:
     result = smcmc("run", *args, *QUICK)
     assert result.exit_code == 0, result.output
     run = Run(result.stdout.splitlines()[-1])
-    found = overrides_of(specification_of(run), {})
+    spec = specification_of(run)
+    found = words_of(spec, differences(spec))
     again = smcmc("run", *found, "progress=none")
     assert again.exit_code == 0, again.output
     assert again.stdout.splitlines()[-1] == str(run.path)

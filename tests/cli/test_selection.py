@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import power, selection
-from splitmerge_cli.api.sampling import overrides_of
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.api.sampling import specify_sample
+from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
@@ -144,7 +144,7 @@ def test_what_auto_chooses_runs(
 def _check_choice(data: Any, options: dict[str, Any]) -> None:
     keys = {"iterations": 1, "chains": 2, "progress": "none"}
     try:
-        settled, _ = overrides_of("auto", data, None, keys, None, options)
+        settled, _ = specify_sample("auto", data, None, keys, None, options)
     except RejectedColumns as error:
         if isinstance(data, Path):
             assert not options and f"data.drop=[{','.join(map(str, error.drop))}]" in str(error)
@@ -152,7 +152,7 @@ def _check_choice(data: Any, options: dict[str, Any]) -> None:
     except DataError as error:
         assert "no column is left for the data" in str(error)
     else:
-        prepare(compose(settled.overrides))
+        prepare(settled.spec)
 
 
 def test_two_words_are_left_to_mixed(smcmc) -> None:
@@ -217,7 +217,7 @@ def test_counts_are_read_as_what_predicts_them(
         run = Run(ended.stdout.split()[-1])
         assert run.summary["chosen"]["counts"][0]["counts"] == how
         lines: list[str] = []
-        assert selection.settle(args, None, lines.append).chosen == run.summary["chosen"]
+        assert selection.settle(specify(args, leave_to_data=True), lines.append).chosen == run.summary["chosen"]
         assert lines[1].endswith(f"as {run.path} says") and lines[1].startswith(f"counts {how}")
         if type_ == "count":
             continue
@@ -225,7 +225,7 @@ def test_counts_are_read_as_what_predicts_them(
         assert said in capsys.readouterr().out
         assert [column.type for column in found.dataset.types or ()][1] == type_
         assert found.run.summary["chosen"]["counts"][0]["counts"] == how
-    assert selection.settle([*args, "data.types={n: count}"], None, print).chosen is None
+    assert selection.settle(specify([*args, "data.types={n: count}"], leave_to_data=True), print).chosen is None
 
 
 def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
@@ -256,7 +256,7 @@ def test_a_finished_run_is_found_without_the_choice(
     # another choice is made anew
     monkeypatch.setattr(selection, "MOST_ROWS", 7)
     with pytest.raises(TypeError):
-        selection.settle([*args, "out=results"], None, print)
+        selection.settle(specify([*args, "out=results"], leave_to_data=True), print)
 
 
 @pytest.mark.slow

@@ -4,12 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli.config import ConfigError, compose, composition, locate
+from splitmerge_cli.config import ConfigError, compose, locate
 from splitmerge_cli.config.schema import Until
 
 CSV = ["data=csv", "model=bernoulli"]
-# what Hydra itself says of a configuration
-COMPOSES = True
 
 
 def read_rejection(*overrides, config_dir=None):
@@ -169,26 +167,3 @@ def test_iterations_where_none_are_given(overrides, iterations):
     assert found.iterations == iterations
     # a run whose length nobody names ends when its chains are good
     assert found.until == (Until(1.01, 400.0) if not overrides else Until(None, None))
-
-
-def test_jobs_that_share_their_choices_are_composed_as_hydra_composes_them():
-    jobs = [
-        ["experiment=sdds-fig4", "N=500", "K0=5", "sampler=rgsm", "seed=3"],
-        ["experiment=sdds-fig4", "N=500", "K0=5", "sampler=rgsm", "seed=4", "model.alpha=0.5"],
-        ["data.seed=7", "seed=2", "schedule=[{sdds: 1}, {gibbs: 2}]"],
-        ["sampler=sdds", "seed=2", "out='a b=c'"],
-    ]
-    alone = [composition.specify(job) for job in jobs]
-    with composition.shared_choices():
-        shared = [composition.specify(job) for job in jobs]
-        for wrong in (["N=500", "nonsense=1"], ["N=1,2"], ["model.nonsense=1"], ["sampler=nonsense"], ["N"], ["~N"]):
-            with pytest.raises(ConfigError) as inside:
-                composition.compose(wrong)
-            token = composition._bases.set(None)
-            with pytest.raises(ConfigError) as outside:
-                composition.compose(wrong)
-            composition._bases.reset(token)
-            assert str(inside.value) == str(outside.value)
-    for one, other in zip(alone, shared, strict=True):
-        assert one == other
-    assert shared[0] != shared[1]

@@ -85,5 +85,5 @@ def test_blocks_of_a_large_network_are_no_more_than_the_prior_allows(monkeypatch
     monkeypatch.setattr(stages, "NODES", 30)
     said: list[str] = []
     keys = ["data=networkx", "data.graph=karate", "model=irm", 'model.prior="mfm(components=uniform(4))"']
-    spec = stages.choose_start(specify(keys), keys, None, said.append)
+    spec = stages.choose_start(specify(keys), said.append)
     assert spec.K0 == 4 and said[0].startswith("K0=4, ")

@@ -1,0 +1,205 @@
+"""The files of ``conf`` laid over each other: the configuration that choices make, as Hydra composes it, without Hydra.
+
+The files of the package, and those of a user's own that are as plain, are read here. A file that does more with its
+defaults list than name files of its own group and override groups is left to Hydra.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from omegaconf import DictConfig, OmegaConf
+
+from splitmerge_cli import plugins
+from splitmerge_cli.config import hydra_adapter
+from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
+from splitmerge_cli.config.groups import (
+    check_importable,
+    choices,
+    explain,
+    is_choice,
+    main_values,
+    plain,
+    plugin_names,
+)
+from splitmerge_cli.received import reject_machine_error
+
+ORDER = ("model", "sampler", "data", "schedule", "experiment")
+"""Groups in the order in which their files are laid over the main configuration."""
+LEFT_OUT = ("defaults", "hydra", "reproduce")
+"""Parts of a file that are no key of a run: the list of choices, what Hydra reads, and ``smcmc reproduce``."""
+
+_PACKAGE = re.compile(r"(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)")
+_OVERRIDE = re.compile(r"override /(\w+)(?:@_global_\.\1)?")
+_NAME = re.compile(r"([\w.+-]+)(?:@(\w+))?")
+
+
+class Layers(NamedTuple):
+    """A configuration of choices alone.
+
+    Attributes
+    ----------
+    values : dict
+        Keys of the main configuration and the groups, interpolations unresolved.
+    chosen : dict of str to str or None
+        The choice in each group.
+    """
+
+    values: dict[str, Any]
+    chosen: dict[str, str | None]
+
+
+class _ForHydra(Exception):
+    """A file that only Hydra can read."""
+
+
+class _File(NamedTuple):
+    """A file of a group: whether its keys are those of the whole configuration, its defaults list, and its keys."""
+
+    is_global: bool
+    defaults: list[Any]
+    values: dict[str, Any]
+
+
+def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -> Layers:
+    """Lay the files of the named choices, and of those that follow from them, over the main configuration.
+
+    Parameters
+    ----------
+    named : mapping of str to str or None
+        Choices by group. What is not named follows from the others, or is the default.
+    search_path : sequence of str
+        Hydra's additional search path, as `splitmerge_cli.config.targets.places` returns it.
+
+    Raises
+    ------
+    ConfigError
+        A group has no such choice, or its file is no configuration.
+    """
+    for group, name in named.items():
+        if group != "experiment" or name is not None:
+            if not is_choice(group, name, search_path):
+                raise ConfigError(unknown_choice(group, show(name), choices(group, search_path)))
+            check_importable(group, name)
+    try:
+        return _lay(dict(named), search_path)
+    except _ForHydra:
+        return _compose_by_hydra(named, search_path)
+
+
+def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
+    main = main_values()
+    defaults = {group: name for entry in main["defaults"] if entry != "_self_" for group, name in entry.items()}
+    layers: list[dict[str, Any]] = []
+    chosen: dict[str, Any] = {}
+    # as in Hydra, the last file overrides the choices of those before it
+    for group in reversed(ORDER):
+        chosen[group] = overridden.get(group, defaults[group])
+        if chosen[group] is not None:
+            layers = _expand(group, chosen[group], None, overridden, chosen, search_path) + layers
+    values = main
+    for layer in layers:
+        values = merge(values, layer)
+    return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
+
+
+def _expand(
+    group: str,
+    name: str,
+    package: str | None,
+    overridden: dict[str, Any],
+    chosen: Mapping[str, Any],
+    search_path: Sequence[str],
+) -> list[dict[str, Any]]:
+    """The layers of a file and of the files that it builds on; choices that it overrides are added to `overridden`,
+    unless they are there."""
+    file = _read(group, name, tuple(search_path))
+    for entry in file.defaults:
+        if isinstance(entry, dict):
+            key, value = next(iter(entry.items()))
+            found = _OVERRIDE.fullmatch(str(key))
+            if found is None or (found[1] in chosen and found[1] not in overridden) or len(entry) > 1:
+                raise _ForHydra
+            overridden.setdefault(found[1], value)
+    is_global = file.is_global and package is None
+    own = file.values if is_global else {group: file.values}
+    parts: list[list[dict[str, Any]]] = []
+    names = [entry for entry in file.defaults if not isinstance(entry, dict)]
+    for entry in reversed(names if "_self_" in names else [*names, "_self_"]):
+        if entry == "_self_":
+            parts.append([own])
+            continue
+        builds = _NAME.fullmatch(str(entry))
+        # a file of the whole configuration says into which part it takes one that is not
+        if builds is None or builds[2] not in (None, group):
+            raise _ForHydra
+        below_is_global = _read(group, builds[1], tuple(search_path)).is_global
+        if (is_global != below_is_global) if builds[2] is None else (below_is_global or not is_global):
+            raise _ForHydra
+        parts.append(_expand(group, builds[1], builds[2], overridden, chosen, search_path))
+    return [layer for part in reversed(parts) for layer in part]
+
+
+def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
+    """Read the file of a choice; the package's own come first, as on Hydra's search path."""
+    if name in plugin_names(group):
+        return _File(False, [], plugins.configuration(group, name))
+    if (packaged := _packaged(group, name, search_path)) is not None:
+        return packaged
+    for place in search_path:
+        if place.startswith("file://"):
+            file = Path(place.removeprefix("file://")) / group / f"{name}.yaml"
+            if file.is_file():
+                return _parse(file.read_bytes())
+    raise _ForHydra
+
+
+@cache
+def _packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
+    packages = [hydra_adapter.CONF, *(p.removeprefix("pkg://") for p in search_path if p.startswith("pkg://"))]
+    for package in packages:
+        file = resources.files(package) / group / f"{name}.yaml"
+        if file.is_file():
+            return _parse(file.read_bytes())
+    return None
+
+
+def _parse(content: bytes) -> _File:
+    try:
+        text = content.decode()
+        node = OmegaConf.create(text)
+    except Exception as error:  # whoever composes the whole says what is wrong
+        reject_machine_error(error, "the configuration")
+        raise _ForHydra from error
+    if not isinstance(node, DictConfig):
+        raise _ForHydra
+    values = plain(node, resolve=False)
+    package = _PACKAGE.match(text)
+    if package is not None and package[1] != "_global_":
+        raise _ForHydra
+    if not isinstance(defaults := values.pop("defaults", []), list):
+        raise _ForHydra
+    return _File(package is not None, defaults, values)
+
+
+def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> Layers:
+    words = [f"{group}={'null' if name is None else name}" for group, name in named.items()]
+    try:
+        raw = hydra_adapter.compose(words, search_path)
+        values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
+    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+        reject_machine_error(error, " ".join(words))
+        raise ConfigError(explain(error, words, search_path)) from error
+    return Layers({key: value for key, value in values.items() if key not in LEFT_OUT}, chosen)
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another: mappings are merged, anything else takes the place of what is below."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged

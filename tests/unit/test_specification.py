@@ -1,0 +1,208 @@
+"""Another run is made of a specification as Hydra would compose it of the equivalent overrides."""
+
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.config import (
+    ConfigError,
+    choices,
+    compose_raw,
+    hydra_session,
+    places,
+    plain,
+    specify,
+    specify_keys,
+)
+from splitmerge_cli.config.commands import command_of, override
+from splitmerge_cli.config.composition import read_hydra
+from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
+from splitmerge_cli.config.specification import RunSpecification, finish
+from splitmerge_cli.config.stored import specify_stored
+
+TABLE = {"data": "csv", "data.path": "x.csv"}
+OF_DATA = {
+    "csv": {"data.path": "x.csv"},
+    "corpus": {"data.path": "x"},
+    "edges": {"data.path": "x"},
+    "given": {"data.sha256": "0" * 64},
+}
+SEARCH_PATH = tuple(places(None))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def session() -> Iterator[None]:
+    """Hydra is initialised once."""
+    with hydra_session():
+        yield
+
+
+def by_hydra(named: dict[str, object]) -> RunSpecification:
+    """The specification of a configuration that Hydra composes as a whole."""
+    words = [override(key, value) for key, value in named.items()]
+    return finish(read_hydra(raw := compose_raw(words), raw.hydra, words, SEARCH_PATH))
+
+
+def require_equal(found: RunSpecification, named: dict[str, object]) -> None:
+    expected = by_hydra(named)
+    assert found.values == expected.values and repr(found.identity) == repr(expected.identity)
+    assert (found.model, found.samplers, found.schedule) == (expected.model, expected.samplers, expected.schedule)
+    assert (found.data.name, found.folder, found.is_open) == (expected.data.name, expected.folder, expected.is_open)
+    assert (found.until, found.iterations, found.automatic) == (expected.until, expected.iterations, expected.automatic)
+
+
+@pytest.mark.parametrize("group", ["data", "model", "sampler", "schedule", "experiment"])
+def test_layers_are_what_hydra_composes(group: str) -> None:
+    for name in choices(group, SEARCH_PATH):
+        for more in [{}] if group != "experiment" else [{}, {"data": "s2", "sampler": "gibbs", "model": "gaussian"}]:
+            raw = compose_raw([f"{key}={value}" for key, value in {group: name, **more}.items()])
+            expected = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
+            found = compose_choices({group: name, **more}, SEARCH_PATH)
+            assert found.values == expected and list(found.values) == list(expected)
+            assert found.chosen.items() <= dict(raw.hydra.runtime.choices).items()
+
+
+@pytest.mark.parametrize("name", [*choices("data"), "given"])
+def test_other_data_bring_their_model(name: str) -> None:
+    more = OF_DATA.get(name, {})
+    spec = specify(["data=jain_neal", "seed=3", "N=50", "model.beta1=2", "data.components=7"])
+    found = spec.with_({"data": name, **more})
+    kept = {"model.beta1": 2} if found.model.name == "bernoulli" else {}
+    kept |= {"data.components": 7} if name == "jain_neal" else {}
+    require_equal(found, {"data": name, "seed": 3, "N": 50, **kept, **more})
+
+
+@pytest.mark.parametrize("name", choices("model"))
+def test_another_model_leaves_the_rest(name: str) -> None:
+    spec = specify(["data=csv", "data.path=x.csv", "model=gaussian", "model.covariance=full", "K0=4", "until.ess=50"])
+    kept = {"model.covariance": "full"} if name == "gaussian" else {}
+    require_equal(spec.with_(model=name), {**TABLE, "model": name, "K0": 4, "until.ess": 50, **kept})
+
+
+@pytest.mark.parametrize("name", [*choices("sampler"), "auto"])
+def test_another_sampler_leaves_its_options(name: str) -> None:
+    spec = specify(["data=gaussian", "sampler=rgsm", "sampler.t=3", "schedule.moves=2"])
+    kept = {"sampler.t": 3} if name == "rgsm" else {}
+    require_equal(spec.with_(sampler=name), {"data": "gaussian", "sampler": name, "schedule.moves": 2, **kept})
+
+
+@pytest.mark.parametrize("name", choices("experiment", SEARCH_PATH))
+def test_settings_of_an_experiment(name: str) -> None:
+    spec = specify([f"experiment={name}"])
+    require_equal(spec, {"experiment": name})
+    require_equal(spec.with_(N=60, seed=9), {"experiment": name, "N": 60, "seed": 9})
+    if spec.data.name in ("emm", "s1", "jain_neal_example1"):
+        require_equal(spec.with_(data="gaussian", seed=9), {"experiment": name, "data": "gaussian", "seed": 9})
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"N": 7},
+        {"K0": 3, "init": "random"},
+        {"init": "prior"},
+        {"init": "some file.npy", "chains": 2},
+        {"iterations": 200},
+        {"budget": 3.0},
+        {"iterations": None, "budget": None},
+        {"until.rhat": 1.1},
+        {"until": {"ess": 100}},
+        {"trace": {"partitions": 0}, "tempering.levels": 2},
+        {"schedule": "move_only"},
+        {"schedule": "single_site", "sampler": "gibbs"},
+        {"schedule.moves": 20},
+        {"schedule": [{"sdds": 1}, {"rgsm": {"weight": 2, "t": 3}}]},
+        {"model.prior": "mfm"},
+        {"model.prior": "pitman_yor(0.3)"},
+        {"model.concentration": "gamma(2,1)"},
+        {"model.m0": [0.0, 1.0], "model.kappa0": 2},
+        {"model": "mixed", "model.covariance": "full"},
+        {"data.seed": 4, "data.dtype": "float32"},
+        {"data": "mixed", "model": "mixed"},
+        {"data": "csv", "data.path": "a,b (1).csv", "data.types": {"a": "real", 2: "skip"}, "data.drop": ["id", 3]},
+        {"data": "csv", "data.path": "${x}", "data.truth": "1", "out": "else where"},
+        {"sampler": "arm", "timing": False, "resume": False},
+        {"model.power": 0.5, "thin": 3, "workers": 2, "progress": "none"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize(
+    "base",
+    [
+        {},
+        {"data": "gaussian"},
+        {"data": "gaussian", "seed": 5, "data.seed": 9, "model.covariance": "full", "iterations": 100},
+        {"data": "gaussian", "sampler": "lshsm", "schedule": "move_only", "budget": 2.0},
+        {"data": "csv", "data.path": "x.csv", "model": "gaussian", "model.b0": "gamma(1,2)"},
+    ],
+    ids=str,
+)
+def test_changes_are_what_overrides_make(base: dict[str, object], changes: dict[str, object]) -> None:
+    spec = specify_keys(base)
+    require_equal(spec, base)
+    named = {**base, **changes}
+    if isinstance(changes.get("schedule"), list):
+        named.pop("sampler", None)
+    for key in ("trace", "until"):
+        if isinstance(named.get(key), dict):
+            named |= {f"{key}.{option}": value for option, value in named.pop(key).items()}
+    implied = by_hydra(
+        {k: v for k, v in named.items() if k in ("data", "model")} | OF_DATA.get(str(named.get("data")), {})
+    )
+    for group, before in (("data", spec.data.name), ("model", spec.model.name)):
+        if getattr(implied, group).name != before:
+            named = {k: v for k, v in named.items() if not k.startswith(f"{group}.") or k in changes}
+    try:
+        expected: RunSpecification | str = by_hydra(named)
+    except ConfigError as error:
+        expected = str(error)
+    if isinstance(expected, str):
+        with pytest.raises(ConfigError) as info:
+            spec.with_(changes)
+        assert str(info.value) == expected
+        return
+    found = spec.with_(changes)
+    require_equal(found, named)
+    # of a stored run nothing is said to be named; the rest is the same
+    stored = specify_stored(json.loads(json.dumps(dict(spec.values))), "config.yaml")
+    assert stored.values == spec.values
+    if not changes.keys() & {"iterations", "budget", "init", "until", "until.rhat", "sampler"}:
+        assert repr(stored.with_(changes).identity) == repr(found.identity)
+    if found.data.name != "given":
+        assert command_of(found) is not None
+
+
+def test_options_without_their_group() -> None:
+    spec = specify_keys({"data": "gaussian", "sampler": "rgsm"})
+    found = spec.with_(covariance="full", D=3, t=np.int64(2), K0=2, m0=np.array([0.0, 1.0]))
+    assert found.model.options["covariance"] == "full" and found.values["data"]["D"] == 3
+    assert found.samplers[0].options["t"] == 2 and found.K0 == 2 and found.values["model"]["m0"] == [0.0, 1.0]
+    assert spec.with_(model={"name": "mixed", "covariance": "full"}).model.options["covariance"] == "full"
+    with pytest.raises(ConfigError, match=r"concentration: expected model.concentration or data.concentration"):
+        spec.with_(concentration=2)
+    for changes, message in [
+        ({"covarianc": "full"}, "covarianc: no such key"),
+        ({"model.covarianc": "full"}, "model.covarianc: no such key. Did you mean model.covariance"),
+        ({"model.covariance": "round"}, "model.covariance=round: expected one of"),
+        ({"sampler": "nothing"}, "sampler=nothing: expected one of"),
+        ({"K0": 3, "init": "prior"}, "K0=3: only init=random takes"),
+        ({"chains": 0}, "chains=0: expected a whole number"),
+    ]:
+        with pytest.raises(ConfigError) as info:
+            spec.with_(changes)
+        assert str(info.value).startswith(message)
+
+
+def test_what_stays_and_what_goes() -> None:
+    spec = specify(["data=gaussian", "data.D=3", "K0=4", "model.covariance=full", "sampler=rgsm", "sampler.t=2", "N=9"])
+    assert spec.with_(init="prior").K0 is None
+    assert spec.with_(sampler="gibbs").with_(sampler="rgsm").samplers[0].options["t"] == 5
+    mixed = spec.with_(schedule=[{"sdds": 1}, {"gibbs": 2}])
+    assert mixed.sampler_name == "sdds+gibbs" and mixed.with_(sampler="rgsm").schedule.name == "full_scan"
+    assert spec.with_(data="mixed").model.values == specify(["data=mixed"]).model.values
+    assert spec.with_(data="s1").model.options["covariance"] == "full"
+    assert spec.with_(model=None).model == spec.model and spec.with_(sampler=None).automatic
+    # what is the same is not read again
+    assert spec.with_(K0=5).model is spec.model
