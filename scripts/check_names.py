@@ -123,7 +123,7 @@ def is_bare(name: str) -> bool:
 
 def check_name(name: str, line: int) -> Iterator[Finding]:
     """Find a name of a function that is neither action, predicate nor value."""
-    if is_bare(name) and name not in {"__or__", "__not__", "at"}:
+    if is_bare(name) and name not in {"__or__", "__not__", "at", "with_"}:
         yield Finding(line, "name", name)
 
 

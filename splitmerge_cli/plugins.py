@@ -10,10 +10,11 @@ adds ``sampler=swap`` to every command, as soon as it is installed. A class says
 used is no choice, and whoever names it learns why; commands that do not name it go on without it.
 """
 
+import inspect
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import cache
-from importlib import import_module
+from importlib import import_module, metadata
 from typing import Any, TypeVar
 
 from splitmerge_cli.core import interrupt
@@ -71,8 +72,6 @@ def run_foreign(call: Callable[[], _T]) -> _T:
 @cache
 def entry_points(group: str) -> Mapping[str, Any]:
     """Entry points of a group (a key of `GROUPS`), by name; where two distributions add one name, either of them."""
-    from importlib import metadata  # a hundredth of a second, of which a run that reads no name of a choice needs none
-
     found = {point.name: point for point in metadata.entry_points(group=GROUPS[group])}
     return {name: found[name] for name in sorted(found)}
 
@@ -108,8 +107,6 @@ def load(group: str, name: str) -> Any:
 @cache
 def _attempt(group: str, name: str) -> Any:
     """The object that an entry point names; or the error, so that a module that fails is imported once."""
-    from importlib import metadata
-
     point = entry_points(group)[name]
     same = [one for one in metadata.entry_points(group=GROUPS[group]) if one.name == name]
     if len({one.value for one in same}) > 1:
@@ -174,8 +171,6 @@ def _plain(value: Any) -> Any:
 
 def describe(group: str, name: str, own: Container[str] = ()) -> str:
     """The first line of what a class says of itself, and where it comes from; or why it cannot be used."""
-    import inspect
-
     point = entry_points(group)[name]
     try:
         check_name(group, name, own)

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from splitmerge_cli.config.errors import ConfigError, nearest
+from splitmerge_cli.config.schema import all_keys
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -28,8 +29,6 @@ def answer_misspelt(function: _F) -> _F:
 
 
 def _advice(name: str, known: list[str]) -> str:
-    from splitmerge_cli.config.schema import all_keys
-
     if "options" in known and name in {key for key, _ in all_keys()}:
         return f"Expected options={{'{name}': VALUE}}, as it is a key of the command line"
     near = nearest(name, known)

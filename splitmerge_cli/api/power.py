@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.tables.repeats import keep_together
+from splitmerge_cli.studies.draws import FIRST_STATES
 
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 MOST_ROWS = 1_000
@@ -72,8 +73,6 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     ConfigError
         Fewer than ten rows.
     """
-    from splitmerge_cli.studies.draws import FIRST_STATES
-
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected ten at least, or a number in model.power")
     together = keep_together(dataset, np.random.default_rng(seed).permutation(dataset.N)[: 2 * MOST_ROWS])

@@ -7,8 +7,8 @@
     kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
-    density, over `FOLDS` folds. Rows that repeat each other, as chance does not make them, are in the same fold. Sets
-    of more than `MOST_ROWS` rows are judged by so many of them, drawn at random. A
+    density, over five folds. Rows that repeat each other, as chance does not make them, are in the same fold. Sets
+    of more than 1,000 rows are judged by so many of them, drawn at random. A
     covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
     nothing is compared.
 Counts among the columns
@@ -19,7 +19,6 @@ Counts among the columns
     By a calibration curve: `splitmerge_cli.api.power`.
 """
 
-import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -27,117 +26,51 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.api import held_out
 from splitmerge_cli.api.cautions import DataNote, NotConverged
+from splitmerge_cli.api.held_out import (
+    MIXED,
+    REALS,
+    SCALES,
+    Sample,
+    as_records,
+    compare_counts,
+    count_reals,
+    covariances,
+    covariances_of,
+    find_problem,
+    format_counts,
+    format_covariances,
+)
 from splitmerge_cli.api.making import Settled
-from splitmerge_cli.api.objects import MIXED, columns_read
+from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.config import ConfigError, RunSpecification, choice, classes, component, read_component, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify
 from splitmerge_cli.config.commands import override, words_of
 from splitmerge_cli.config.composition import is_left_to_data
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.runs.datasets import build_model, load_dataset
+from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
 """Models with normal distributions of real columns."""
-FOLDS = 5
-MOST_ROWS = 1_000
 ITERATIONS = 500
 """Iterations of each chain in a fold, which has `CHAINS`."""
 CHAINS = 2
-COVARIANCES = ("diag", "iso", "full")
-SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
-"""Options that ``model=auto`` takes for dense points."""
-
 OF_COVARIANCE = "model.covariance"
 OF_POWER = "model.power"
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
-COUNTS, REALS = "as counts", "as real numbers"
-"""Readings of whole numbers."""
-
-Sample = Callable[[Mapping[str, Any], Dataset], Any]
-
-
-def covariances(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
-    """Held-out log predictive density of rows, two at least, under each covariance that the model has.
-
-    `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
-    is that of the folds; `later` are options that the data are to allow, too, with the covariance.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each covariance, the best first: covariance, log_density (mean over rows, natural logarithm), behind
-        (mean difference from the best), error (standard error of that difference, rows taken as independent), seconds,
-        problem (why the points do not allow it; else empty). Where one alone is allowed it has no numbers.
-
-    Raises
-    ------
-    ConfigError
-        One row; no covariance is allowed.
-    """
-    if dataset.N < 2:
-        raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
-    # of one column all are one model
-    candidates = _covariances_of(str(options["name"])) if _reals(dataset) > 1 else COVARIANCES[:1]
-    allows = {**options, **(later or {})}
-    problems = {covariance: _problem({**allows, "covariance": covariance}, dataset) for covariance in candidates}
-    allowed = [covariance for covariance, problem in problems.items() if not problem]
-    found: dict[str, NDArray[np.float64]] = {}
-    seconds: dict[str, float] = {}
-    for covariance in allowed if len(allowed) > 1 else ():
-        began = time.perf_counter()
-        try:
-            found[covariance] = _hold_out({**options, "covariance": covariance}, dataset, sample, seed)
-        except (ConfigError, DataError) as error:
-            problems[covariance] = str(error)
-            continue
-        seconds[covariance] = time.perf_counter() - began
-    if all(problems.values()):
-        said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
-        raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    mean = {covariance: float(density.mean()) for covariance, density in found.items()}
-    order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
-    behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
-    return pd.DataFrame(
-        {
-            "covariance": order,
-            "log_density": [mean.get(covariance, np.nan) for covariance in order],
-            "behind": [float(behind[c].mean()) if c in behind else np.nan for c in order],
-            "error": [float(behind[c].std() / np.sqrt(len(behind[c]))) if c in behind else np.nan for c in order],
-            "seconds": [seconds.get(covariance, np.nan) for covariance in order],
-            "problem": [problems[covariance] for covariance in order],
-        }
-    )
-
-
-def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
-    """Log predictive density of rows that short runs did not see, fold after fold."""
-    from splitmerge_cli.studies.draws import FIRST_STATES
-
-    rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
-    density = []
-    for held in folds(dataset, rows, FOLDS):
-        posterior = sample(options, dataset.take(np.setdiff1d(rows, held)))
-        if not posterior.complete:
-            raise KeyboardInterrupt
-        density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
-    return np.concatenate(density)
 
 
 def counts_of(dataset: Dataset) -> list[str | int]:
@@ -146,72 +79,12 @@ def counts_of(dataset: Dataset) -> list[str | int]:
     return [key for key, column in zip(named, dataset.types or (), strict=True) if column.type == "count"]
 
 
-def compare_counts(
-    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, sample: Sample, seed: int = 0
-) -> pd.DataFrame:
-    """Held-out log probability of rows whose whole numbers are read as counts, and as real numbers.
-
-    Parameters
-    ----------
-    options : mapping
-        Options of `mixed` beside the covariance: full where there are two real columns.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each reading, the better first: counts (`COUNTS` or `REALS`), log_density (mean over rows, natural
-        logarithm), behind and error as of `covariances`, seconds.
-    """
-    found, seconds = {}, {}
-    for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
-        began = time.perf_counter()
-        given = {"name": MIXED} | (SCALES if _reals(dataset) else {}) | dict(options)
-        jointly = {"covariance": "full"} | given
-        model = jointly if _reals(dataset) > 1 and not _problem(jointly, dataset) else given
-        found[name] = _hold_out(model, dataset, sample, seed)
-        seconds[name] = time.perf_counter() - began
-    order = sorted(found, key=lambda name: -found[name].mean())
-    behind = {name: found[order[0]] - found[name] for name in order}
-    return pd.DataFrame(
-        {
-            "counts": order,
-            "log_density": [float(found[name].mean()) for name in order],
-            "behind": [float(behind[name].mean()) for name in order],
-            "error": [float(behind[name].std() / np.sqrt(len(behind[name]))) for name in order],
-            "seconds": [seconds[name] for name in order],
-        }
-    )
-
-
-def _covariances_of(model: str) -> list[str]:
-    """The covariances that a model has."""
-    options = {option.name: option for option in component("model", model).target.OPTIONS}
-    return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
-
-
-def _reals(dataset: Dataset) -> int:
-    """Real columns of a table."""
-    if dataset.types is not None:
-        return sum(column.type == "real" for column in dataset.types)
-    return int(dataset.values.shape[1])
-
-
 def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     """Options of a model that ``model=auto`` takes, of a table as it is read."""
-    if model not in OF_REALS or not _reals(dataset):
+    if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    return scales if model == MIXED and _reals(dataset) < 2 else {"covariance": AUTO} | scales
-
-
-def _problem(options: Mapping[str, Any], dataset: Dataset) -> str:
-    """Why a data set does not allow a model, its options as they are; empty where it does."""
-    try:
-        model = read_component("model", str(options["name"]), choice("model", str(options["name"])) | dict(options))
-        build_model(model, dataset)
-    except ConfigError as error:
-        return str(error)
-    return ""
+    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -303,7 +176,7 @@ def _settle_power(
     """A run with the power of the calibration curve, and the curve."""
     dataset = _read_accepted(spec, OF_POWER)
     options = _options_of(spec)
-    problem = _problem({**options, **A_POWER}, dataset)
+    problem = find_problem({**options, **A_POWER}, dataset)
     if problem:
         raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
     with _without_warnings():
@@ -333,13 +206,13 @@ def _settle_readings(
             later = A_POWER if OF_POWER in spec.to_choose else None
             table = covariances(_options_of(spec), dataset, _sampler(spec, folder), later=later)
             say(format_covariances(table))
-            found[OF_COVARIANCE] = _as_records(table)
+            found[OF_COVARIANCE] = as_records(table)
             spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
     return spec, found
 
 
 def _options_of(spec: RunSpecification) -> dict[str, Any]:
-    """The name and the options of the model of a run."""
+    """Name and options of the model."""
     return {key: value for key, value in spec.model.values.items() if key != "_target_"}
 
 
@@ -364,7 +237,7 @@ def _without_warnings() -> Iterator[None]:
 
 def _describe_folds() -> dict[str, int]:
     """How candidates are compared."""
-    return {"folds": FOLDS, "rows": MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+    return {"folds": held_out.FOLDS, "rows": held_out.MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
 
 
 def _describe_calibration() -> dict[str, list[float]]:
@@ -405,7 +278,7 @@ def _choose_counts(
 ) -> list[dict[str, Any]]:
     table = compare_counts(options, as_counts, as_reals, sample, seed)
     say(format_counts(table))
-    return _as_records(table)
+    return as_records(table)
 
 
 def _candidates(
@@ -417,7 +290,7 @@ def _candidates(
     for reading, said in readings:
         chosen = [(reading, said)]
         if OF_COVARIANCE in reading.to_choose:
-            names = _covariances_of(reading.model.name)
+            names = covariances_of(reading.model.name)
             chosen = [
                 (reading.with_({OF_COVARIANCE: name}), [*said, f"{OF_COVARIANCE}={AUTO}: {name}"]) for name in names
             ]
@@ -426,12 +299,6 @@ def _candidates(
                 yield decided.with_({OF_POWER: power}), ", ".join([*words, f"{OF_POWER}={AUTO}: {power:g}"])
             if not calibrates:
                 yield decided, ", ".join(words)
-
-
-def _as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a table for JSON, which has no NaN."""
-    records: list[dict[str, Any]] = table.astype(object).where(table.notna(), None).to_dict("records")
-    return records
 
 
 def _with_reals(spec: RunSpecification) -> RunSpecification | None:
@@ -472,26 +339,6 @@ def settle_jobs(
             job = [given for given in job if not is_left_to_data(given)] + settled[of_model]
         found.append(list(job))
     return found
-
-
-def format_counts(table: pd.DataFrame) -> str:
-    """Return the table of `compare_counts`, and what was chosen, as text."""
-    text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
-    how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    return f"{text}\ncounts {table['counts'][0]}, by the log predictive probability of held-out rows ({how})"
-
-
-def format_covariances(table: pd.DataFrame) -> str:
-    """Return the table of `covariances`, and what was chosen, as text."""
-    problems = dict(zip(table["covariance"], table["problem"], strict=True))
-    lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
-    compared, best = table[table["log_density"].notna()], table["covariance"][0]
-    if len(compared):
-        text = compared.drop(columns="problem").to_string(index=False, float_format=lambda value: f"{value:.3f}")
-        why = "by the log predictive density of held-out rows"
-        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {why}"])
-    why = "the only one that is left" if lines else "since one column has one variance"
-    return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
 
 
 def _choose_model(spec: RunSpecification) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
+from collections import Counter
 from dataclasses import replace
 from typing import Annotated, Any
 
@@ -219,7 +220,5 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
 
 
 def _print_counts(outcomes: list[Any]) -> None:
-    from collections import Counter
-
     counts = Counter(o.status for o in outcomes)
     typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
-        choice,
         choices,
         complete,
         describe,
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
         usable_choices,
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
+    from splitmerge_cli.config.layers import choice
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
     from splitmerge_cli.config.stored import specify_stored
@@ -32,8 +32,8 @@ _MODULES = {
     "components": ("Component", "DataSource", "classes", "component", "gibbs_update", "read_component"),
     "composition": ("compose", "compose_raw", "rewrite", "specify"),
     "errors": ("ConfigError", "show"),
+    "layers": ("choice",),
     "groups": (
-        "choice",
         "choices",
         "complete",
         "describe",

@@ -16,7 +16,8 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choice, choices, shared_options, usable_choices
+from splitmerge_cli.config.groups import choices, shared_options, usable_choices
+from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.schema import SHARED, all_keys
 from splitmerge_cli.config.targets import target_of
 from splitmerge_cli.core.options import Option, Text

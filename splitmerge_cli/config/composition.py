@@ -3,9 +3,10 @@
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
@@ -32,8 +33,11 @@ def rewrite(given: Iterable[str], config_dir: str | Path | None = None) -> list[
     """Rewrite overrides as Hydra's grammar takes them: a text, whatever letters it has, and priors in quotes, and
     ``schedule=[{sdds: 1}, {gibbs: 1}]`` by its parts."""
     texts, search_path = _with_schedule(given), places(config_dir)
-    chosen = _Choices(texts, search_path)
-    return [_for_hydra(text, chosen) for text in texts]
+    chosen: Mapping[str, Any] = {}
+    with suppress(ConfigError):
+        named = (text for text in texts if _key_of(text) in CHOOSING)
+        chosen = compose_choices(dict(map(_read_choice, named)), search_path).chosen
+    return [_for_hydra(text, _Reading(chosen, search_path)) for text in texts]
 
 
 def _with_schedule(given: Iterable[str]) -> list[str]:
@@ -48,34 +52,31 @@ def _with_schedule(given: Iterable[str]) -> list[str]:
     return texts
 
 
-class _Choices:
-    """The choices of a configuration, composed when a value is to be read whose key may take text."""
+class _Reading(NamedTuple):
+    """The choices by which values are read: their keys say what they take.
 
-    def __init__(self, texts: Sequence[str], search_path: Sequence[str], names: Mapping[str, str] | None = None):
-        self._texts, self.search_path, self._names = texts, search_path, names
+    Attributes
+    ----------
+    chosen : mapping of str to str
+        The choice in each group; none where the choices are wrong, which whoever composes the whole says.
+    search_path : sequence of str
+        Hydra's additional search path.
+    """
 
-    @property
-    def names(self) -> Mapping[str, str]:
-        """The name of the choice in each group."""
-        if self._names is None:
-            try:
-                chosen = [_for_hydra(text, self) for text in self._texts if _key_of(text) in CHOOSING]
-                self._names = dict(hydra_adapter.compose(chosen, self.search_path).hydra.runtime.choices)
-            except Exception:  # whoever composes the whole says what is wrong
-                self._names = {}
-        return self._names
+    chosen: Mapping[str, Any]
+    search_path: Sequence[str]
 
     def types_of(self, key: str) -> Accepts | None:
         """The types that a key takes, where text is one of them."""
         import_beside(self.search_path)
-        return types_of_key(key, self.names, self.search_path)
+        return types_of_key(key, self.chosen, self.search_path)
 
 
 def _key_of(text: str) -> str:
     return text.lstrip("+").partition("=")[0]
 
 
-def _read_text(text: str, chosen: _Choices) -> tuple[str, Any] | None:
+def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     """The key and the value of an override whose key takes text; None of any other.
 
     Raises
@@ -102,7 +103,7 @@ def _read_text(text: str, chosen: _Choices) -> tuple[str, Any] | None:
         raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 
-def _for_hydra(text: str, chosen: _Choices) -> str:
+def _for_hydra(text: str, chosen: _Reading) -> str:
     """An override as Hydra's grammar takes it."""
     if (found := _read_text(text, chosen)) is not None:
         key, _, value = text.partition("=")
@@ -197,7 +198,7 @@ def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: C
     try:
         named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
         below, chosen = compose_choices(named, search_path)
-        reading = _Choices(texts, search_path, chosen)
+        reading = _Reading(chosen, search_path)
         values: dict[str, Any] = {}
         for text in texts:
             if (key := _key_of(text)) not in CHOOSING:
@@ -212,11 +213,11 @@ def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: C
 
 
 def _read_choice(text: str) -> tuple[str, Any]:
-    group, _, name = text.partition("=")
+    group, _, name = text.lstrip("+").partition("=")
     return group, name if _PLAIN.fullmatch(name) else hydra_adapter.parse_override(text).value
 
 
-def _read(text: str, chosen: _Choices) -> tuple[str, Any]:
+def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
     """The key and the value of an override, as OmegaConf takes them; a `ConfigError` of several values."""
     if (found := _read_text(text, chosen)) is not None:
         return found[0], hydra_adapter.protect(found[1])

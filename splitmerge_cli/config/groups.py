@@ -1,8 +1,4 @@
-"""Choices that the groups offer, and the options of each as its file gives them.
-
-Files of the package are read as they are: Hydra composes a whole configuration for each, which takes as long as all
-else that a finished run needs. Files of the user's own may do all that Hydra lets them, so Hydra composes them.
-"""
+"""Choices that the groups offer: their names, what describes them, and what is wrong with those that there are not."""
 
 import re
 from collections.abc import Collection, Mapping, Sequence
@@ -17,10 +13,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import plugins
 from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.errors import ConfigError, one_line, unknown_choice, unknown_key
+from splitmerge_cli.config.errors import ConfigError, one_line, unknown_key
 from splitmerge_cli.config.schema import GROUPS, SHARED, known_keys
-from splitmerge_cli.config.targets import named_targets
-from splitmerge_cli.received import reject_machine_error
 
 
 def plain(node: Any, resolve: bool = True, throw_on_missing: bool = False) -> dict[str, Any]:
@@ -106,50 +100,6 @@ def _choices(group: str, search_path: tuple[str, ...]) -> tuple[str, ...]:
 def plugin_names(group: str) -> Collection[str]:
     """Names that other distributions add to a group."""
     return plugins.entry_points(group) if group in plugins.GROUPS else ()
-
-
-def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
-    """The options of one choice as its file gives them, interpolations unresolved; see `shared` for what it shares.
-
-    Raises
-    ------
-    ConfigError
-        The group has no such choice.
-    """
-    return unshared_options(group, _options(group, name, tuple(search_path)))
-
-
-@cache
-def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
-    if not is_choice(group, name, search_path):
-        raise ConfigError(unknown_choice(group, name, choices(group, search_path)))
-    # those of the package come first on Hydra's search path
-    if name in plugin_names(group):
-        check_importable(group, name)
-        options = plugins.configuration(group, name)
-    elif is_choice(group, name):
-        options = plain(_packaged_options(group, name), resolve=False)
-    else:
-        try:
-            options = plain(hydra_adapter.compose([f"{group}={name}"], search_path)[group], resolve=False)
-        except Exception as error:  # Hydra raises all kinds on a file that is no configuration
-            reject_machine_error(error, f"{group}={name}")
-            raise ConfigError(explain(error, [f"{group}={name}"], search_path)) from error
-    if isinstance(target := options.get("_target_"), str):
-        named_targets.add(target)
-    return options
-
-
-def _packaged_options(group: str, name: str) -> DictConfig:
-    """Return the options of a packaged file; of one that builds on others of its group, theirs below its own."""
-    text = (_conf() / group / f"{name}.yaml").read_text(encoding="utf-8")
-    node: Any = OmegaConf.create(text)
-    below = [one.partition("@")[0] for one in node.pop("defaults", []) if isinstance(one, str) and one != "_self_"]
-    if text.startswith("# @package _global_"):
-        node = node[group]
-    merged = OmegaConf.merge(*(_packaged_options(group, one) for one in below), node)
-    assert isinstance(merged, DictConfig)
-    return merged
 
 
 def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str]]:

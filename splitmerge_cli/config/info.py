@@ -9,8 +9,9 @@ from typing import Any, get_args
 
 from splitmerge_cli.config.components import WORDS, declared_types, options_of
 from splitmerge_cli.config.errors import show
-from splitmerge_cli.config.groups import choice, describe
+from splitmerge_cli.config.groups import describe
 from splitmerge_cli.config.hydra_adapter import CONF
+from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.targets import locate
 
 

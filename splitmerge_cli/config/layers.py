@@ -24,7 +24,9 @@ from splitmerge_cli.config.groups import (
     main_values,
     plain,
     plugin_names,
+    unshared_options,
 )
+from splitmerge_cli.config.targets import named_targets
 from splitmerge_cli.received import reject_machine_error
 
 ORDER = ("model", "sampler", "data", "schedule", "experiment")
@@ -49,7 +51,7 @@ class Layers(NamedTuple):
     """
 
     values: dict[str, Any]
-    chosen: dict[str, str | None]
+    chosen: dict[str, Any]
 
 
 class _ForHydra(Exception):
@@ -88,6 +90,26 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
         return _lay(dict(named), search_path)
     except _ForHydra:
         return _compose_by_hydra(named, search_path)
+
+
+def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of one choice as its file gives them, interpolations unresolved; those that its group shares are not
+    among them (`shared_options`).
+
+    Raises
+    ------
+    ConfigError
+        The group has no such choice.
+    """
+    return unshared_options(group, _options(group, name, tuple(search_path)))
+
+
+@cache
+def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    options: dict[str, Any] = compose_choices({group: name}, search_path).values[group]
+    if isinstance(target := options.get("_target_"), str):
+        named_targets.add(target)
+    return options
 
 
 def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
@@ -147,7 +169,7 @@ def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
     """Read the file of a choice; the package's own come first, as on Hydra's search path."""
     if name in plugin_names(group):
         return _File(False, [], plugins.configuration(group, name))
-    if (packaged := _packaged(group, name, search_path)) is not None:
+    if (packaged := _read_packaged(group, name, search_path)) is not None:
         return packaged
     for place in search_path:
         if place.startswith("file://"):
@@ -158,7 +180,7 @@ def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
 
 
 @cache
-def _packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
+def _read_packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
     packages = [hydra_adapter.CONF, *(p.removeprefix("pkg://") for p in search_path if p.startswith("pkg://"))]
     for package in packages:
         file = resources.files(package) / group / f"{name}.yaml"

@@ -1,4 +1,4 @@
-"""What is named of a run: choices and values, and the configuration that they make with the files of the choices."""
+"""Choices and values that are named of a run, and the configuration that they make with the files of the choices."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace

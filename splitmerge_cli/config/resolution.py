@@ -9,7 +9,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from splitmerge_cli.config import auto
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
-from splitmerge_cli.config.groups import choice, choices, plain
+from splitmerge_cli.config.groups import choices, plain
+from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.schema import (
     DEFAULT_ITERATIONS,
     DEFAULT_SCANS,

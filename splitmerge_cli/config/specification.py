@@ -13,8 +13,9 @@ from typing import Any
 from splitmerge_cli.config import auto
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
 from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.groups import MISSING, choice, unshared_options
+from splitmerge_cli.config.groups import MISSING, unshared_options
 from splitmerge_cli.config.hydra_adapter import protect
+from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.naming import Composed, Given, by_key, name_keys
 from splitmerge_cli.config.resolution import (
     check_schedule,

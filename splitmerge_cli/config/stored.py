@@ -6,7 +6,7 @@ from typing import Any
 
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data
 from splitmerge_cli.config.errors import ConfigError, show
-from splitmerge_cli.config.groups import choice
+from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.resolution import check_schedule, check_weight
 from splitmerge_cli.config.schema import LATER, read_settings
 from splitmerge_cli.config.specification import RunSpecification, specification_of

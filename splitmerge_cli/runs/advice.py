@@ -7,6 +7,7 @@ what its sampler accepts, where they began, how many clusters have a single item
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
+from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
@@ -213,10 +215,6 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
 
 def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
-    from dataclasses import replace
-
-    from splitmerge_cli.runs.continuation import are_recorded
-
     items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind.name, values=None)
 
     def spacing(iterations: int) -> Any:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.clusterings import late_rows
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
@@ -69,8 +70,6 @@ def run_from_both_ends(
     KeyboardInterrupt
         After Ctrl-C.
     """
-    from splitmerge_cli.runs.clusterings import late_rows
-
     columns, late, summary = {name: [values] for name, values in trace.items()}, dict(partitions), []
     most = min(plan.dataset.N, plan.largest_K, MOST_CLUSTERS)
     for number, K0 in enumerate((1, most), plan.spec.chains):

@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
+from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs import advice, recorders, summaries
+from splitmerge_cli.runs import advice, recorders, stopping, summaries
 from splitmerge_cli.runs.judgement import judgement_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.diagnostics.convergence import Convergence
 
 MOST_CLUSTERS = 10
 """Clusters that are shown; `smcmc summary` shows all."""
@@ -29,9 +29,6 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     if scores := summaries.score_line(run.summary):
         print(scores, file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
-        # a run without `until` does not need it
-        from splitmerge_cli.runs import stopping
-
         print(stopping.describe_look(stopped, run.config["until"]), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run, spec)):
         print(line, file=sys.stderr, flush=True)
@@ -57,10 +54,8 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     yield from advice.say_next(run, judged, spec)
 
 
-def _describe_judgement(run: Run, judged: "Convergence") -> Iterator[str]:
+def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     """Say what the judgement is, and what it rests on."""
-    from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, format_rhat
-
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"

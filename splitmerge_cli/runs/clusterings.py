@@ -9,15 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.summary import Clustering
+from splitmerge_cli.diagnostics.point_estimate import (
+    TooManyClusters,
+    estimate_partition,
+    evenly_spaced,
+    interval_of_counts,
+    minimise_expected_loss,
+    most_partitions,
+)
+from splitmerge_cli.diagnostics.summary import Clustering, second_half
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
-from splitmerge_cli.runs.recorders.base import best
+from splitmerge_cli.runs.recorders.base import Recorder, best
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import Estimate
     from splitmerge_cli.results.read import Run
-    from splitmerge_cli.runs.plan import Plan
 
 Outcomes = Sequence[Mapping[str, Any]]
 
@@ -38,13 +45,13 @@ class Pooled:
 
 
 def clusterings_of(
-    plan: "Plan", outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
+    recorder: Recorder, outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
 ) -> dict[str, Clustering]:
     """The clusterings that are scored, by name; `point` is the one that the run writes.
 
     Parameters
     ----------
-    plan : Plan
+    recorder : Recorder
     outcomes : sequence of mapping
         Of the chains.
     pooled : Pooled, optional
@@ -64,12 +71,12 @@ def clusterings_of(
         "best_lik": of_outcomes("best_lik_labels", "best_log_lik", "likelihood"),
     }
     of_chains = {} if pooled is None else pooled.chains
-    listed = "clusters.csv: " * plan.recorder.is_listed
+    listed = "clusters.csv: " * recorder.is_listed
     if pooled is not None and why_not is None:
         note = f"{listed}{pooled.estimate.partitions} partitions of all chains"
         return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
-    instead = found["best" if plan.recorder.is_listed else "last"]
+    instead = found["best" if recorder.is_listed else "last"]
     return found | {"point": Clustering(of_chains, instead.over_all, f"{listed}{instead.note}; {why_not}")}
 
 
@@ -82,9 +89,6 @@ def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     trace : pandas.DataFrame, or mapping of str to numpy.ndarray
         Columns chain, iteration and n_clusters at least.
     """
-    from splitmerge_cli.diagnostics.point_estimate import interval_of_counts
-    from splitmerge_cli.diagnostics.summary import second_half
-
     columns = ("chain", "iteration", "n_clusters")
     return interval_of_counts(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
 
@@ -102,25 +106,20 @@ def interval_of_run(run: "Run") -> tuple[int, int]:
 
 
 def pooled_estimate(
-    plan: "Plan", sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
+    recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
 ) -> tuple[Pooled | None, str | None]:
     """Return the estimate over all chains; or None, and why not.
 
     Parameters
     ----------
-    plan : Plan
+    recorder : Recorder
+        That of the run.
     sampled : mapping of int to numpy.ndarray
         By chain, the partitions that `select_averaged` gives.
     interval : tuple of int
         The interval of the number of clusters.
     """
-    from splitmerge_cli.diagnostics.point_estimate import (
-        TooManyClusters,
-        estimate_partition,
-        minimise_expected_loss,
-    )
-
-    if why := plan.recorder.not_estimated:
+    if why := recorder.not_estimated:
         return None, why
     if not sampled:
         return None, "no late partitions were recorded; trace.partitions=10 records more"
@@ -129,7 +128,7 @@ def pooled_estimate(
         estimate = estimate_partition(together, interval=interval)
         least = minimise_expected_loss(together)
         each = {}
-        if plan.dataset.truth is not None:
+        if recorder.dataset.truth is not None:
             each = {
                 c: (estimate_partition(rows) if len(sampled) > 1 else estimate).labels for c, rows in sampled.items()
             }
@@ -221,8 +220,6 @@ def late_rows(at: NDArray[np.int64], made: int, N: int) -> NDArray[np.int64]:
     N : int
         Items.
     """
-    from splitmerge_cli.diagnostics.point_estimate import evenly_spaced, most_partitions
-
     numbers = np.flatnonzero(at > made / 2)
     return numbers[evenly_spaced(len(numbers), most_partitions(N))]
 

@@ -14,6 +14,9 @@ import numpy as np
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.results import schema
+from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.files import DamagedRun, report_damage
 from splitmerge_cli.results.names import STATES
 from splitmerge_cli.runs.identity import chains_id, complete
@@ -37,8 +40,6 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
 
     The runs of an experiment keep nothing: how long they are belongs to the experiment.
     """
-    from splitmerge_cli.results import schema
-    from splitmerge_cli.results.arrays import numbers_of
 
     if plan.spec.experiment:
         return
@@ -157,8 +158,6 @@ def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
 def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
     """The tables of a finished run that grow while chains run, those partitions left out that the run of `plan` does
     not record."""
-    from splitmerge_cli.results import schema
-
     tables = [one.table for one in plan.recorder.streamed_tables if one.table != schema.HELDOUT]
     whole = {table: run.rows(table) for table in tables}
     if schema.PARTITIONS in whole:
@@ -171,8 +170,6 @@ def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
 
 def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
     """Which column the run of `plan` records that a finished one has not; empty where that has all."""
-    from splitmerge_cli.results import schema
-
     for table, rows in tables.items():
         for name in schema.core(table, plan.optional_columns).names:
             if name not in rows.column_names:
@@ -190,9 +187,6 @@ def _begin_with(
 ) -> None:
     """Store rows (`_read_tables`) and states of a finished run as those of chains that have none."""
     import pyarrow.compute as pc
-
-    from splitmerge_cli.diagnostics.partition_losses import by_appearance
-    from splitmerge_cli.results import schema
 
     entries = []
     for chain in chains:

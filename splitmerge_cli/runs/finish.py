@@ -7,11 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.convergence import convergence
+from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
+from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
+from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.results.store import ChainStore, RunStore
+from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
+from splitmerge_cli.runs.clusterings import (
+    clusterings_of,
+    interval_of_trace,
+    late_partitions,
+    pooled_estimate,
+    select_averaged,
+)
+from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.recorders.base import best
 
 if TYPE_CHECKING:
@@ -29,18 +44,6 @@ def assemble(
     say: Callable[[str], None],
 ) -> None:
     """Write the parquet files, the diagnosis and the summary of complete chains; `say` receives what takes time."""
-    # imported late: until here a run does without
-    from splitmerge_cli.diagnostics.convergence import convergence
-    from splitmerge_cli.diagnostics.summary import score
-    from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
-    from splitmerge_cli.runs.clusterings import (
-        clusterings_of,
-        interval_of_trace,
-        late_partitions,
-        pooled_estimate,
-        select_averaged,
-    )
-    from splitmerge_cli.runs.judgement import evidence, judge_anew
 
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
@@ -51,7 +54,7 @@ def assemble(
     partitions = select_averaged(late)
     trace = _diagnosed_trace(store.path)
     interval = interval_of_trace(trace)
-    pooled, why_not = pooled_estimate(plan, partitions, interval)
+    pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows)
@@ -70,7 +73,7 @@ def assemble(
         )
         why_not = said if why_not is None else f"{said}; {why_not}"
     if plan.dataset.truth is not None:
-        diagnostics += score(clusterings_of(plan, outcomes, pooled, why_not), plan.dataset.truth)
+        diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
@@ -101,8 +104,6 @@ def assemble(
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of the trace, the largest fractions as ``[rows, 5]``."""
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
         wanted = schema.core(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
@@ -177,9 +178,6 @@ def _modes(
 ) -> dict[str, Any] | None:
     """Groups of chains that stay near different partitions, that of the highest log joint first; of one group kinds of
     partitions between which its chains move seldom; None where there is one of these, too."""
-    from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
-    from splitmerge_cli.diagnostics.summary import second_half
-
     if len(late) < len(outcomes):
         return None
     series = second_half(trace)
@@ -220,9 +218,6 @@ def _describe_kinds(
 
 def _describe_estimates(pooled: "Pooled", listed: bool) -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimate over all chains, and the partition of least expected variation of information."""
-    from splitmerge_cli.diagnostics.partition_losses import distances
-    from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
-
     over = "over partitions of the second halves of all chains"
     estimate, least = pooled.estimate, pooled.least
     expected = float(distances(estimate.labels, thin_partitions(pooled.sampled)).mean())

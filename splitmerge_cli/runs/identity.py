@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
 from splitmerge_cli.results.files import is_locked
 from splitmerge_cli.results.names import LOCK, STATUS, WORK
 from splitmerge_cli.results.read import Run
@@ -48,8 +49,6 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
 
     Where `data` reads folders of texts, also that of such a folder.
     """
-    from splitmerge_cli.data.opening import MAPPABLE, sha256
-
     try:
         # a file is read once for its digest: another content has another time, unless it was written just now
         found = os.stat(path)
@@ -85,7 +84,6 @@ def file_digests(spec: "RunSpecification") -> dict[str, str]:
     }
     if not named:
         return {}
-    from splitmerge_cli.data.opening import limit_bytes
 
     with limit_bytes(data.max_bytes):
         return {name: digest for name, file in named.items() if (digest := file_digest(file[0], str(file[1]), data))}

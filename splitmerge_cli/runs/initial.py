@@ -11,6 +11,7 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
+from splitmerge_cli.received import sha256_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.model import Model
@@ -122,7 +123,6 @@ def of_chain(given: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] |
 
 def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
     from splitmerge_cli.data.tables.npy import load_npy
-    from splitmerge_cli.received import sha256_of
 
     path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
     found = load_npy(path)

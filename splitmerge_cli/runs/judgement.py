@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.convergence import Convergence, convergence
+from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose
 from splitmerge_cli.runs.search import SEARCHES
 
 if TYPE_CHECKING:
@@ -36,8 +38,6 @@ def evidence(
     further : iterable of Row
         Rows that a kind of data adds.
     """
-    from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose
-
     rows = list(further)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
         rows += count_found(trace, init in SEARCHES)
@@ -77,8 +77,6 @@ def evidence_of(run: "Run") -> list["Row"]:
 def judgement_of(run: "Run") -> "Convergence":
     """The judgement on the chains of a run: as stored, or from its files where it was made before all was judged that
     is judged now, or is not finished."""
-    from splitmerge_cli.diagnostics.convergence import Convergence, convergence
-
     stored = (run.summary.get("convergence") if run.is_done else None) or {}
     names = [field.name for field in fields(Convergence)]
     if not stored.keys() >= set(names):

@@ -15,7 +15,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
+from splitmerge_cli.diagnostics.summary import measure, series_of
+from splitmerge_cli.results import schema
 from splitmerge_cli.runs import search
+from splitmerge_cli.runs.clusterings import late_rows
 
 if TYPE_CHECKING:
     from splitmerge_cli.config.specification import Until
@@ -80,10 +84,6 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     # a run without `until` does not need it
     import pandas as pd
 
-    from splitmerge_cli.diagnostics.convergence import convergence
-    from splitmerge_cli.diagnostics.summary import measure, series_of
-    from splitmerge_cli.results import schema
-
     traces = []
     for chain in chains:
         trace = chain.table(schema.TRACE, plan.spec.chains).to_pandas()
@@ -120,8 +120,6 @@ def describe_aim(plan: "Plan") -> str:
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Describe in words what a look has found; `found` as of `Look`."""
-    from splitmerge_cli.diagnostics.convergence import format_rhat
-
     names = [one for one in (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest")) if asked[one[0]] is not None]
     after = f"after {found['iterations']:,} iterations"
     if found["reached"]:
@@ -142,9 +140,6 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
 
 def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, NDArray[np.int32]]:
     """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
-    from splitmerge_cli.results import schema
-    from splitmerge_cli.runs.clusterings import late_rows
-
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return {}
     late = {}

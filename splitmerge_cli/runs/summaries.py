@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
+from splitmerge_cli.diagnostics.convergence import convergence
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
@@ -83,7 +85,6 @@ def describe_clusters(
 
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
-    from splitmerge_cli.kinds import get_kind
 
     known = statistics(dataset, labels) if get_kind(dataset.kind).has_columns else None
     clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
@@ -221,8 +222,6 @@ def _count(number: int, what: str) -> str:
 
 def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
     """Lines about an unfinished run, and its diagnosis so far: whether its chains have converged is unknown."""
-    from splitmerge_cli.diagnostics.convergence import convergence
-
     yield f"not finished: {run.missing}"
     judged = convergence(diagnosis)
     if judged.not_sampled:

@@ -14,6 +14,7 @@ from splitmerge_cli.config.composition import compose_words, rewrite
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.sweeps.job import Ended, Recorded, Sweep, in_process, read_records, run_isolated
+from splitmerge_cli.sweeps.queued_jobs import QueuedJobs
 from splitmerge_cli.sweeps.remote import Engine, Remote
 
 
@@ -65,8 +66,6 @@ class Launch:
             engine: Engine = found(**chosen.options)
             return engine
         if chosen.target.startswith("hydra_plugins.hydra_submitit_launcher."):
-            from splitmerge_cli.sweeps.queued_jobs import QueuedJobs
-
             named = [o.split("=")[0].removeprefix("hydra.launcher.").lstrip("+") for o in self.overrides]
             cluster = "slurm" if chosen.target.endswith(".SlurmLauncher") else "local"
             return QueuedJobs(cluster, chosen.options, named, self.detach)

@@ -264,8 +264,8 @@ def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None
     "text", ["plain", "it's", 'a "quote"', "comma, brackets [1] {2}", "back\\", "a=b", "é \n line", "$x ${y}"]
 )
 def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
-    from splitmerge_cli.config.commands import override
     from splitmerge_cli.config import hydra_adapter
+    from splitmerge_cli.config.commands import override
 
     (parsed,) = hydra_adapter.parse_overrides([override("data.path", text)])
     assert parsed.value == text

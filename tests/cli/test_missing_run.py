@@ -85,8 +85,8 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
 def test_covariance_auto_with_resampled_scales(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in {"FOLDS": 2, "ITERATIONS": 30}.items():
-        monkeypatch.setattr(selection, name, value)
+    monkeypatch.setattr("splitmerge_cli.api.held_out.FOLDS", 2)
+    monkeypatch.setattr(selection, "ITERATIONS", 30)
     x = GENERATOR.normal(size=60)
     tilted = np.column_stack([x, x + GENERATOR.normal(scale=0.05, size=60)])
     model = HIERARCHICAL | {"covariance": "auto"}

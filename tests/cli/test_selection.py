@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import power, selection
+from splitmerge_cli.api import held_out, power, selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.base import DataError, Dataset
@@ -25,8 +25,8 @@ FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "optio
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"FOLDS": 2, "ITERATIONS": 30}.items():
-        monkeypatch.setattr(selection, name, value)
+    monkeypatch.setattr(held_out, "FOLDS", 2)
+    monkeypatch.setattr(selection, "ITERATIONS", 30)
 
 
 @pytest.fixture
@@ -194,7 +194,7 @@ def test_counts_are_read_as_what_predicts_them(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whole numbers that go with a real column, and counts that do not; of a file and of a data frame."""
-    monkeypatch.setattr(selection, "FOLDS", 2)
+    monkeypatch.setattr(held_out, "FOLDS", 2)
     monkeypatch.setattr(selection, "ITERATIONS", 100)
     rng = np.random.default_rng(0)
     x = rng.normal(20.0, 6.0, 80)
@@ -254,7 +254,7 @@ def test_a_finished_run_is_found_without_the_choice(
     again = smcmc("run", *args)
     assert again.stdout == first.stdout and "done before" in again.stderr
     # another choice is made anew
-    monkeypatch.setattr(selection, "MOST_ROWS", 7)
+    monkeypatch.setattr(held_out, "MOST_ROWS", 7)
     with pytest.raises(TypeError):
         selection.settle(specify([*args, "out=results"], leave_to_data=True), print)
 

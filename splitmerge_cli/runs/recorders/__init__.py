@@ -3,6 +3,8 @@
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
+from splitmerge_cli.kinds import get_kind
+
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.base import Dataset
@@ -13,7 +15,6 @@ if TYPE_CHECKING:
 def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
     # for a run that is finished nothing of its data is imported
-    from splitmerge_cli.kinds import get_kind
 
     recorder: Recorder = resolve_name(get_kind(dataset.kind).recorder)(spec, dataset)
     return recorder

@@ -4,11 +4,20 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
 from splitmerge_cli.config import ConfigError, show
 from splitmerge_cli.data.corpora.corpus import TOKEN_BYTES
 from splitmerge_cli.data.opening import memory
+from splitmerge_cli.diagnostics import heldout
+from splitmerge_cli.diagnostics import topic_tables as tables
+from splitmerge_cli.diagnostics.topic_documents import documents
+from splitmerge_cli.diagnostics.topic_report import agreement_line, headline, overview, perplexity_line
+from splitmerge_cli.diagnostics.topic_tables import ChainTopics, Documents
+from splitmerge_cli.diagnostics.topics import Topics
+from splitmerge_cli.models.heldout import log_likelihoods
 from splitmerge_cli.results import schema
+from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
 from splitmerge_cli.terminal import console
@@ -91,9 +100,6 @@ class TopicRecorder(Recorder):
         model: Any = chain.model
         if not asked.every or chain.iteration % asked.every:
             return
-        # not needed by a run without held-out documents
-        from splitmerge_cli.models.heldout import log_likelihoods
-
         seed = [self.spec.seed, store.chain, chain.iteration]
         topics = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
@@ -112,8 +118,6 @@ class TopicRecorder(Recorder):
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
         """Write the tables of the topics; what the summary and the diagnosis say of them."""
-        from splitmerge_cli.diagnostics import topic_tables as tables
-        from splitmerge_cli.diagnostics.topic_documents import documents
 
         states = self._last_topics(outcomes)
         chain = best(outcomes, "best_log_joint")
@@ -128,8 +132,6 @@ class TopicRecorder(Recorder):
         store.write_parts(schema.TOKENS, [tables.tokens_table(states[chain])])
         corpus = self.dataset.values
         if corpus.tokens.J <= LISTED:
-            from splitmerge_cli.runs.clusterings import second_half_partitions
-
             late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
             # topics of other chains may be others: an interval is that of one chain
             recorded = list(late.get(chain, ()))
@@ -148,8 +150,6 @@ class TopicRecorder(Recorder):
 
     def _last_topics(self, outcomes: Sequence[Mapping[str, Any]]) -> list["ChainTopics"]:
         """The topics of every chain at its end."""
-        from splitmerge_cli.diagnostics.topic_tables import ChainTopics, Documents
-
         corpus = self.dataset.values
         data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
         of = ("weights", "alpha0", "eta")
@@ -158,8 +158,6 @@ class TopicRecorder(Recorder):
 
     def _true_topics(self) -> "Topics | None":
         """The topics that the documents were generated with, where they were."""
-        from splitmerge_cli.diagnostics.topics import Topics
-
         corpus, truth = self.dataset.values, self.dataset.truth
         if corpus.topics is None or truth is None:
             return None
@@ -169,9 +167,6 @@ class TopicRecorder(Recorder):
         """Write how well held-out documents were predicted; what the summary says of it, None where nothing was
         evaluated (a budget may end before)."""
         import pandas as pd
-        import pyarrow as pa
-
-        from splitmerge_cli.diagnostics import heldout
 
         asked, frames, means = self.spec.perplexity, [], []
         for chain in chains:
@@ -198,8 +193,6 @@ class TopicRecorder(Recorder):
     @classmethod
     def say(cls, run: "Run") -> None:
         """Print the top words of the topics, and how well held-out documents were predicted."""
-        from splitmerge_cli.diagnostics.topic_report import agreement_line, headline, overview, perplexity_line
-
         shown = console(160, stderr=True)
         shown.print(headline(run.summary), highlight=False)
         shown.print(overview(run.summary))
