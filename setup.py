@@ -5,8 +5,8 @@ Environment variables read at build time:
 ``SMCMC_MARCH``
     Value of the compiler's ``-march`` option. Default ``native``: a build from source uses the machine's own
     instructions. ``portable``, for wheels: the baseline of x86-64 of the last decade, and modules with loops once more
-    for each level of `LEVELS`, of which `splitmerge_cli.levels` chooses. Results do not depend on it: contraction is
-    off, so every instruction set rounds alike.
+    for each level of `LEVELS`, of which `splitmerge_cli.instruction_sets` chooses. Results do not depend on it:
+    contraction is off, so every instruction set rounds alike.
 ``SMCMC_ABI3``
     ``1`` compiles against the stable ABI of Python 3.11: one wheel for all later versions (decision 32).
 ``SMCMC_DEBUG``

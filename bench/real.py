@@ -29,7 +29,8 @@ import smcmc
 from bench import real_documents, real_peers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.studies.predictive import State, predict
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import predict
 
 SEED = 0
 SEED_OF_SETS, DRAWN = 20261126, 14

@@ -20,7 +20,7 @@ from splitmerge_cli import __version__
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.diagnostics.certificates import bound
+from splitmerge_cli.diagnostics.meeting_times import bound
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.studies import certify
 from splitmerge_cli.studies.certificate import Schedule, digest_of

@@ -22,10 +22,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-
-from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.studies.calibration import (
+from calibration import (
     BINS,
     DRAWS,
     SETS,
@@ -35,8 +32,11 @@ from splitmerge_cli.studies.calibration import (
     calibrate,
     uniformity,
 )
-from splitmerge_cli.studies.predictive_calibration import DRAWS as ITEMS
-from splitmerge_cli.studies.predictive_calibration import calibrate_predictions
+from predictive_calibration import DRAWS as ITEMS
+from predictive_calibration import calibrate_predictions
+
+from splitmerge_cli.diagnostics.intervals import mean_interval
+from splitmerge_cli.plots.style import use_style
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE, FIGURE, PAGE = DOCS / "calibration.csv", DOCS / "images" / "calibration.png", DOCS / "calibration.md"

@@ -9,23 +9,14 @@ import splitmerge_cli as _package
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from splitmerge_cli import DataNote as DataNote
-    from splitmerge_cli import NotConverged as NotConverged
-    from splitmerge_cli import Posterior as Posterior
-    from splitmerge_cli import SplitMergeBlocks as SplitMergeBlocks
-    from splitmerge_cli import SplitMergeClustering as SplitMergeClustering
-    from splitmerge_cli import SplitMergeTopics as SplitMergeTopics
-    from splitmerge_cli import UnseenWords as UnseenWords
-    from splitmerge_cli import certify as certify
-    from splitmerge_cli import sample as sample
-
-    __version__: str
+    from splitmerge_cli import *  # noqa: F403
+    from splitmerge_cli import __version__ as __version__
 
 __all__ = sorted(_package._PLACES)
 
 
 def __getattr__(name: str) -> object:
-    if name in _package._PLACES or name == "__version__":
+    if name in __all__ or name == "__version__":
         return getattr(_package, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 

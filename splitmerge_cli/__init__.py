@@ -3,9 +3,9 @@
 import os
 
 if os.path.isdir(os.path.join(os.path.dirname(__file__), "_levels")):  # of a wheel
-    from splitmerge_cli import levels
+    from splitmerge_cli import instruction_sets
 
-    levels.install()
+    instruction_sets.install()
 
 TYPE_CHECKING = (
     False  # typing's own takes as long to import as all else that is needed before an interruption is heeded
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.api.cautions import DataNote as DataNote
     from splitmerge_cli.api.cautions import NotConverged as NotConverged
     from splitmerge_cli.api.cautions import UnseenWords as UnseenWords
-    from splitmerge_cli.api.certificates import certify as certify
+    from splitmerge_cli.api.certifying import certify as certify
     from splitmerge_cli.api.posterior import Posterior as Posterior
     from splitmerge_cli.api.sampling import sample as sample
     from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
@@ -31,7 +31,7 @@ _PLACES = {
     "SplitMergeClustering": "estimators",
     "SplitMergeTopics": "estimators",
     "UnseenWords": "api.cautions",
-    "certify": "api.certificates",
+    "certify": "api.certifying",
     "sample": "api.sampling",
 }
 """Modules of the public names, imported when they are asked for."""

@@ -12,7 +12,7 @@ from key_pages import cards
 from typer.main import get_command
 from word_pages import words
 
-from splitmerge_cli.cli import app
+from splitmerge_cli.cli import app, import_all
 
 VALUES = {int: "N", float: "X", Path: "PATH", str: "TEXT"}
 """Letters for the value of an option, by its type."""
@@ -27,6 +27,7 @@ TYPED = re.compile(
 
 def commands() -> Iterator[tuple[str, Any]]:
     """Every command that the help shows, as it is typed; groups that are no command themselves are left out."""
+    import_all()
     yield from _commands_below("smcmc", get_command(app))
 
 

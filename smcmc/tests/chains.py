@@ -1,7 +1,7 @@
 """Digests of short chains: ``python -m smcmc.tests.chains [--all]`` prints one a line.
 
-Two installations, or two levels of instructions (`splitmerge_cli.levels`), have the same chains where they print the
-same.
+Two installations, or two compiled variants (`splitmerge_cli.instruction_sets`), have the same chains where they print
+the same.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ from contextlib import suppress
 import numpy as np
 
 import smcmc
-from splitmerge_cli import levels
+from splitmerge_cli import instruction_sets
 from splitmerge_cli.config import ConfigError, choices, component
 from splitmerge_cli.runs.support import example, support
 
@@ -48,6 +48,6 @@ def _digest(found: smcmc.Posterior) -> str:
 
 
 if __name__ == "__main__":
-    print(f"levels: {', '.join([*levels.built_levels(), levels.BASELINE])}", file=sys.stderr)
+    print(f"levels: {', '.join([*instruction_sets.built_variants(), instruction_sets.BASELINE])}", file=sys.stderr)
     for line in digests(set(choices("sampler")) if "--all" in sys.argv[1:] else FEW):
         print(line)

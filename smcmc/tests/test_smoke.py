@@ -9,7 +9,7 @@ import pytest
 
 import smcmc
 from smcmc.testing import assert_exact
-from splitmerge_cli import levels
+from splitmerge_cli import instruction_sets
 
 
 def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -22,25 +22,29 @@ def run(*args: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.slow  # of a build from source it has little to compare
 def test_chains_are_the_same_on_every_level() -> None:
     """A build from source has one level: its chains are the same a second time."""
-    able = [level for level in levels.built_levels() if levels.NEEDS[level] <= levels.processor_flags()]
+    able = [
+        level
+        for level in instruction_sets.built_variants()
+        if instruction_sets.NEEDS[level] <= instruction_sets.processor_flags()
+    ]
     found: dict[tuple[str, int], str] = {}
-    for level in [*able, levels.BASELINE, levels.BASELINE][: max(2, 1 + len(able))]:
-        ended = run("-m", "smcmc.tests.chains", **{levels.VARIABLE: level})
+    for level in [*able, instruction_sets.BASELINE, instruction_sets.BASELINE][: max(2, 1 + len(able))]:
+        ended = run("-m", "smcmc.tests.chains", **{instruction_sets.VARIABLE: level})
         assert ended.returncode == 0, ended.stderr
         found[level, len(found)] = ended.stdout
     assert len(set(found.values())) == 1 and len(ended.stdout.splitlines()) > 10
 
 
 def test_a_level_that_is_not_there_is_said() -> None:
-    if not levels.built_levels():
+    if not instruction_sets.built_variants():
         with pytest.raises(ImportError, match="SMCMC_LEVEL=x86-64-v9: expected one of baseline"):
-            os.environ[levels.VARIABLE] = "x86-64-v9"
+            os.environ[instruction_sets.VARIABLE] = "x86-64-v9"
             try:
-                levels.choose([])
+                instruction_sets.choose([])
             finally:
-                del os.environ[levels.VARIABLE]
+                del os.environ[instruction_sets.VARIABLE]
         return
-    ended = run("-c", "import smcmc", **{levels.VARIABLE: "x86-64-v9"})
+    ended = run("-c", "import smcmc", **{instruction_sets.VARIABLE: "x86-64-v9"})
     assert ended.returncode == 1 and "SMCMC_LEVEL=x86-64-v9: expected one of" in ended.stderr
 
 

@@ -1,7 +1,7 @@
 """Documents under a posterior over topics: those of the data, and new ones."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,18 +9,21 @@ from numpy.typing import NDArray
 from splitmerge_cli.api.cautions import UnseenWords, warn
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.corpora.corpus import Tokens
+from splitmerge_cli.data.corpora.known_words import known_words
+from splitmerge_cli.data.objects import has_counts, texts_of
+from splitmerge_cli.diagnostics.topic_summary import mixtures
 from splitmerge_cli.results.read import Run
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.corpora.corpus import Tokens
-    from splitmerge_cli.studies.predictive import Prediction, State
+from splitmerge_cli.studies import new_documents
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import Prediction
 
 FIRST_STATES, MOST_STATES = 50, 800
 """Draws that predictions of documents average over at least, and at most unless a program asks for more; each has
 particles and scans of its own."""
 
 
-def encode_documents(dataset: Dataset, new: Any) -> "Tokens":
+def encode_documents(dataset: Dataset, new: Any) -> Tokens:
     """Return new documents as tokens over the words of the data.
 
     Warns
@@ -28,9 +31,6 @@ def encode_documents(dataset: Dataset, new: Any) -> "Tokens":
     UnseenWords
         Some words are not among them.
     """
-    from splitmerge_cli.data.corpora.corpus import Tokens
-    from splitmerge_cli.data.corpora.known_words import known_words
-
     if isinstance(new, Tokens):
         return new
     found = known_words(dataset, new)
@@ -49,13 +49,11 @@ def predict(
     model: Component,
     dataset: Dataset,
     new: Any,
-    states: Sequence["State"],
+    states: Sequence[State],
     labels: NDArray[np.int32],
     wanted: str,
-) -> "Prediction":
+) -> Prediction:
     """Predict new documents, each by itself; `wanted`: ``density`` or ``probability``, the other is NaN."""
-    from splitmerge_cli.studies import new_documents
-
     particles, scans = (new_documents.PARTICLES, 0) if wanted == "density" else (0, new_documents.SCANS)
     tokens = encode_documents(dataset, new)
     seed = int(run.config["seed"])
@@ -69,8 +67,6 @@ def eta_of(config: Mapping[str, Any]) -> float:
 
 def largest(dataset: Dataset, labels: NDArray[np.int32]) -> NDArray[np.int32]:
     """The topic that most tokens of each document have, int32 ``[J]``; -1 of an empty document."""
-    from splitmerge_cli.diagnostics.topic_summary import mixtures
-
     share = mixtures(dataset, labels)
     empty = np.isnan(share[:, 0])
     return np.where(empty, -1, np.where(empty[:, None], 0, share).argmax(axis=1)).astype(np.int32)
@@ -78,6 +74,4 @@ def largest(dataset: Dataset, labels: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def is_counted(data: Any) -> bool:
     """Whether documents are given as a matrix of counts."""
-    from splitmerge_cli.data.objects import has_counts, texts_of
-
     return has_counts(texts_of(data)[0])

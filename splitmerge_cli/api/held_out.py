@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import ConfigError, choice, component, read_component
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.runs.datasets import build_model
-from splitmerge_cli.studies.predictive import FIRST_STATES
+from splitmerge_cli.studies.draws import FIRST_STATES
 
-MIXED = "mixed"
 FOLDS = 5
 MOST_ROWS = 1_000
 COVARIANCES = ("diag", "iso", "full")

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.tables.repeats import keep_together
-from splitmerge_cli.studies.predictive import FIRST_STATES
+from splitmerge_cli.studies.draws import FIRST_STATES
 
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 MOST_ROWS = 1_000

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.api import certificates
+from splitmerge_cli.api import certifying
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.plots import race as plots
 from splitmerge_cli.plots.style import save, use_style
@@ -25,7 +25,7 @@ def efficiencies(jobs: Sequence[Sequence[str]], pairs: int, config_dir: str | Pa
     for keys in asked:
         config = compose([*keys, f"init={MIXTURE}"], config_dir)
         try:
-            found = certificates.make_certificate(check_coupling(config), pairs)
+            found = certifying.make_certificate(check_coupling(config), pairs)
         except ConfigError as error:
             yield f"{config.sampler_name}: {error}"
             continue

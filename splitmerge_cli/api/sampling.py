@@ -5,25 +5,21 @@
 >>> posterior.point_estimate()
 """
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from splitmerge_cli import runs
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.cautions import warn_of_data
+from splitmerge_cli.api.making import choose_progress, make
+from splitmerge_cli.api.objects import default_words
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import (
     AUTO,
     MIXED,
     OF_REALS,
     Settled,
-    default_words,
     kind_of_model,
     model_for_object,
     options_for,
@@ -35,9 +31,6 @@ from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.stages import choose_start
 
 
 @answer_misspelt
@@ -133,7 +126,9 @@ def sample(
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
-    return make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
+    return Posterior(
+        *make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
+    )
 
 
 def sample_silently(
@@ -149,33 +144,7 @@ def sample_silently(
     def settle_in(out: str) -> tuple[Settled, Dataset | None]:
         return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
 
-    return make(settle_in, None)
-
-
-def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Posterior:
-    """Make a run and return its sample.
-
-    Parameters
-    ----------
-    settle_in : callable
-        What the run computes, and its data set where that is held, given the folder that receives it.
-    store : str or Path, optional
-        That folder; by default a temporary one, removed with the sample.
-    """
-    temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
-    try:
-        settled, dataset = settle_in(str(store or temporary))
-        # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = runs.prepare(choose_start(settled.spec, lambda said: None))
-        warn_of_data(plan.dataset)
-        run = runs.make(replace(plan, chosen=settled.chosen))
-    except Interrupted as interruption:
-        run = Run(interruption.path)
-    except BaseException:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
-        raise
-    return Posterior(run, dataset, temporary)
+    return Posterior(*make(settle_in, None))
 
 
 def specify_sample(
@@ -212,15 +181,6 @@ def specify_sample(
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program
         say(str(settled.spec.automatic))
     return settled, dataset
-
-
-def choose_progress(progress: str) -> str:
-    """Choose bars in a notebook, too, where stderr is no terminal."""
-    if progress == "auto":
-        from rich.console import Console
-
-        return "bars" if Console().is_jupyter else "auto"
-    return progress
 
 
 OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")

@@ -23,10 +23,9 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
@@ -46,6 +45,8 @@ from splitmerge_cli.api.held_out import (
     format_counts,
     format_covariances,
 )
+from splitmerge_cli.api.making import Settled
+from splitmerge_cli.api.objects import columns_read
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify
 from splitmerge_cli.config.commands import override, words_of
@@ -70,14 +71,6 @@ OF_POWER = "model.power"
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
-
-
-class Settled(NamedTuple):
-    """A run without ``auto``, and how covariance and power were chosen, for its summary; None where nobody asked for
-    that."""
-
-    spec: RunSpecification
-    chosen: dict[str, Any] | None
 
 
 def counts_of(dataset: Dataset) -> list[str | int]:
@@ -121,16 +114,6 @@ def model_for_object(data: Any) -> tuple[str, Any]:
             if _are_same(read, table):
                 return model, kept
     return MIXED, data
-
-
-def columns_read(data: Any, table: Dataset | None = None) -> Any:
-    """A data frame with the columns alone that are read as a mixed table: no ids, none without two values; anything
-    else as it is."""
-    data = as_pandas(data)
-    if not isinstance(data, pd.DataFrame):
-        return data
-    read = set((table or from_object(data, MIXED)).columns or ())
-    return data[[column for column in data.columns if str(column) in read]]
 
 
 def whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
@@ -408,8 +391,3 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
         return sample(model, dataset, sampler, **keys, store=folder, progress="none")
 
     return short
-
-
-def default_words(kind: Kind) -> dict[str, Any]:
-    """Options that leave words of an object out, as data=corpus does."""
-    return {"stop_words": AUTO} if kind.has_topics else {}

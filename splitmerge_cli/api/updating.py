@@ -4,12 +4,12 @@ import hashlib
 import io
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.api.selection import Settled
+from splitmerge_cli.api.making import Made, Settled, choose_progress, make
 from splitmerge_cli.config import Component, ConfigError, specify_keys
 from splitmerge_cli.config.specification import differences
 from splitmerge_cli.data.base import Dataset
@@ -19,10 +19,8 @@ from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.stored import specification_of
-from splitmerge_cli.studies.predictive import by_state, last_states
-
-if TYPE_CHECKING:
-    from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.studies.draws import last_states
+from splitmerge_cli.studies.predictive import by_state
 
 STARTS = "starts"
 """The folder, within that of the results, of the states that chains start from."""
@@ -72,22 +70,20 @@ def start_states(
 
 
 def update(
-    posterior: "Posterior",
+    run: Run,
+    dataset: Dataset,
     new: Any,
     iterations: int | None,
     seed: int | None,
     store: str | Path | None,
     progress: str,
-) -> "Posterior":
+) -> Made:
     """See `Posterior.update`."""
-    from splitmerge_cli.api.sampling import choose_progress, make
-
-    run = posterior.run
     if (missing := run.missing) is not None:
         raise ConfigError(f"update: the run is not finished: {missing}")
-    whole, found = stack_items(posterior.dataset, new)
+    whole, found = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
-    starts = start_states(run, specification_of(run).model, posterior.dataset, found, np.random.default_rng(seed))
+    starts = start_states(run, specification_of(run).model, dataset, found, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}
     changed |= {} if iterations is None else {"iterations": iterations}
 

@@ -1,17 +1,14 @@
-"""The command line: typer commands, nothing else.
+"""The command line: typer commands, nothing else. The module of a command is imported when it is called."""
 
-Modules are imported where they are used, so that ``--help`` is quick.
-"""
+from importlib import import_module
 
-from splitmerge_cli.cli import running  # noqa: I001 - the order of the commands in the help
-from splitmerge_cli.cli import certificates
-from splitmerge_cli.cli import races
-from splitmerge_cli.cli import shards
-from splitmerge_cli.cli import results
-from splitmerge_cli.cli import comparing
-from splitmerge_cli.cli import kept
-from splitmerge_cli.cli import lists
-from splitmerge_cli.cli import posteriors
 from splitmerge_cli.cli.base import app
+from splitmerge_cli.cli.commands import COMMANDS
 
-__all__ = ["app", "certificates", "comparing", "kept", "lists", "posteriors", "races", "results", "running", "shards"]
+__all__ = ["app", "import_all"]
+
+
+def import_all() -> None:
+    """Import the modules of all commands, as pages and tests about them need it."""
+    for command in COMMANDS.values():
+        import_module(f"splitmerge_cli.cli.{command.module}")

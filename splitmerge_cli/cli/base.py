@@ -7,13 +7,16 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
 from splitmerge_cli import extras, terminal
+from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
@@ -21,8 +24,28 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.config import RunSpecification
 
+
+class LazyGroup(TyperGroup):
+    """The commands of `COMMANDS`, each a line of help until it is called: then its module is imported."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        lines: dict[str, Any] = {
+            name: TyperCommand(name, help=of.help, hidden=of.hidden) for name, of in COMMANDS.items()
+        }
+        self.commands = lines | dict(self.commands)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is None or command is None:
+            return name, command, rest
+        _import_module_of(name)
+        return name, typer.main.get_group(app).commands[name], rest
+
+
 app = typer.Typer(
     name="smcmc",
+    cls=LazyGroup,
     help="The reference laboratory for split-merge MCMC.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -70,6 +93,11 @@ def explain_errors(command: _F) -> _F:
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
+
+
+@explain_errors
+def _import_module_of(command: str) -> None:
+    import_module(f"splitmerge_cli.cli.{COMMANDS[command].module}")
 
 
 def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:

@@ -1,14 +1,17 @@
 """``smcmc compare``, and the table that it shares with ``smcmc sweep``."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
+from rich.table import Table
+from rich.text import Text
 
 from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors
-
-if TYPE_CHECKING:
-    import pandas as pd
+from splitmerge_cli.cli.folders import runs_in
+from splitmerge_cli.runs import open_run
+from splitmerge_cli.studies import comparison
 
 
 @app.command()
@@ -25,10 +28,6 @@ def compare(
     same items follow the variation of information (nats; 0: the same partition) and the adjusted Rand index (1: the
     same) between their estimates.
     """
-    from splitmerge_cli.cli.results import runs_in
-    from splitmerge_cli.runs import open_run
-    from splitmerge_cli.studies import comparison
-
     # folders may hold one another
     found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
     opened = [open_run(one.path, config_dir) for one in found.values()]
@@ -48,29 +47,27 @@ def compare(
             typer.echo(f"  {line}")
 
 
-def print_table(table: "pd.DataFrame", first: str, numbered: bool = False) -> None:
+def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None:
     """Print a row for each run of `splitmerge_cli.studies.comparison.compare`, its label under `first`."""
-    from rich.table import Table
-    from rich.text import Text
-
-    from splitmerge_cli.studies.comparison import HEAD, cells
-
     truth = bool(table["ari"].notna().any())
     out = Table(box=None)
-    heads = [*([""] if numbered else []), first, *(HEAD if truth else HEAD[:-1]), *(["run"] if numbered else [])]
+    heads = [
+        *([""] if numbered else []),
+        first,
+        *(comparison.HEAD if truth else comparison.HEAD[:-1]),
+        *(["run"] if numbered else []),
+    ]
     for head in heads:
-        out.add_column(head, justify="right" if head in HEAD else "left", no_wrap=True)
+        out.add_column(head, justify="right" if head in comparison.HEAD else "left", no_wrap=True)
     for number, row in enumerate(table.itertuples(index=False), 1):
-        texts = [str(row.job), *cells(row, truth)]
+        texts = [str(row.job), *comparison.cells(row, truth)]
         out.add_row(*map(Text, [str(number), *texts, str(row.run)] if numbered else texts))
     # a terminal's width would break the paths of a pipe
     console(10_000).print(out)
 
 
-def _print_distances(distances: "pd.DataFrame", number: int) -> None:
+def _print_distances(distances: pd.DataFrame, number: int) -> None:
     """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
-    from rich.table import Table
-
     of = {(row.a, row.b): row for row in distances.itertuples(index=False)}
     typer.echo(
         "between the estimates: below the diagonal variation of information (nats), above it adjusted Rand index"

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import pandas as pd
 import typer
 
 from splitmerge_cli.cli.base import (
@@ -19,11 +20,15 @@ from splitmerge_cli.cli.base import (
     console,
     explain_errors,
 )
-from splitmerge_cli.cli.results import checked_scale
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.papers import archive as archives
+from splitmerge_cli.papers import kept
+from splitmerge_cli.papers.again import compare, reproduce_again
+from splitmerge_cli.papers.discovery import figures, select
+from splitmerge_cli.papers.editions import kept_folder
+from splitmerge_cli.papers.reproduce import command
+from splitmerge_cli.papers.verdict_tables import parsed_claims
 from splitmerge_cli.received import reject_machine_error
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @app.command()
@@ -40,8 +45,6 @@ def keep(
 
     Edition N, from 2 on, is kept in the folder edition-N within the other.
     """
-    from splitmerge_cli.papers import kept
-    from splitmerge_cli.papers.reproduce import command
 
     to, done, missing = kept.keep_edition(ids, checked_scale(scale), out, to, config_dir, edition)
     size = sum(file.stat().st_size for file in to.iterdir() if file.is_file())
@@ -63,10 +66,6 @@ def check_kept(
     edition: int = 1,
 ) -> int:
     """Make figures again and compare them with what was kept; the exit status, 1 where something differs."""
-    from splitmerge_cli.papers import kept
-    from splitmerge_cli.papers.discovery import select
-    from splitmerge_cli.papers.editions import kept_folder
-
     folder = kept_folder(folder, edition)
     read = kept.read_index(folder)
     # of the whole folder: what lies beside a figure, its numbers and pictures, is read together with it
@@ -95,15 +94,13 @@ def check_kept(
 
 
 def _check_again(
-    figures: "Mapping[str, tuple[pd.DataFrame, str]]",
+    figures: Mapping[str, tuple[pd.DataFrame, str]],
     out: Path,
     workers: int | None,
     config_dir: str | None,
     edition: int = 1,
 ) -> int:
     """Make figures in a new folder of `out`, given their kept claims and scales, and compare."""
-    from splitmerge_cli.papers.again import compare, reproduce_again
-
     new = out / f"check-{datetime.now(UTC):%Y%m%d-%H%M%S}"
     status, lines = 0, []
     for at in dict.fromkeys(at for _, at in figures.values()):
@@ -141,8 +138,6 @@ def archive(
     config_dir: ConfigDir = None,
 ) -> None:
     """Pack figures with their runs, claims and environment (RO-Crate), or verify such an archive."""
-    from splitmerge_cli.config import ConfigError
-
     if (check is None) == (out is None):
         example = "smcmc archive sdds --out sdds.zip writes one, smcmc archive --check sdds.zip verifies it"
         raise ConfigError(f"expected --out FILE.zip or --check FILE.zip: {example}")
@@ -150,7 +145,6 @@ def archive(
         if ids:
             raise ConfigError(f"{ids[0]}: --check takes one figure, as --figure {ids[0]}")
         raise typer.Exit(_check_archive(check, figure, results, workers, config_dir))
-    from splitmerge_cli.papers import archive as archives
 
     assert out is not None
     if figure is not None:
@@ -161,11 +155,6 @@ def archive(
 
 def _check_archive(file: Path, figure: str | None, results: Path, workers: int | None, config_dir: str | None) -> int:
     """Verify an archive; make one of its figures again where nothing is damaged."""
-    from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.papers import archive as archives
-    from splitmerge_cli.papers.discovery import figures
-    from splitmerge_cli.papers.verdict_tables import parsed_claims
-
     found = archives.check(file)
     for line in found.damage:
         complain(f"{file}: {line}")
@@ -182,3 +171,10 @@ def _check_archive(file: Path, figure: str | None, results: Path, workers: int |
         reject_machine_error(error, file)
         raise ConfigError(f"{file}: {name}-claims.csv: expected the claims of a figure") from error
     return _check_again({name: (claims, known[name]["scale"])}, results, workers, config_dir)
+
+
+def checked_scale(scale: str) -> str:
+
+    if scale not in ("quick", "paper"):
+        raise ConfigError(f"--scale {scale}: expected quick or paper")
+    return scale

@@ -1,16 +1,26 @@
 """Enumerated posteriors for other programs, and samples of theirs held against one."""
 
+import difflib
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
+import numpy as np
+import pandas as pd
+import pyarrow as pa
 import typer
+from numpy.typing import NDArray
 
-from splitmerge_cli.cli.base import app, explain_errors
+from splitmerge_cli.cli.base import app, explain_errors, print_entries
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import DataError
+from splitmerge_cli.data.opening import content, limit_bytes, require_file
+from splitmerge_cli.data.tables.npy import load_npy
+from splitmerge_cli.data.tables.parquet import read_parquet
+from splitmerge_cli.data.tables.table import MOST_COLUMNS
 from splitmerge_cli.received import reject_machine_error
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from splitmerge_cli.verify import posteriors as verify
+from splitmerge_cli.verify.export import export as write
 
 posteriors_app = typer.Typer(help="Posteriors over partitions, to test any program against.", no_args_is_help=True)
 app.add_typer(posteriors_app, name="posteriors")
@@ -28,8 +38,6 @@ def export(
     Each with its data, model, hyper-parameters and provenance, and a reader that needs NumPy alone. The README.md of
     the folder describes the files.
     """
-    from splitmerge_cli.verify.export import export as write
-
     entries = write(folder)
     large = sum(entry["kind"] == "certified" for entry in entries)
     typer.echo(
@@ -42,13 +50,10 @@ def export(
 @explain_errors
 def list_() -> None:
     """List the cases: id, model, number of items, hyper-parameters."""
-    from splitmerge_cli.cli.base import print_entries
-    from splitmerge_cli.verify.posteriors import cases
-
     head = ("id", "model", "N", "hyper-parameters")
     rows = [
         (case.id, case.model, str(case.n_items), ", ".join(f"{k}={v}" for k, v in case.hyperparameters.items()))
-        for case in cases()
+        for case in verify.cases()
     ]
     print_entries([head, *rows])
 
@@ -65,12 +70,6 @@ def check(
     headed K gives the number of clusters where empty ones count (emm). Exit status 1 when they differ by more than an
     exact sample of this length does once in a thousand times.
     """
-    import difflib
-
-    from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.data.opening import limit_bytes
-    from splitmerge_cli.verify import posteriors as verify
-
     known = {case.id: case for case in verify.cases()}
     if of not in known:
         near = difflib.get_close_matches(of, known, n=1, cutoff=0.3)
@@ -90,19 +89,8 @@ def check(
     raise typer.Exit(0 if found.agrees else 1)
 
 
-def _read(path: Path) -> "tuple[NDArray, NDArray | None]":
+def _read(path: Path) -> tuple[NDArray, NDArray | None]:
     """Labels ``[draws, N]`` and, where the file has it, K ``[draws]``."""
-    import numpy as np
-    import pandas as pd
-    import pyarrow as pa
-
-    from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.data.base import DataError
-    from splitmerge_cli.data.opening import content, require_file
-    from splitmerge_cli.data.tables.npy import load_npy
-    from splitmerge_cli.data.tables.parquet import read_parquet
-    from splitmerge_cli.data.tables.table import MOST_COLUMNS
-
     path = require_file(path, "a file of labels: .csv, .npy or .parquet")
     try:
         if path.suffix == ".npy":

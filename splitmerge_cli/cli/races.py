@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.table import Table
 
+from splitmerge_cli.api import races
 from splitmerge_cli.cli.base import (
     ConfigDir,
     Workers,
@@ -17,6 +19,12 @@ from splitmerge_cli.cli.base import (
     settle_jobs,
     with_workers,
 )
+from splitmerge_cli.cli.folders import runs_in
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.studies.race import jobs_of, race_of
+from splitmerge_cli.sweeps import sweep as sweeps
 
 
 @app.command()
@@ -45,20 +53,12 @@ def race(
     Of finished runs of one posterior: smcmc race RUN RUN ... Runs are stored and not made twice. The folder of the
     table and the figure is the last line on stdout.
     """
-    from splitmerge_cli.api import races
-    from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.runs import interrupts
-    from splitmerge_cli.studies.race import jobs_of, race_of
-    from splitmerge_cli.sweeps import sweep as sweeps
-
     keys = [each for each in given if "=" in each]
     folders = [each for each in given if "=" not in each]
     if keys and folders:
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[list[str]] = []
     if folders:
-        from splitmerge_cli.cli.results import runs_in
-
         runs = [run for folder in folders for run in runs_in(Path(folder))]
         if certify:
             raise ConfigError("--certify: makes pairs of chains; expected keys of smcmc run, no folders")
@@ -75,12 +75,8 @@ def race(
             fail(f"{line}; the same command continues the race", interrupts.STATUS)
         if any(not outcome.complete for outcome in outcomes):
             raise typer.Exit(1)
-        from splitmerge_cli.results.read import Run
-
         runs = [Run(outcome.path, config_dir) for outcome in outcomes if outcome.path]
     found = race_of(runs)
-    from rich.table import Table
-
     table = Table(box=None)
     for name in ("sampler", "from", "reached", "median s", "ESS/s K", "log joint", "partition", "accepted/s"):
         table.add_column(name, justify="left" if name in ("sampler", "from") else "right")

@@ -5,6 +5,8 @@ from typing import Annotated
 import typer
 
 from splitmerge_cli.cli.base import Overrides, app, complain, console, explain_errors
+from splitmerge_cli.config import compose
+from splitmerge_cli.shards.run import check, read_summary, run_on_shards, source_of
 
 
 @app.command()
@@ -31,9 +33,6 @@ def shards(
     An unfinished run is continued by the same command, with other workers if need be. The folder of the results is the
     last line on stdout.
     """
-    from splitmerge_cli.config import compose
-    from splitmerge_cli.shards.run import check, read_summary, run_on_shards, source_of
-
     given = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in given) else ["sampler=subcluster"]
     spec = compose(["data=csv", *fixed, *given]).with_fixed_length()

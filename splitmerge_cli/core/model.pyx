@@ -101,7 +101,7 @@ cdef class Model(Partition):
     items, and items given these, for posterior predictive checks and calibration; None: neither is made."""
     CALIBRATION = {}
     """Settings of the calibration by simulated data: by a name, which is empty where there is one, the fields of
-    ``studies.calibration.Setting`` but the model; none where it has none."""
+    ``Setting`` in ``scripts/calibration.py`` but the model; none where it has none."""
     QUANTITIES = ""
     """The class of ``studies.quantities`` that says what of the data is checked, as module:name; empty: that of its
     kind."""

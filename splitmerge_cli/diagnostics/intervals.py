@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import special  # scipy.stats takes a second to import
 
 LEVEL = 0.95
 Summary = Callable[[ArrayLike], tuple[float, float, float]]
@@ -83,7 +83,7 @@ class TInterval:
             return np.nan, np.nan, np.nan
         n, half = len(y), np.nan
         if n > 1:
-            half = stats.t.ppf(1 - TAIL, n - 1) * y.std(ddof=1) / np.sqrt(n) * np.sqrt(1 + n * self.floor)
+            half = special.stdtrit(n - 1, 1 - TAIL) * y.std(ddof=1) / np.sqrt(n) * np.sqrt(1 + n * self.floor)
         centre, low, high = self.from_scale(np.array([y.mean(), y.mean() - half, y.mean() + half]))
         return float(centre), float(low), float(high)
 
@@ -110,11 +110,11 @@ class TInterval:
         gap = min((abs(centre - end) for end in ends if np.isfinite(end)), default=np.nan)
         if not np.isfinite([low, high, gap]).all() or gap <= 0:
             return None
-        spread = (high - low) / 2 / (stats.t.ppf(1 - TAIL, n - 1) * np.sqrt(1 / n + self.floor))
-        if stats.norm.ppf(1 - TAIL) * spread * np.sqrt(self.floor) >= gap:
+        spread = (high - low) / 2 / (special.stdtrit(n - 1, 1 - TAIL) * np.sqrt(1 / n + self.floor))
+        if special.ndtri(1 - TAIL) * spread * np.sqrt(self.floor) >= gap:
             return np.inf
         m = np.arange(n + 1, MOST_UNITS + 1)
-        enough = stats.t.ppf(1 - TAIL, m - 1) * spread * np.sqrt(1 / m + self.floor) <= gap
+        enough = special.stdtrit(m - 1, 1 - TAIL) * spread * np.sqrt(1 / m + self.floor) <= gap
         return int(m[enough.argmax()]) if enough.any() else MOST_UNITS + 1
 
 
@@ -162,7 +162,7 @@ class MedianInterval:
         x = np.sort(x[np.isfinite(x)])
         if not len(x):
             return np.nan, np.nan, np.nan
-        rank = int(stats.binom.ppf(TAIL, len(x), 0.5)) - 1
+        rank = int(np.searchsorted(special.bdtr(np.arange(len(x) + 1), len(x), 0.5), TAIL)) - 1
         low, high = (x[rank], x[-1 - rank]) if rank >= 0 else (np.nan, np.nan)
         return float(np.median(x)), float(low), float(high)
 
@@ -229,15 +229,15 @@ def jackknife_interval(
     if n < 3 or not np.isfinite([whole, *without]).all():
         return float(whole), np.nan, np.nan
     pseudo = n * of.to_scale(whole) - (n - 1) * of.to_scale(without)
-    half = stats.t.ppf(1 - TAIL, n - 1) * pseudo.std(ddof=1) / np.sqrt(n)
+    half = special.stdtrit(n - 1, 1 - TAIL) * pseudo.std(ddof=1) / np.sqrt(n)
     low, high = of.from_scale(of.to_scale(whole) + half * np.array([-1.0, 1.0]))
     return float(whole), float(low), float(high)
 
 
 def share_interval(successes: int, n: int) -> tuple[float, float]:
     """Jeffreys interval of a share, closed at 0 and 1 when none or all succeed."""
-    low = stats.beta.ppf(TAIL, successes + 0.5, n - successes + 0.5) if successes else 0.0
-    high = stats.beta.ppf(1 - TAIL, successes + 0.5, n - successes + 0.5) if successes < n else 1.0
+    low = special.betaincinv(successes + 0.5, n - successes + 0.5, TAIL) if successes else 0.0
+    high = special.betaincinv(successes + 0.5, n - successes + 0.5, 1 - TAIL) if successes < n else 1.0
     return float(low), float(high)
 
 

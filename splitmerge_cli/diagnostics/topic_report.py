@@ -6,6 +6,7 @@ from itertools import combinations
 from typing import Any
 
 import pandas as pd
+from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -65,8 +66,6 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 def _words(words: Sequence[str]) -> str:
     """Words as they are shown; their brackets are no markup."""
-    from rich.markup import escape
-
     return escape(" ".join(shorten_word(word, LETTERS) for word in words))
 
 

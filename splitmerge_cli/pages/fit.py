@@ -12,7 +12,7 @@ from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.studies import checks
-from splitmerge_cli.studies.predictive import recorded_partitions, states_of
+from splitmerge_cli.studies.draws import recorded_partitions, states_of
 
 MOST_CHECKS = 16
 """Quantities that are listed, those first in which the data are least like the model's."""

@@ -12,7 +12,7 @@ from splitmerge_cli.plots.runs import option, subject
 from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, count_of, footnote
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import interval_of_run
-from splitmerge_cli.studies.levels import levels_of
+from splitmerge_cli.studies.alternatives import dendrogram_of
 
 MOST_LEAVES = 40
 """Leaves at most: of more clusters the level with so many is drawn."""
@@ -32,7 +32,7 @@ def can_draw(run: Run) -> bool:
 
 def dendrogram(run: Run) -> Figure:
     """Draw how clusters are merged, over the expected distance from the posterior."""
-    levels = levels_of(run)
+    levels = dendrogram_of(run)
     K = levels.n_clusters
     begun = max(0, K - MOST_LEAVES)
     # merging may bring a partition nearer, and lines do not go back

@@ -13,7 +13,7 @@ from typing import Any
 
 from splitmerge_cli import received
 from splitmerge_cli.received import sha256_of as sha256_of
-from splitmerge_cli.results.files import DamagedRun, report_damage, write_text
+from splitmerge_cli.results.files import report_damage, write_text
 from splitmerge_cli.results.names import MANIFEST as MANIFEST
 
 SEAL = "sha256"
@@ -94,9 +94,7 @@ class Manifest:
         It is gone, or not what was written.
     """
 
-    def __init__(
-        self, path: Path, remedy: str | None = None, contents: Mapping[str, bytes] | None = None
-    ) -> None:
+    def __init__(self, path: Path, remedy: str | None = None, contents: Mapping[str, bytes] | None = None) -> None:
         self.path, self.remedy, contents = path, remedy, contents or {}
         content = contents.get(path.name)
         listed = read_sealed(path, remedy, content)

@@ -1,29 +1,28 @@
-"""Reading runs: finished ones from their parquet files, others as far as they are.
-
-What reads tables is imported where one is read: whether a run is finished can be told without.
-"""
+"""Reading runs: finished ones from their parquet files, others as far as they are."""
 
 import hashlib
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from numpy.typing import NDArray
+
 from splitmerge_cli import received
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results import names
+from splitmerge_cli.results import names, schema, state
 from splitmerge_cli.results.files import is_locked, report_damage
 from splitmerge_cli.results.manifest import Manifest, read_sealed
 from splitmerge_cli.results.names import CONFIG, LISTED_RUNS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+from splitmerge_cli.results.store import STREAMED, ChainStore
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    import pyarrow as pa
-    from numpy.typing import NDArray
-
-    from splitmerge_cli.results.store import ChainStore
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """Keys that every configuration holds."""
@@ -79,7 +78,6 @@ class Run:
             content = self._contents.get(CONFIG) or received.read(self.path / CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
-            import yaml
 
             config = yaml.safe_load(content.decode())
             received.check_nested(config, len(content))
@@ -139,7 +137,7 @@ class Run:
         rest = "it is being made" if state == "running" else self.remedy
         return f"{state} with {len(made)} of {config['chains']} chains{least}; {rest}"
 
-    def best_state(self) -> "NDArray[np.int32]":
+    def best_state(self) -> NDArray[np.int32]:
         """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
 
         Raises
@@ -147,8 +145,6 @@ class Run:
         FileNotFoundError
             Nothing is stored yet.
         """
-        import numpy as np
-
         best = max(
             (outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None
         )
@@ -156,10 +152,8 @@ class Run:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
         return np.asarray(best["best_labels"], dtype=np.int32)
 
-    def _stored_chains(self) -> "Iterator[tuple[ChainStore, dict[str, Any]]]":
+    def _stored_chains(self) -> Iterator[tuple[ChainStore, dict[str, Any]]]:
         """The chains of an unfinished run that have stored something, and the outcome of each so far."""
-        from splitmerge_cli.results.store import ChainStore
-
         for c in range(self.config["chains"]):
             store = ChainStore(self.path / WORK, c)
             if saved := store.read_checkpoint():
@@ -211,19 +205,15 @@ class Run:
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
             return self._table(names.MOVES, None)
-        import pandas as pd
-        import pyarrow as pa
 
-        from splitmerge_cli.results import schema
-
-        frames = [pd.DataFrame(columns=schema.core(names.MOVES).names)]
+        columns = schema.core(names.MOVES)
+        tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
             with report_damage(store.checkpoint_path):
                 rows = [{"chain": store.chain} | move for move in outcome["moves"]]
-                table = pa.Table.from_pylist(rows, schema.core(names.MOVES))
-                schema.check_rows(names.MOVES, table, self.config["chains"], done=False)
-                frames.append(table.to_pandas())
-        return pd.concat([frame for frame in frames if len(frame)] or frames)
+                tables.append(pa.Table.from_pylist(rows, columns))
+                schema.check_rows(names.MOVES, tables[-1], self.config["chains"], done=False)
+        return pa.concat_tables(tables).to_pandas()
 
     def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
@@ -248,15 +238,10 @@ class Run:
         The last three are missing where they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
-        import pandas as pd
-
-        from splitmerge_cli.results import schema
 
         file = self._file(names.CLUSTERS)
         with report_damage(file):
-            # a name such as NA is a name
-            text = {"name": str}
-            frame = pd.read_csv(file, dtype=text, keep_default_na=False, na_values={c: [""] for c in schema.MEMBERSHIP})
+            frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
             rows = self.summary["N"]
             if schema.COPY_OF in frame:
                 rows = self.summary["repeated_rows"]["rows"]
@@ -287,8 +272,6 @@ class Run:
 
     def cluster_summary(self) -> "pd.DataFrame":
         """``cluster_summary.csv``: one row per cluster, the largest first."""
-        from splitmerge_cli.results import schema
-
         frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
         with report_damage(self.path / names.CLUSTER_SUMMARY):
             if frame["size"].sum() != self.summary["N"]:
@@ -297,19 +280,13 @@ class Run:
 
     def column_summary(self) -> "pd.DataFrame":
         """``column_summary.csv``: one row per column of a table and cluster."""
-        from splitmerge_cli.results import schema
 
         return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
 
     def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
-        import pandas as pd
-
         file = self._file(name)
         with report_damage(file):
-            # a level such as NA is a level
-            head = pd.read_csv(file, nrows=0).columns
-            missing: dict[Hashable, Any] = {column: [""] for column in head if column not in text}
-            frame = pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=missing)
+            frame = _read_csv(file, text)
             if list(frame)[: len(columns)] != list(columns):
                 raise ValueError(f"columns {list(frame)}; expected {list(columns)}")
             return frame
@@ -346,14 +323,10 @@ class Run:
 
     def documents(self) -> "pd.DataFrame":
         """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
-        import pandas as pd
-
-        from splitmerge_cli.results import schema
 
         file = self._file(names.DOCUMENTS)
         with report_damage(file):
-            numbers = {column: [""] for column in schema.DOCUMENTS if column != "name"}
-            frame = pd.read_csv(file, dtype={"name": str}, keep_default_na=False, na_values={**numbers, "document": [""]})
+            frame = _read_csv(file, ["name"])
             if "document" in frame:  # of a run made earlier
                 frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
             if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
@@ -381,13 +354,10 @@ class Run:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
         if not self.is_done:
             return self.status
-        import pyarrow.parquet as pq
-
-        from splitmerge_cli.results.schema import METADATA_KEY
 
         file = self.manifest.check(f"{names.TRACE}.parquet")
         with report_damage(file):
-            return dict(received.parse_json(pq.read_schema(file).metadata[METADATA_KEY]))
+            return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
     def _file(self, name: str) -> Path:
         """A file of a finished run; that not every run has it is no damage."""
@@ -395,11 +365,8 @@ class Run:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
         return self.manifest.check(name)
 
-    def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> "pa.Table":
+    def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
-        import pyarrow.parquet as pq
-
-        from splitmerge_cli.results import schema
 
         file = self._file(f"{table}.parquet")
         with report_damage(file):
@@ -412,8 +379,6 @@ class Run:
 
     def states(self) -> dict[str, Any]:
         """The states of the chains at the end of a finished run, from which a longer one goes on."""
-        from splitmerge_cli.results import state
-
         pattern = names.STATES.format("*")
         held = (name for name in self.manifest.names if fnmatch(name, pattern))
         return dict(state.load(self._file(next(held, pattern))))
@@ -421,9 +386,6 @@ class Run:
     def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
         if self.is_done:
             return self.rows(table, columns).to_pandas()
-        import pyarrow as pa
-
-        from splitmerge_cli.results.store import STREAMED, ChainStore
 
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
         tables = [
@@ -435,6 +397,16 @@ class Run:
             raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
         frame = pa.concat_tables(tables).to_pandas()
         return frame if columns is None else frame[columns]
+
+
+def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Read a table whose columns `text` are text, a name such as NA being a name; in those of `missing` (by default in
+    all others) an empty cell is a missing value."""
+    import pandas as pd  # takes longer than a short run
+
+    head = pd.read_csv(file, nrows=0).columns if missing is None else missing
+    empty: Any = {column: [""] for column in head if column not in text}
+    return pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=empty)
 
 
 def find_runs(out: str | Path) -> list[Run]:
@@ -468,6 +440,8 @@ def _listed_runs(file: Path) -> list[Run]:
         places = [file.parents[2] / line, Path(line)]
         path = next((place for place in places if (place / STATUS).is_file()), None)
         if path is None:
-            raise DataError(f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again")
+            raise DataError(
+                f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"
+            )
         runs.append(Run(path))
     return runs

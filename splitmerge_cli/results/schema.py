@@ -258,9 +258,9 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
             raise ValueError(f"{name}: an empty list")
         if pa.types.is_integer(values.type) and (pc.min(values).as_py() or 0) < 0:
             raise ValueError(f"{name}: a number below 0")
-        if pa.types.is_floating(values.type) and place not in _MAY_BE_INFINITE:
-            if not pc.all(pc.is_finite(values)).as_py() and len(values) > values.null_count:
-                raise ValueError(f"{name}: a number that is not finite")
+        finite = not pa.types.is_floating(values.type) or place in _MAY_BE_INFINITE or values.null_count == len(values)
+        if not finite and not pc.all(pc.is_finite(values)).as_py():
+            raise ValueError(f"{name}: a number that is not finite")
     if "chain" in found.column_names and len(found):
         numbers = set(pc.unique(found["chain"]).to_pylist()) - {None}
         if not numbers <= set(range(chains)):

@@ -55,11 +55,10 @@ def load(path: Path, *keys: str | int) -> Any:
 
 def _check(file: BinaryIO) -> None:
     """Raise a `ValueError` unless the file is byte for byte what was written."""
-    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
-        with memoryview(content) as view:
-            end = len(view) - _TRAILER.size
-            if end < 0 or _TRAILER.unpack(view[end:]) != (_MAGIC, zlib.crc32(view[:end])):
-                raise ValueError("not what was written")
+    with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content, memoryview(content) as view:
+        end = len(view) - _TRAILER.size
+        if end < 0 or _TRAILER.unpack(view[end:]) != (_MAGIC, zlib.crc32(view[:end])):
+            raise ValueError("not what was written")
 
 
 # no closures: one that calls itself is a cycle, which keeps the arrays until a late garbage collection

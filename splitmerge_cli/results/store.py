@@ -25,12 +25,12 @@ from splitmerge_cli.results import schema, state, streams
 from splitmerge_cli.results.arrays import array_of, table_of
 from splitmerge_cli.results.files import (
     DamagedRun,
+    json_text,
     lock_file,
     naming,
     open_new,
     replace_file,
     report_damage,
-    json_text,
     write_text,
 )
 from splitmerge_cli.results.manifest import write_manifest, write_sealed

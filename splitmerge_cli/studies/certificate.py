@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from splitmerge_cli import received
-from splitmerge_cli.diagnostics.certificates import (
+from splitmerge_cli.diagnostics.meeting_times import (
     LEVEL,
     Bound,
     bound,
@@ -323,7 +323,7 @@ class Certificate:
         self, name: str, mean: NDArray[np.float64], error: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
         """Columns of estimates over the pairs, their standard errors, and intervals of level 0.95."""
-        half = student.ppf(0.5 + LEVEL / 2, len(self.pairs) - 1) * error
+        half = stdtrit(len(self.pairs) - 1, 0.5 + LEVEL / 2) * error
         return {name: mean, "standard_error": error, "low": mean - half, "high": mean + half}
 
     @cached_property

@@ -30,7 +30,7 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import given
 from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.diagnostics.certificates import TIMES, DensitySum, distance_terms, unbiased_estimate
+from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage
 from splitmerge_cli.results.manifest import read_sealed, write_sealed

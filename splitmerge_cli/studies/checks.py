@@ -20,7 +20,7 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.models.simulation import Given
-from splitmerge_cli.studies.predictive import State
+from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.quantities import Quantities
 
 Array = NDArray[np.float64]

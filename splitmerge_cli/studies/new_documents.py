@@ -16,7 +16,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.runs.datasets import build_model
-from splitmerge_cli.studies.predictive import BATCHES, Averages, Draws, Prediction, State, are_small, spread_of
+from splitmerge_cli.studies.draws import BATCHES, Draws, State
+from splitmerge_cli.studies.predictive import Averages, Prediction, are_small, spread_of
 
 PARTICLES = 20
 """Particles of the filter, for each document and state."""

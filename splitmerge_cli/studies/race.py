@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, compose, hydra_adapter
-from splitmerge_cli.diagnostics import race as races
-from splitmerge_cli.diagnostics.race import ESS, Result, Target, Track, Trial
+from splitmerge_cli.diagnostics import hitting_times
+from splitmerge_cli.diagnostics.hitting_times import ESS, Result, Target, Track, Trial
 from splitmerge_cli.results.names import LISTED_RUNS
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import hyperparameters
@@ -95,13 +95,13 @@ class Race:
         ESS of `ESS`, accepted."""
         rows = []
         for track in self.tracks:
-            ess = races.ess_per_second(track, self.target)
+            ess = hitting_times.ess_per_second(track, self.target)
             rows.append(
                 {
                     "sampler": track.sampler,
                     "start": track.trial.start,
                     "seed": track.trial.seed,
-                    "seconds": races.hitting_time(track, self.target),
+                    "seconds": hitting_times.hitting_time(track, self.target),
                     "end": track.end,
                     **{f"ess_{name}": value for name, value in ess.items()},
                     "accepted": track.accepted / track.end if track.end else np.nan,
@@ -119,7 +119,7 @@ class Race:
             by_trial = dict(iter(part.groupby(["start", "seed"])))
             times[str(name)] = np.array([_mean_time(by_trial[trial], "seconds") for trial in shared])
             ends[str(name)] = np.array([_mean_time(by_trial[trial], "end") for trial in shared])
-        return races.result_of(times, ends) if shared else None
+        return hitting_times.result_of(times, ends) if shared else None
 
     def table(self) -> pd.DataFrame:
         """A row for each sampler and start: chains, reached, median of seconds, and means of what is counted a second
@@ -174,7 +174,7 @@ class Race:
 
 def _mean_time(part: pd.DataFrame, column: str) -> float:
     """Geometric mean over the chains of a trial; of times inf where one has not got there."""
-    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), races.SHORTEST)).mean()))
+    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), hitting_times.SHORTEST)).mean()))
 
 
 def race_of(runs: Sequence[Run]) -> Race:
@@ -193,12 +193,12 @@ def race_of(runs: Sequence[Run]) -> Race:
             raise ConfigError(f"{run.path}: {run.status['state']}; a race compares finished runs")
         _check(str(run.path), run.config, str(runs[0].path), runs[0].config)
     tracks = [track for run, name in zip(runs, _names(runs), strict=True) for track in _tracks(run, name)]
-    _, _, chosen = races.agreeing_chains(tracks)
+    _, _, chosen = hitting_times.agreeing_chains(tracks)
     of_chain = [(run, chain) for run in runs for chain in range(run.config["chains"])]
-    reference = races.reference_of([_labels(*of_chain[k]) for k in chosen])
-    target = races.target_of(tracks, reference)
+    reference = hitting_times.reference_of([_labels(*of_chain[k]) for k in chosen])
+    target = hitting_times.target_of(tracks, reference)
     for track, (run, chain) in zip(tracks, of_chain, strict=True):
-        track.distance = races.expected_distances(_labels(run, chain), reference)
+        track.distance = hitting_times.expected_distances(_labels(run, chain), reference)
     return Race(runs, tracks, target)
 
 

@@ -25,14 +25,15 @@ from splitmerge_cli.config import ConfigError, compose, read_component
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.diagnostics.certificates import DensitySum, log_of_mean, log_of_mean_of_items, unbiased_estimate
+from splitmerge_cli.diagnostics.meeting_times import DensitySum, log_of_mean, log_of_mean_of_items, unbiased_estimate
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.studies import certify
 from splitmerge_cli.studies.certificate import Schedule
-from splitmerge_cli.studies.predictive import State, by_state, items_of
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import by_state, items_of
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import partitions
 

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from typer.main import get_group
 
 from cli.calls import read_rejection
 from splitmerge_cli import __version__
+from splitmerge_cli.cli import app, import_all
+from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.config import complete
 from splitmerge_cli.sweeps import sweep
 
@@ -109,6 +112,16 @@ def test_completion() -> None:
 
 def test_version(smcmc) -> None:
     assert smcmc("--version").stdout == f"smcmc {__version__}\n"
+
+
+def test_the_table_of_commands_is_what_they_are() -> None:
+    """The list of commands shows the first paragraph of each help, in the order of the table."""
+    import_all()
+    built = get_group(app).commands
+    assert list(built) == list(COMMANDS)
+    for name, command in built.items():
+        assert " ".join(str(command.help).partition("\n\n")[0].split()) == COMMANDS[name].help
+        assert command.hidden is COMMANDS[name].hidden
 
 
 def test_priors_are_listed_as_they_are_written(smcmc):

@@ -124,7 +124,7 @@ main()
         ),
         ("splitmerge_cli.runs.finish", "assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
         ("splitmerge_cli.plots.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
-        ("splitmerge_cli.diagnostics.summary", "short_table", '"diagnose", "RUN"', "smcmc: interrupted"),
+        ("splitmerge_cli.cli.results", "short_table", '"diagnose", "RUN"', "smcmc: interrupted"),
     ],
 )
 def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args: str, said: str) -> None:

@@ -14,8 +14,9 @@ from splitmerge_cli.config import component
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import sampled_partitions
-from splitmerge_cli.studies import levels as beyond
-from splitmerge_cli.studies.predictive import State, predict
+from splitmerge_cli.studies import alternatives
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import predict
 
 FAR = 83
 """Row of the one item far from all others, from 0."""
@@ -46,7 +47,7 @@ def path(table) -> Path:
 
 def test_levels_of_a_run(smcmc, path) -> None:
     run = Run(path)
-    levels = beyond.levels_of(run)
+    levels = alternatives.dendrogram_of(run)
     assert levels.labels.tolist() == run.summary["point_estimate"]["labels"]
     shown = smcmc("summary", str(path), "--levels")
     assert shown.exit_code == 0, shown.output
@@ -64,12 +65,12 @@ def test_held_out_densities_are_those_of_the_others(path, table) -> None:
     """One cluster at fixed hyper-parameters: the mean of the densities that the model gives to each fold."""
     run = Run(path)
     one = np.zeros(90, dtype=np.int32)
-    found = beyond.predictive_densities(run, [one, beyond.levels_of(run).cut(2)])
+    found = alternatives.predictive_densities(run, [one, alternatives.dendrogram_of(run).cut(2)])
     assert found is not None and found[1] > found[0]
     x = pd.read_csv(table)[["x", "y"]].to_numpy()
     data, model = Dataset("groups", "points", x), component("model", "gaussian")
     total = 0.0
-    for held in np.array_split(np.arange(90), beyond.FOLDS):
+    for held in np.array_split(np.arange(90), alternatives.FOLDS):
         rest = np.setdiff1d(np.arange(90), held)
         of = [Dataset("some", "points", x[rows]) for rows in (rest, held)]
         total += predict(model, *of, [State(one[rest], 1, {})], one[rest]).log_density.sum()

@@ -14,7 +14,7 @@ import click
 import typer
 
 import splitmerge_cli
-from splitmerge_cli.cli import app
+from splitmerge_cli.cli import app, import_all
 from splitmerge_cli.config import ConfigError, choice, choices, compose, shared_options
 from splitmerge_cli.config.schema import GROUPS, all_keys
 
@@ -140,6 +140,7 @@ def test_commands_that_are_mentioned_are_read(smcmc: Any) -> None:
 
 
 def check_command(words: tuple[str, ...], where: str, smcmc: Any) -> None:
+    import_all()
     command: Any = typer.main.get_command(app)
     context, left = click.Context(command), list(words)
     while hasattr(command, "get_command") and left:

@@ -12,7 +12,7 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.studies import predictive
-from splitmerge_cli.studies.predictive import states_of
+from splitmerge_cli.studies.draws import states_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 

@@ -51,9 +51,9 @@ def test_what_is_no_part_of_its_identity_is_checked_all_the_same(smcmc, wrong: s
 
 
 def test_a_run_needs_no_library_of_tables() -> None:
-    """pandas, SciPy and what else pyarrow imports by itself take longer than such a run."""
+    """pandas and what else pyarrow imports by itself take longer than such a run; R-hat takes quantiles of SciPy."""
     not_converged = ["N=60", "iterations=20", "chains=2", "progress=none"]
-    assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "splitmerge_cli._kernels"}
+    assert imports_of("run", *not_converged) <= {"numpy", "pyarrow", "scipy", "splitmerge_cli._kernels"}
 
 
 def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:

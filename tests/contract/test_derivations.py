@@ -20,7 +20,11 @@ def test_code_of_a_section(page: Path) -> None:
         source = ""
         for name in re.findall(r"`([^`]+)`", paragraph):
             if "/" in name:
-                file = name if name.startswith("tests/") else f"splitmerge_cli/{name.removeprefix('splitmerge_cli/')}"
+                file = (
+                    name
+                    if name.startswith(("scripts/", "tests/"))
+                    else f"splitmerge_cli/{name.removeprefix('splitmerge_cli/')}"
+                )
                 source = (ROOT / file).read_text(encoding="utf-8")
             elif name not in TERMS:
                 assert all(re.search(rf"\b{part}\b", source) for part in name.split(".")), f"{file}: no {name}"

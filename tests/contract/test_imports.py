@@ -17,7 +17,7 @@ ROOT = Path(splitmerge_cli.__file__).parent
 # what the files of each part may import of the others; a part may always import itself
 MAY = {
     "extras": set(),
-    "levels": set(),
+    "instruction_sets": set(),
     "overrides": set(),
     "received": set(),
     "terminal": set(),

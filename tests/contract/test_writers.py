@@ -38,9 +38,9 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "papers/reproduce.py": ({"replace_file", "to_csv", "write_text"}, "figures and tables, which have manifests"),
     "papers/kept.py": ({"replace_file", "to_csv", "write_bytes", "write_text"}, "the sealed index has the digests"),
     "papers/archive.py": ({"ZipFile", "open", "replace_file"}, "a zip with the digests of all that it holds"),
-    "api/posterior.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
-    "api/sampling.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
-    "api/certificates.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
+    "api/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
+    "api/making.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
+    "api/certifying.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
     "studies/certificate.py": (
         {"np.save", "open", "replace_file"},
         "estimates of a pair: the sealed pairs.json has digests",

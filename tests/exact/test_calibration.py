@@ -9,13 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import predictive_calibration as held_out
 import pytest
-from scipy.stats import chisquare
-
-from splitmerge_cli.config import choices
-from splitmerge_cli.data.corpora.corpus import Tokens
-from splitmerge_cli.studies import predictive_calibration as held_out
-from splitmerge_cli.studies.calibration import (
+from calibration import (
     DRAWS,
     SETS,
     SETTINGS,
@@ -25,9 +21,14 @@ from splitmerge_cli.studies.calibration import (
     rank_of,
     uniformity,
 )
+from scipy.stats import chisquare
+
+from splitmerge_cli.config import choices
+from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.studies.checks import options_of
+from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.new_documents import predict_documents, topic_states
-from splitmerge_cli.studies.predictive import State, by_state, predict
+from splitmerge_cli.studies.predictive import by_state, predict
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 KEPT, PAGE = DOCS / "calibration.csv", DOCS / "calibration.md"

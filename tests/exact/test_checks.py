@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from calibration import SETTINGS, draw_data
 from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.config import choices, component, specify
@@ -17,8 +18,8 @@ from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.studies import checks
-from splitmerge_cli.studies.calibration import SETTINGS, draw_data
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import by_state
 from splitmerge_cli.studies.quantities import Documents
 
 DRAWS = 2000

@@ -15,7 +15,8 @@ from splitmerge_cli.config import Component, ConfigError, choice, component, rea
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
-from splitmerge_cli.studies.predictive import Following, State, by_state, predict
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import Following, by_state, predict
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 

@@ -21,7 +21,8 @@ from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.summary import diagnose, table
+from splitmerge_cli.diagnostics.diagnosis_tables import table
+from splitmerge_cli.diagnostics.summary import diagnose
 from splitmerge_cli.plots import network, points
 from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.results import state

@@ -7,11 +7,9 @@ from arviz_stats.base import array_stats
 from rich.console import Console
 from scipy import stats
 from scipy.optimize import linear_sum_assignment
-from scipy.special import ndtri
 from sklearn import metrics
 
-from splitmerge_cli.diagnostics import agreement, mixing, summary
-from splitmerge_cli.diagnostics.quantiles import normal_quantiles
+from splitmerge_cli.diagnostics import agreement, diagnosis_tables, mixing, summary
 
 
 def ar1(phi, n, seed, chains=1):
@@ -181,12 +179,6 @@ def test_scores_of_many_singletons_take_no_table_of_all():
     assert agreement.purity(truth, np.arange(N)) == 1
 
 
-def test_normal_quantiles_are_those_of_scipy_to_the_bit():
-    rng = np.random.default_rng(2)
-    for p in (rng.random(10_000), 10 ** rng.uniform(-300, 0, 10_000), 1 - 10 ** rng.uniform(-15, 0, 10_000)):
-        assert np.array_equal(normal_quantiles(p), ndtri(p))
-
-
 def test_scores_by_hand():
     truth = [0, 0, 0, 1, 1, 1]
     labels = [5, 5, 2, 2, 2, 2]
@@ -254,7 +246,7 @@ def test_diagnosis_of_a_run():
         "best": summary.Clustering(labels, labels[1], "chain 1"),
         "point": summary.Clustering({0: labels[0]}, None, "none at all"),
     }
-    d = summary.as_frame(summary.diagnose(trace, moves) + summary.score(clusterings, truth))
+    d = diagnosis_tables.as_frame(summary.diagnose(trace, moves) + summary.score(clusterings, truth))
     kept = trace[trace["iteration"] > 200]
     by_chain = [g["log_joint"].to_numpy() for _, g in kept.groupby("chain")]
     assert value(d, "rhat/log_joint").value == pytest.approx(mixing.rhat(np.stack(by_chain)))
@@ -279,10 +271,10 @@ def test_diagnosis_of_a_run():
 
 
 def test_diagnosis_says_why_a_value_is_missing():
-    d = summary.as_frame(summary.diagnose(*frames(constant=True)))
+    d = diagnosis_tables.as_frame(summary.diagnose(*frames(constant=True)))
     assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note
     assert np.isnan(value(d, "tau/log_joint").value) and "0 of 2" in value(d, "tau/log_joint").note
-    single = summary.as_frame(summary.diagnose(*frames(chains=1)))
+    single = diagnosis_tables.as_frame(summary.diagnose(*frames(chains=1)))
     assert np.isnan(value(single, "rhat/K").value) and "one chain" in value(single, "rhat/K").note
     assert not (d["quantity"] == "nmi/best").any()
 
@@ -297,14 +289,16 @@ def test_chains_of_different_length_are_cut_to_the_shortest():
 
 def test_a_run_of_no_iterations_has_its_start_state_only():
     trace, moves = frames()
-    d = summary.as_frame(summary.diagnose(trace[trace["iteration"] == 0], moves))
+    d = diagnosis_tables.as_frame(summary.diagnose(trace[trace["iteration"] == 0], moves))
     assert "fewer than 4" in value(d, "rhat/K").note
     assert np.isnan(value(d, "seconds_per_iteration").value)
 
 
 def test_terminal_table_shows_values_and_notes():
     console = Console(width=160, record=True)
-    console.print(summary.table(summary.as_frame(summary.diagnose(*frames(constant=True))), title="run"))
+    console.print(
+        diagnosis_tables.table(diagnosis_tables.as_frame(summary.diagnose(*frames(constant=True))), title="run")
+    )
     text = console.export_text()
     assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
 
@@ -316,7 +310,7 @@ def test_terminal_table_says_the_note_of_a_subject_once():
     }
     console = Console(width=80, record=True)
     rows = summary.diagnose(*frames()) + summary.score(clusterings, labels)
-    console.print(summary.table(summary.as_frame(rows)))
+    console.print(diagnosis_tables.table(diagnosis_tables.as_frame(rows)))
     text = console.export_text()
     assert text.count("the note of last") == text.count("the note of point") == 1
     # nothing is cut, only folded

@@ -9,8 +9,8 @@ import pytest
 from small_cases import partitions_of
 
 from splitmerge_cli.diagnostics import partition_search
-from splitmerge_cli.diagnostics.core import find_core
-from splitmerge_cli.diagnostics.levels import merge_levels
+from splitmerge_cli.diagnostics.dendrogram import merge_clusters
+from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, distances
 from splitmerge_cli.diagnostics.point_estimate import (
     COST,
@@ -136,7 +136,7 @@ def test_levels_merge_the_pair_of_least_expected_loss(loss) -> None:
     rng = np.random.default_rng(5)
     true = rng.integers(6, size=30)
     draws = np.where(rng.random((50, 30)) < 0.3, rng.integers(8, size=(50, 30)), true)
-    levels = merge_levels(true, draws, loss)
+    levels = merge_clusters(true, draws, loss)
     assert levels.n_clusters == 6
     for j, k in enumerate(range(6, 0, -1)):
         labels = levels.cut(k)
@@ -199,7 +199,7 @@ def test_no_core_of_that_level_has_more_items(level) -> None:
     for n in (5, 6, 7):
         for _ in range(4):
             draws = draw_near(n, rng)
-            core = find_core(draws, level)
+            core = find_item_core(draws, level)
             inside = np.flatnonzero(core.labels >= 0)
             labels, share = share_that_agrees(draws, inside)
             assert core.labels[inside].tolist() == labels.tolist()
@@ -207,7 +207,7 @@ def test_no_core_of_that_level_has_more_items(level) -> None:
             larger = itertools.combinations(range(n), core.n_items + 1)
             assert all(share_that_agrees(draws, list(items))[1] < level for items in larger)
     with pytest.raises(ValueError, match=r"core=1\.5: expected above 0"):
-        find_core(draws, 1.5)
+        find_item_core(draws, 1.5)
 
 
 @pytest.mark.parametrize("seed", [7, 15, 29, 33])
@@ -216,7 +216,7 @@ def test_a_core_is_looked_for_from_many_starts(seed) -> None:
     draws = np.random.default_rng(seed).integers(3, size=(20, 8))
     sizes = [n for n in range(1, 9) for items in itertools.combinations(range(8), n)
              if share_that_agrees(draws, list(items))[1] >= 0.3]  # fmt: skip
-    assert find_core(draws, 0.3).n_items == max(sizes)
+    assert find_item_core(draws, 0.3).n_items == max(sizes)
 
 
 def test_what_is_averaged_is_what_counts() -> None:

@@ -9,7 +9,8 @@ from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies import predictive
-from splitmerge_cli.studies.predictive import BATCHES, Averages, Draws, State, are_small, draws_of, predict
+from splitmerge_cli.studies.draws import BATCHES, Draws, State, _halve, draws_of
+from splitmerge_cli.studies.predictive import Averages, are_small, predict
 
 POINTS = np.random.default_rng(4).normal(size=(12, 2)) + np.repeat([[3.0, 0.0], [0.0, 0.0]], 6, axis=0)
 NEW = np.array([[0.0, 0.5], [1.5, 0.0], [3.0, 0.0]])
@@ -71,7 +72,7 @@ def test_either_of_density_and_probability_is_that_of_both() -> None:
 
 @pytest.mark.parametrize(("n", "first"), [(1, 1), (7, 2), (8, 2), (100, 7), (399, 200), (400, 200), (1001, 200)])
 def test_draws_begin_evenly_spread_and_halve_their_space(n: int, first: int) -> None:
-    order, looks = predictive._halve(n, first)
+    order, looks = _halve(n, first)
     assert sorted(order.tolist()) == list(range(n))
     for look in looks:
         assert look >= min(first, n)

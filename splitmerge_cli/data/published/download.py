@@ -18,7 +18,6 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
 from splitmerge_cli.data.base import DataError
-from splitmerge_cli.version import __version__
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.sampling import choose_progress, specify_sample
+from splitmerge_cli.api.making import choose_progress
+from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.extras import name_missing

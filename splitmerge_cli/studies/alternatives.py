@@ -1,4 +1,4 @@
-"""Lines about a finished run: its clusters at coarser levels, several answers, the core."""
+"""Lines about a finished run beside its estimate: clusters merged further, several answers, the core."""
 
 from collections.abc import Iterator, Sequence
 
@@ -10,8 +10,8 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
-from splitmerge_cli.diagnostics.core import find_core
-from splitmerge_cli.diagnostics.levels import Levels, merge_levels
+from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
+from splitmerge_cli.diagnostics.item_core import find_item_core
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.representatives import representatives
@@ -24,35 +24,36 @@ from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.draws import State
+from splitmerge_cli.studies.predictive import by_state
 from splitmerge_cli.terminal import one_line
 
 FOLDS = 5
 MOST_ROWS = 1_000
 """Items that are held out at most, in all folds."""
-MOST_LEVELS = 30
-"""Levels that are listed, from one cluster on."""
+MOST_CUTS = 30
+"""Cuts that are listed, from one cluster on."""
 NAMED = 10
 """Items outside the core that are named."""
 
 
-def levels_of(run: Run) -> Levels:
-    """The levels of the partition that a finished run lists; a `ConfigError` where it has none."""
+def dendrogram_of(run: Run) -> Dendrogram:
+    """The dendrogram of the partition that a finished run lists; a `ConfigError` where it has none."""
     try:
-        return merge_levels(_require_partition(run), sampled_partitions(run))
+        return merge_clusters(_require_partition(run), sampled_partitions(run))
     except TooManyClusters as error:
         raise ConfigError(f"{run.path}: {error}") from None
 
 
 def _require_partition(run: Run) -> NDArray[np.int32]:
-    """The partition ``[N]`` that a finished run lists; raises as `levels_of`."""
+    """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
     if run.has_topics or "labels" not in run.summary["point_estimate"]:
         raise ConfigError(f"{run.path}: topics of documents; expected clusters of items")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 
 def predictive_densities(
-    run: Run, levels: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
+    run: Run, cuts: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
 ) -> NDArray[np.float64] | None:
     """Mean log predictive density of items given partitions of the others.
 
@@ -64,7 +65,7 @@ def predictive_densities(
     ----------
     run : Run
         A finished one.
-    levels : sequence of numpy.ndarray
+    cuts : sequence of numpy.ndarray
         int32 ``[N]`` each.
     dataset : Dataset, optional
         Its data; by default they are loaded again.
@@ -72,7 +73,7 @@ def predictive_densities(
     Returns
     -------
     numpy.ndarray or None
-        float64 ``[levels]``, natural logarithm, in the units of the data; None for networks and documents, whose items
+        float64 ``[cuts]``, natural logarithm, in the units of the data; None for networks and documents, whose items
         are no rows, and for a model that predicts no new items.
     """
     dataset, model = dataset or dataset_of(run), specification_of(run).model
@@ -80,12 +81,12 @@ def predictive_densities(
         return None
     values, parameters = _hyperparameters(run)
     order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]
-    density = np.zeros(len(levels))
+    density = np.zeros(len(cuts))
     for held in folds(dataset, np.sort(order), FOLDS):
         rest = np.setdiff1d(np.arange(dataset.N), held)
         if not len(rest):
             return None
-        given = [by_appearance(labels[rest]) for labels in levels]
+        given = [by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in given]
         try:
             found = by_state(model, dataset.take(rest), dataset.take(held), states)
@@ -110,50 +111,50 @@ def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | 
     return values, np.mean(np.stack(recorded.to_list()), axis=0)
 
 
-def level_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
-    """The clusters of one level as lines of text, headed by what it is beside the posterior; a `ConfigError` for a
+def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
+    """The clusters of one cut as lines of text, headed by what it is beside the posterior; a `ConfigError` for a
     number that the estimate does not have."""
-    levels = levels_of(run)
+    dendrogram = dendrogram_of(run)
     try:
-        labels = levels.cut(clusters)
+        labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     counted = f"{clusters:,} cluster{'s' * (clusters != 1)} of {len(labels):,} items"
-    heading = f"{counted}, {describe_level(levels, clusters, interval_of_run(run))}"
+    heading = f"{counted}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
 
 
-def describe_level(levels: Levels, clusters: int, interval: tuple[int, int]) -> str:
-    """Say where a level stands beside the posterior, given the 95 % interval of K, and how far it is from the draws."""
-    K, (low, high) = levels.n_clusters, interval
-    distance = f"expected distance {levels.expected_loss[K - clusters]:.3f}"
+def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int]) -> str:
+    """Say where a cut stands beside the posterior, given the 95 % interval of K, and how far it is from the draws."""
+    K, (low, high) = dendrogram.n_clusters, interval
+    distance = f"expected distance {dendrogram.expected_loss[K - clusters]:.3f}"
     if clusters == K:
         return f"the clusters of the run: {distance}"
-    beside = f"{distance}, {levels.expected_loss[0]:.3f} of the {K:,} clusters of the run"
+    beside = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
     if clusters < low:
         return f"coarser than the posterior, which has {low:,} to {high:,} (95 %): {beside}"
     return f"merged from the clusters of the run; the posterior has {low:,} to {high:,} (95 %): {beside}"
 
 
-def tree_lines(run: Run) -> Iterator[str]:
-    """All levels as lines of text: clusters, expected variation of information, held-out density, what is merged."""
-    levels = levels_of(run)
-    K = levels.n_clusters
-    numbers = list(range(K, 0, -1))[-MOST_LEVELS:]
-    density = predictive_densities(run, [levels.cut(clusters) for clusters in numbers])
+def dendrogram_lines(run: Run) -> Iterator[str]:
+    """All cuts as lines of text: clusters, expected variation of information, held-out density, what is merged."""
+    dendrogram = dendrogram_of(run)
+    K = dendrogram.n_clusters
+    numbers = list(range(K, 0, -1))[-MOST_CUTS:]
+    density = predictive_densities(run, [dendrogram.cut(clusters) for clusters in numbers])
     low, high = interval_of_run(run)
     yield from _caution(run)
     yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
     yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"
     members = [[k] for k in range(K)]
-    for pair in levels.merges:
+    for pair in dendrogram.merges:
         members.append([*members[pair[0]], *members[pair[1]]])
     for at, clusters in enumerate(numbers):
         merge = K - clusters - 1
-        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in levels.merges[merge])
+        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in dendrogram.merges[merge])
         told = "" if density is None else f"{density[at]:>16.4f}  "
-        yield f"{clusters:>8,}  {levels.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
+        yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
     yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
@@ -186,7 +187,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
     """The core of a level as lines of text: its clusters, and who is outside."""
     own = _require_partition(run)
     try:
-        core = find_core(sampled_partitions(run), level)
+        core = find_item_core(sampled_partitions(run), level)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     sizes = np.bincount(core.labels[core.labels >= 0])

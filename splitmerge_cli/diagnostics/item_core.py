@@ -22,7 +22,7 @@ MOST_LABELS = 2**22
 
 
 @dataclass(frozen=True)
-class Core:
+class ItemCore:
     """Items that are together as drawn."""
 
     labels: NDArray[np.int32]
@@ -42,7 +42,7 @@ class Core:
         return int(self.labels.max()) + 1
 
 
-def find_core(partitions: ArrayLike, level: float = 0.95) -> Core:
+def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
     """The core of a level, as a greedy search from several starts finds it; the same at every call.
 
     Parameters
@@ -59,7 +59,7 @@ def find_core(partitions: ArrayLike, level: float = 0.95) -> Core:
 
     Examples
     --------
-    >>> core = find_core([[0, 0, 1, 1]] * 10 + [[0, 0, 1, 0]] * 9 + [[0, 1, 2, 2]])
+    >>> core = find_item_core([[0, 0, 1, 1]] * 10 + [[0, 0, 1, 0]] * 9 + [[0, 1, 2, 2]])
     >>> core.labels.tolist(), core.probability
     ([0, 0, 1, -1], 0.95)
     """
@@ -80,7 +80,7 @@ def find_core(partitions: ArrayLike, level: float = 0.95) -> Core:
     inside = of_items >= 0
     out = np.full(len(of_items), -1, dtype=np.int32)
     out[inside] = by_appearance(of_items[inside])
-    return Core(out, agree / len(rows), level)
+    return ItemCore(out, agree / len(rows), level)
 
 
 def _grow(

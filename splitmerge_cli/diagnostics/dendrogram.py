@@ -1,6 +1,6 @@
-"""The levels of a partition: its clusters are merged, pair by pair, where the expected loss rises least.
+"""The dendrogram of a partition: its clusters are merged, pair by pair, where the expected loss rises least.
 
-A level with fewer clusters than the posterior has is no estimate of it: it is coarser, and its expected loss says by
+A cut with fewer clusters than the posterior has is no estimate of it: it is coarser, and its expected loss says by
 how much. With clusters of n_k items, of which n_ck lie in cluster c of a sampled partition of weight w_c, merging
 clusters k and l changes the expected loss (`partition_losses`, a = 1) by
 
@@ -23,7 +23,7 @@ from splitmerge_cli.diagnostics.point_estimate import MAX_CELLS, thin_partitions
 
 
 @dataclass(frozen=True)
-class Levels:
+class Dendrogram:
     """A partition of K clusters, and how they are merged."""
 
     labels: NDArray[np.int32]
@@ -41,13 +41,13 @@ class Levels:
         return len(self.expected_loss)
 
     def cut(self, clusters: int) -> NDArray[np.int32]:
-        """The level with so many clusters: labels ``[N]``, numbered by first appearance; a ValueError for a number that
+        """The cut with so many clusters: labels ``[N]``, numbered by first appearance; a ValueError for a number that
         the partition does not have.
 
         Examples
         --------
-        >>> levels = merge_levels([0, 0, 1, 2], [[0, 0, 1, 1]] * 3 + [[0, 0, 1, 2]])
-        >>> levels.cut(2).tolist(), levels.cut(1).tolist()
+        >>> tree = merge_clusters([0, 0, 1, 2], [[0, 0, 1, 1]] * 3 + [[0, 0, 1, 2]])
+        >>> tree.cut(2).tolist(), tree.cut(1).tolist()
         ([0, 0, 1, 1], [0, 0, 0, 0])
         """
         K = self.n_clusters
@@ -59,7 +59,7 @@ class Levels:
         return by_appearance(node[self.labels])
 
 
-def merge_levels(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Levels:
+def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Dendrogram:
     """Merge the clusters of a partition until one is left, each time the two whose union has the least expected loss.
 
     Parameters
@@ -107,4 +107,4 @@ def merge_levels(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> 
         changes[k, k], changes[k, gone] = np.inf, np.inf
         changes[:, k] = changes[k]
         changes[other], changes[:, other] = np.inf, np.inf
-    return Levels(own, merges, np.array(found), loss)
+    return Dendrogram(own, merges, np.array(found), loss)

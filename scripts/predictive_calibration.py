@@ -1,6 +1,6 @@
 """Calibration of predictions: items that were drawn with the data and held out, beside what a run predicts of them.
 
-As in `splitmerge_cli.studies.calibration` data are drawn from the prior and the model, one item more than are sampled.
+As in `calibration` data are drawn from the prior and the model, one item more than are sampled.
 Given the data the held-out item x* and the items that the states of a chain predict, one of each state, have the same
 distribution and are exchangeable. So the rank of any quantity of x* among theirs is uniform, also of one that depends
 on the data and on other states: here the log predictive density, averaged over earlier states of the chain
@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from calibration import BURN, LEVEL, Outcome, Setting, cover_pairs, draw_within_reach, rank_of
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp
@@ -23,10 +24,10 @@ from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.studies.calibration import BURN, LEVEL, Outcome, Setting, cover_pairs, draw_within_reach, rank_of
 from splitmerge_cli.studies.checks import options_of
+from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.new_documents import TopicState, predict_documents, topic_states
-from splitmerge_cli.studies.predictive import State, by_state
+from splitmerge_cli.studies.predictive import by_state
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
@@ -69,7 +70,7 @@ def calibrate_predictions(
     Parameters
     ----------
     setting, number, spec, fitted
-        As of `splitmerge_cli.studies.calibration.calibrate`; the data sets are other ones.
+        As of `calibration.calibrate`; the data sets are other ones.
     by_state : callable
         The predictions of states, another one in tests.
 

@@ -15,7 +15,7 @@ BASELINE = "baseline"
 VARIABLE = "SMCMC_LEVEL"
 _AVX2 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe", "abm"}
 NEEDS = {"x86-64-v4": _AVX2 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}, "x86-64-v3": _AVX2}
-"""Levels, the best first, and the instructions that each needs, as ``/proc/cpuinfo`` calls them."""
+"""Variants, the best first, and the instructions that each needs, as ``/proc/cpuinfo`` calls them."""
 
 
 def processor_flags() -> set[str]:
@@ -30,13 +30,13 @@ def processor_flags() -> set[str]:
     return set()
 
 
-def built_levels() -> list[str]:
-    """Levels that this installation has variants for, the best first."""
-    return [level for level in NEEDS if os.path.isdir(os.path.join(FOLDER, level))]
+def built_variants() -> list[str]:
+    """Compiled variants that this installation has, the best first."""
+    return [variant for variant in NEEDS if os.path.isdir(os.path.join(FOLDER, variant))]
 
 
-def choose(levels: list[str]) -> str:
-    """Choose among the levels of an installation.
+def choose(variants: list[str]) -> str:
+    """Choose among the variants of an installation.
 
     Raises
     ------
@@ -44,7 +44,7 @@ def choose(levels: list[str]) -> str:
         ``SMCMC_LEVEL`` names none of them, or one whose instructions the processor lacks.
     """
     flags = processor_flags()
-    able = [level for level in levels if NEEDS[level] <= flags] + [BASELINE]
+    able = [variant for variant in variants if NEEDS[variant] <= flags] + [BASELINE]
     if (forced := os.environ.get(VARIABLE)) is None:
         return able[0]
     if forced not in able:
@@ -53,11 +53,11 @@ def choose(levels: list[str]) -> str:
 
 
 class Finder:
-    """Imports modules of the package from the folder of a level, those that it has."""
+    """Imports modules of the package from the folder of a variant, those that it has."""
 
-    def __init__(self, level: str) -> None:
-        self.level = level
-        root, self.files = os.path.join(FOLDER, level), {}
+    def __init__(self, variant: str) -> None:
+        self.variant = variant
+        root, self.files = os.path.join(FOLDER, variant), {}
         for folder, _, names in os.walk(root):
             package = [__name__.partition(".")[0], *os.path.relpath(folder, root).split(os.sep)]
             for name in names:
@@ -65,7 +65,7 @@ class Finder:
                 self.files[".".join(module)] = os.path.join(folder, name)
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> object:
-        """The specification of a module that the level has; None for any other."""
+        """The specification of a module that the variant has; None for any other."""
         if (file := self.files.get(name)) is None:
             return None
         from importlib.util import spec_from_file_location
@@ -74,8 +74,8 @@ class Finder:
 
 
 def install() -> str:
-    """Let compiled modules be those of the best level that processor and installation have; returns its name."""
-    level = choose(built_levels())
-    if level != BASELINE:
-        sys.meta_path.insert(0, Finder(level))  # type: ignore[arg-type]
-    return level
+    """Let compiled modules be those of the best variant that processor and installation have; returns its name."""
+    variant = choose(built_variants())
+    if variant != BASELINE:
+        sys.meta_path.insert(0, Finder(variant))  # type: ignore[arg-type]
+    return variant

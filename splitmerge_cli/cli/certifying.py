@@ -1,23 +1,24 @@
 """``smcmc certify``."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from splitmerge_cli.api.certifying import make_certificate
 from splitmerge_cli.cli.base import (
     ConfigDir,
     Overrides,
     Workers,
     app,
     complain,
-    console,
     explain_errors,
     settle_run,
     with_workers,
 )
-
-if TYPE_CHECKING:
-    from splitmerge_cli.studies.certificate import Certificate
+from splitmerge_cli.cli.folders import show_certificate
+from splitmerge_cli.config import specify
+from splitmerge_cli.studies.certify import MIXTURE, check_coupling
+from splitmerge_cli.studies.predictive import items_of
 
 
 @app.command()
@@ -59,11 +60,6 @@ def certify(
     The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
-    from splitmerge_cli.api.certificates import make_certificate
-    from splitmerge_cli.config import specify
-    from splitmerge_cli.studies.certify import MIXTURE, check_coupling
-    from splitmerge_cli.studies.predictive import items_of
-
     spec = specify(with_workers(overrides or [], workers), config_dir, leave_to_data=True)
     if "init" not in spec.given_keys.keys:
         spec = spec.with_(init=MIXTURE)
@@ -74,17 +70,3 @@ def certify(
     found = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
     show_certificate(found)
     typer.echo(found.path)
-
-
-def show_certificate(found: "Certificate") -> None:
-    """Print the lines of a certificate, and the posterior means."""
-    for line in found.lines():
-        typer.echo(line)
-    shown = found.shown_estimates()
-    if len(shown):
-        from rich.table import Table
-
-        table = Table("posterior mean of", "estimate", "95 % interval", box=None)
-        for row in shown:
-            table.add_row(*row)
-        console().print(table)

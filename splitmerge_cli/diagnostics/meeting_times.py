@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import beta
-from scipy.stats import t as student
+from scipy.special import betaincinv, stdtrit
 
 LEVEL = 0.95
 """Level of the bound's confidence limit (one-sided), and of intervals (two-sided)."""
@@ -188,11 +187,11 @@ def _limit(
     """The bound from terms of shape (times, pairs); `size`: what a positive term is on the average, and its error."""
     pairs = terms.shape[1]
     mean, positive = terms.mean(axis=1), (terms > 0).sum(axis=1)
-    share = np.where(positive < pairs, beta.ppf(level, positive + 1, np.maximum(pairs - positive, 1)), 1.0)
+    share = np.where(positive < pairs, betaincinv(positive + 1, np.maximum(pairs - positive, 1), level), 1.0)
     upper, standard_error = share * (size + error), np.full(len(terms), np.nan)
     if pairs > 1:
         standard_error = terms.std(axis=1, ddof=1) / np.sqrt(pairs)
-        upper = np.maximum(upper, mean + student.ppf(level, pairs - 1) * standard_error)
+        upper = np.maximum(upper, mean + stdtrit(pairs - 1, level) * standard_error)
     return Bound(t, np.minimum(mean, 1.0), standard_error, np.minimum(upper, 1.0))
 
 

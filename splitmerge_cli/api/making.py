@@ -1,0 +1,69 @@
+"""A run of the library: settled, planned and driven, in a folder that is named or temporary."""
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rich.console import Console
+
+from splitmerge_cli import runs
+from splitmerge_cli.api.cautions import warn_of_data
+from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.errors import Interrupted
+from splitmerge_cli.runs.stages import choose_start
+
+Made = tuple[Run, Dataset | None, str | None]
+
+
+class Settled(NamedTuple):
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None where nobody asked for
+    that."""
+
+    spec: RunSpecification
+    chosen: dict[str, Any] | None
+
+
+def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Made:
+    """Make a run.
+
+    Parameters
+    ----------
+    settle_in : callable
+        What the run computes, and its data set where that is held, given the folder that receives it.
+    store : str or Path, optional
+        That folder; by default a temporary one, removed with the sample.
+
+    Returns
+    -------
+    run : Run
+    dataset : Dataset or None
+        Its data, where they are held.
+    temporary : str or None
+        The folder, where it is a temporary one.
+    """
+    temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
+    try:
+        settled, dataset = settle_in(str(store or temporary))
+        # as of a sampler that nobody names: a program finds it in the configuration of the run
+        plan = runs.prepare(choose_start(settled.spec, lambda said: None))
+        warn_of_data(plan.dataset)
+        run = runs.make(replace(plan, chosen=settled.chosen))
+    except Interrupted as interruption:
+        run = Run(interruption.path)
+    except BaseException:
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        raise
+    return run, dataset, temporary
+
+
+def choose_progress(progress: str) -> str:
+    """Choose bars in a notebook, too, where stderr is no terminal."""
+    if progress == "auto":
+        return "bars" if Console().is_jupyter else "auto"
+    return progress

@@ -1,0 +1,64 @@
+"""Objects of a program, read as the data of a run."""
+
+from typing import Any
+
+import pandas as pd
+from numpy.typing import ArrayLike
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.given import hold
+from splitmerge_cli.data.objects import as_pandas, from_object
+from splitmerge_cli.kinds import Kind
+from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.stored import specification_of
+
+MIXED = "mixed"
+"""The kind of data, and the model, of tables of any columns."""
+WORDS_LEFT_OUT = "auto"
+
+
+def columns_read(data: Any, table: Dataset | None = None) -> Any:
+    """A data frame with the columns alone that are read as a mixed table: no ids, none without two values; anything
+    else as it is."""
+    data = as_pandas(data)
+    if not isinstance(data, pd.DataFrame):
+        return data
+    read = set((table or from_object(data, MIXED)).columns or ())
+    return data[[column for column in data.columns if str(column) in read]]
+
+
+def default_words(kind: Kind) -> dict[str, Any]:
+    """Options that leave words of an object out, as data=corpus does."""
+    return {"stop_words": WORDS_LEFT_OUT} if kind.has_topics else {}
+
+
+def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
+    """The data set of a run from the object that it was given as.
+
+    Raises
+    ------
+    ConfigError
+        The object is another one.
+    """
+    kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
+    # words that were left out
+    words: dict[str, Any] = {}
+    if kind.has_topics:
+        words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
+
+    def read(given: Any, **options: Any) -> Dataset | None:
+        found = from_object(given, kind.name, truth, **options)
+        return found if wanted is None or hold(found) == wanted else None
+
+    try:
+        dataset = read(data, **words)
+    except DataError:
+        dataset = None
+    # model=auto leaves out what is no data of a frame
+    dataset = dataset or read(columns_read(data))
+    if dataset is None and kind.has_columns:
+        dataset = read(data, repeated="once")
+    if dataset is None:
+        raise ConfigError(f"data: expected those of {run.path}, true labels included (digest {wanted[:12]})")
+    return dataset

@@ -1,0 +1,93 @@
+"""``smcmc reproduce`` and ``smcmc plot``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import (
+    ConfigDir,
+    Edition,
+    Figures,
+    Out,
+    Scale,
+    Workers,
+    app,
+    complete_figure,
+    explain_errors,
+    fail,
+)
+from splitmerge_cli.cli.kept import check_kept, checked_scale
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.papers import reproduce as papers
+
+
+@app.command()
+@explain_errors
+def reproduce(
+    ids: Figures,
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", help="quick (minutes; the default) or paper (the paper's sizes); --check: as kept."),
+    ] = None,
+    out: Out = Path("results"),
+    workers: Workers = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Make the runs again in a new folder, and compare with what was kept.")
+    ] = False,
+    kept: Annotated[
+        Path, typer.Option("--kept", metavar="FOLDER", help="With --check: a folder that smcmc keep wrote.")
+    ] = Path("docs/reproduction"),
+    edition: Edition = 1,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with",
+            metavar="KEY=VALUE",
+            help="In place of a chosen setting, in all runs that have the key; again for each other key.",
+        ),
+    ] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Run what figures need (skipping what is done), draw them, check their claims."""
+    if check:
+        if overrides:
+            raise ConfigError(f"--with {overrides[0]}: does not go with --check, whose settings are the kept ones")
+
+        chosen = None if scale is None else checked_scale(scale)
+        raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
+    at = checked_scale(scale or "quick")
+    raise typer.Exit(papers.reproduce(ids, at, out, workers, config_dir, edition, overrides or ()))
+
+
+@app.command()
+@explain_errors
+def plot(
+    targets: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="ID|PAPER|all|RUN ...",
+            autocompletion=complete_figure,
+            help="Figures, as smcmc list figures names them, or folders of runs.",
+        ),
+    ],
+    scale: Scale = "quick",
+    out: Out = Path("results"),
+    show: Annotated[bool, typer.Option("--list", help="Say what can be drawn of the runs; draw nothing.")] = False,
+    only: Annotated[
+        str | None, typer.Option(metavar="NAME,...", help="Which pictures of the runs, such as pairs,projection.")
+    ] = None,
+    width: Annotated[
+        str, typer.Option("--width", help="page (183 mm at most), or column (89 mm; of runs, what can be read so).")
+    ] = "page",
+    edition: Edition = 1,
+    config_dir: ConfigDir = None,
+) -> None:
+    """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
+    if show:
+        papers.show_pictures(targets, config_dir)
+        return
+    if width not in ("page", "column"):
+        fail(f"--width {width}: expected page or column", 2)
+    names = None if only is None else only.split(",")
+    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column"))

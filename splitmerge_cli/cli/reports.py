@@ -1,0 +1,61 @@
+"""``smcmc report``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from splitmerge_cli.cli.base import ConfigDir, Out, app, explain_errors
+from splitmerge_cli.cli.folders import certificates_in, runs_in
+from splitmerge_cli.pages import certificates as pages_of_certificates
+from splitmerge_cli.pages import runs as pages_of_runs
+from splitmerge_cli.papers import report as papers
+from splitmerge_cli.results.names import LISTED_RUNS, STATUS
+from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs import open_run
+from splitmerge_cli.studies.certify import open_certificate
+
+
+@app.command()
+@explain_errors
+def report(
+    runs: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[RUN]...", show_default=False, help="Folders of finished runs, or folders above them."),
+    ] = None,
+    out: Out = Path("results"),
+    config_dir: ConfigDir = None,
+) -> None:
+    """Write one page of HTML about runs, or, without runs, about the reproduction of the papers.
+
+    Of runs: verdict, clusters with intervals, certainty, pictures, whether the model fits, how the answer moves with
+    prior, model and start, what to do next, and how to repeat it; of several first the table that compares them. One
+    run: RUN/report.html; several: OUT/reports/ID.html, beside them. The page loads nothing from elsewhere.
+
+    The folder of a sweep or race stands for its runs; that of a certificate has a page of its own, report.html.
+
+    Without RUN: all finished runs of the present folder, or of OUT. Where figures of papers are drawn in OUT, or there
+    is no run: results/report.html, every figure, the papers' numbers beside ours, verdicts.
+    """
+    named = runs or []
+    if not named:
+        finished = [] if papers.has_figures(out) else _runs_here(out)
+        if not finished:
+            typer.echo(papers.report(out, config_dir))
+            return
+        named = [one.path for one in finished]
+    certificates = [each for path in named for each in certificates_in(path)]
+    for each in dict.fromkeys(certificates):
+        typer.echo(pages_of_certificates.write_report(open_certificate(each)))
+    found = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
+    if found:
+        typer.echo(pages_of_runs.write_report([open_run(one.path, config_dir) for one in found.values()]))
+
+
+def _runs_here(out: Path) -> list[Run]:
+    """The finished runs of the present folder where it is that of a run, of results or of a sweep; else those of
+    `out`."""
+    here = Path()
+    if not any(next(here.glob(place), None) for place in (STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}")):
+        here = out
+    return [run for run in find_runs(here) if run.is_done]
