@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson, find_rates
 

@@ -24,7 +24,7 @@ from scipy.sparse import csr_array
 from bench import tomotopy
 from bench.scaling import resident
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated.documents import synthetic_documents
 from splitmerge_cli.diagnostics.heldout import perplexity
 from splitmerge_cli.models.hdp import HDP

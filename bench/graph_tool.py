@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 
 SWEEPS = """
 import json, statistics, sys, time

@@ -28,7 +28,6 @@ from sklearn.preprocessing import StandardScaler
 import smcmc
 from bench import real_documents, real_peers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.predictive import predict
 
@@ -246,7 +245,7 @@ def networks(iterations: int | None) -> Iterator[dict[str, Any]]:
                 else:
                     labels = by_appearance(fit(known))
                     state = State(labels, int(labels.max()) + 1, {})
-                    new, model = get_kind(fold.dataset.kind).new_items(fold.dataset, ties), fold.run.config["model"]
+                    new, model = fold.dataset.kind.new_items(fold.dataset, ties), fold.run.config["model"]
                     density.append(predict(model, fold.dataset, new, [state], labels).log_density / len(known))
             every = np.concatenate(density)
             yield {

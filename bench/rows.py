@@ -17,7 +17,7 @@ from bench.baseline import COLUMNS, Baseline, Counts, OfCountVectors, OfGaussian
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
@@ -28,6 +28,7 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8

@@ -22,7 +22,7 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.history import History
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import documents as corpus_generated
 from splitmerge_cli.data.generated import emm, gaussian, jain_neal, lines, network
 from splitmerge_cli.models.bernoulli import Bernoulli

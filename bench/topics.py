@@ -21,10 +21,11 @@ from bench.baseline import OfTopics
 from bench.scaling import resident
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import documents as corpus_generated
 from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.models.hdp import HDP
+from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.smag import SMAG

@@ -21,7 +21,7 @@ from scipy.stats import binom
 
 from splitmerge_cli.config import Component, RunSpecification, component, specify, usable_choices
 from splitmerge_cli.core.options import Gamma
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters

@@ -19,7 +19,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from splitmerge_cli.api.power import calibrate
 from splitmerge_cli.api.selection import _short
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}

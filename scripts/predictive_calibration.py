@@ -19,9 +19,8 @@ from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component, RunSpecification
-from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.studies.checks import options_of
@@ -105,7 +104,7 @@ def calibrate_predictions(
 
 def _split(whole: Dataset, N: int) -> tuple[Dataset, Any]:
     """The first N items, and the others as a data set of new ones; of documents their words."""
-    kind, x = get_kind(whole.kind), whole.values
+    kind, x = whole.kind, whole.values
     if kind.has_topics:
         words, starts = x.tokens.words, x.tokens.starts
         j = int(np.searchsorted(starts, N))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 
 
 def write(content: Any, name: str) -> str:

@@ -122,7 +122,7 @@ def data() -> dict[str, dict[str, Any]]:
 
 def dataset(kind: str, name: str) -> Any:
     """The Dataset of this name."""
-    from splitmerge_cli.data.base import ColumnType, Dataset
+    from splitmerge_cli.data.dataset import ColumnType, Dataset
 
     values = data()[kind][name]
     if isinstance(values, Dataset):

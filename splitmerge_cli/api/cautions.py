@@ -4,7 +4,7 @@ import sys
 import warnings
 from functools import cache
 
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.notes import ROUTINE
 
 

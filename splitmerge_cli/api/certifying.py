@@ -17,9 +17,8 @@ from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.making import choose_progress
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.studies import certify as studies
@@ -114,7 +113,7 @@ def certify(
     settled, _ = specify_sample(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = studies.check_coupling(settled.spec.with_(out=str(folder)))
-    found = None if new is None else get_kind(plan.dataset.kind).new_items(plan.dataset, new)
+    found = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
     return make_certificate(plan, pairs, lag, k, m, seconds, coupling, found)
 
 

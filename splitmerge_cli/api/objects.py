@@ -6,10 +6,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.kinds import Kind
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.stored import specification_of
 

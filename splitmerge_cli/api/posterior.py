@@ -21,7 +21,6 @@ from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.pages import html
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.studies.alternatives import predictive_densities
@@ -313,7 +312,7 @@ class Posterior(StoredDraws):
         ConfigError
             The data are no table of columns.
         """
-        if not get_kind(self.dataset.kind).has_columns:
+        if not self.dataset.kind.has_columns:
             raise ConfigError(f"model={self.run.config['model']['name']}: has no columns; expected a table of them")
         self._warn()
         return Table(cluster_summary.columns(self.dataset, self._labels))
@@ -373,7 +372,7 @@ class Posterior(StoredDraws):
             draws = draws_of(self.run, states, self._recorded_partitions, *limits)
             return documents.predict(self.run, self._model, self.dataset, new, draws, self._labels, wanted)
         draws = draws_of(self.run, states, self._recorded_partitions)
-        found = get_kind(self.dataset.kind).new_items(self.dataset, new)
+        found = self.dataset.kind.new_items(self.dataset, new)
         return predict(self._model, self.dataset, found, draws, self._labels, wanted)
 
     def update(

@@ -21,7 +21,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import keep_together
 from splitmerge_cli.studies.draws import FIRST_STATES
 

@@ -27,7 +27,7 @@ from splitmerge_cli.api.selection import (
     settle,
 )
 from splitmerge_cli.config import ConfigError, choices, component, specify_keys
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.kinds import get_kind

@@ -51,11 +51,12 @@ from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify
 from splitmerge_cli.config.commands import override, words_of
 from splitmerge_cli.config.composition import is_left_to_data
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.kinds import Kind, get_kind, kinds
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
@@ -89,7 +90,7 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
 
 def model_for(dataset: Dataset) -> str:
     """The model that reads a data set as it is; a table is given as kind ``mixed``."""
-    return get_kind(get_kind(dataset.kind).conversion(dataset)).model
+    return get_kind(dataset.kind.conversion(dataset)).model
 
 
 def kind_of_model(name: str) -> Kind:
@@ -351,7 +352,7 @@ def _choose_model(spec: RunSpecification) -> dict[str, Any]:
     except NoMixedTable:
         dataset = _read(spec, "gaussian")
     model = model_for(dataset)
-    if get_kind(dataset.kind).any_columns and model != MIXED:
+    if dataset.kind.any_columns and model != MIXED:
         columns = _find_columns(spec, model, dataset)
         if columns is None:
             model, columns = MIXED, {}

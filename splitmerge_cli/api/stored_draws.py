@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.objects import dataset_again
 from splitmerge_cli.config import Component, ConfigError
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.extras import name_missing

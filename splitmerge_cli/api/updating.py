@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.api.making import Made, Settled, choose_progress, make
 from splitmerge_cli.config import Component, ConfigError, specify_keys
 from splitmerge_cli.config.specification import differences
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results.files import replace_file
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import build_model
@@ -36,7 +35,7 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     DataError
         The new items are not like the data.
     """
-    kind = get_kind(dataset.kind)
+    kind = dataset.kind
     if kind.has_topics:
         raise ConfigError("update: documents have no such continuation; expected sample() of all documents")
     found = kind.new_items(dataset, new)
@@ -54,7 +53,7 @@ def start_states(
     one of its own, as long as model and prior allow one. Hyper-parameters that are resampled begin as those of any
     chain.
     """
-    starts, largest_K = [], build_model(model, get_kind(dataset.kind).stack(dataset, new)).largest_K
+    starts, largest_K = [], build_model(model, dataset.kind.stack(dataset, new)).largest_K
     for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
         log_joint = log_density + log_weight
         # with Gumbel noise the largest is a draw

@@ -10,10 +10,10 @@ import typer
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.diagnostics.cluster_table import WIDTH
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
 from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, open_run, summaries

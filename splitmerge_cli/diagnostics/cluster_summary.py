@@ -10,7 +10,6 @@ from scipy import special  # scipy.stats takes a second to import
 
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
-from splitmerge_cli.kinds import get_kind
 
 TELLING = 3
 """Columns that are named of a cluster."""
@@ -56,7 +55,7 @@ def clusters(
         frame["certainty"] = (np.bincount(own, sure) / sizes)[order]
         best = [int(np.flatnonzero(own == k)[np.argmax(sure[own == k])]) for k in order]
         frame["prototype"] = [i + first if dataset.names is None else dataset.names[i] for i in best]
-    kind = get_kind(dataset.kind)
+    kind = dataset.kind
     if kind.has_columns:
         known = statistics(dataset, own) if described is None else described
         frame["telling"] = ["; ".join(_telling(known, int(k))) for k in order]

@@ -7,8 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.kinds import get_kind
-
 MOST_CELLS = 20_000_000
 """Clusters times columns that are described; of more columns those of largest variance."""
 RESOLUTION = 1e-12
@@ -90,7 +88,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     own = np.asarray(labels, dtype=np.int64)
     x, D = dataset.values, dataset.values.shape[1]
     names = dataset.column_names
-    columns = get_kind(dataset.kind).types_of(dataset)
+    columns = dataset.kind.types_of(dataset)
     K = int(own.max()) + 1
     order = np.argsort(own, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])

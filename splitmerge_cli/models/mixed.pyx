@@ -102,7 +102,7 @@ cdef class Mixed(Scaled):
     x : array_like of float, shape (N, D)
         NaN where a cell is missing. Codes from 0 (binary, categorical), whole numbers from 0 (count), numbers (real).
     types : sequence of length D
-        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.base.ColumnType``). With the
+        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With the
         word ``categorical`` alone, the largest code is the last level.
     **options
         See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.pages import html
 from splitmerge_cli.pages.html import Markup, element, paragraph, table
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.stored import dataset_of, specification_of

@@ -9,7 +9,6 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.pages import html
 from splitmerge_cli.pages.fit import sections_of_fit, short_number
@@ -18,6 +17,7 @@ from splitmerge_cli.pages.sensitivity import answers, commands
 from splitmerge_cli.plots.run import PICTURES, pictures
 from splitmerge_cli.plots.runs import data_name
 from splitmerge_cli.plots.style import absent_letters, use_style
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import write_text
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, summaries

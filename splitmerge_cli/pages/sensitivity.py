@@ -7,9 +7,9 @@ from typing import Any
 from splitmerge_cli.config import ConfigError, RunSpecification, component, specify, usable_choices
 from splitmerge_cli.config.auto import AUTO
 from splitmerge_cli.config.commands import command_of
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of

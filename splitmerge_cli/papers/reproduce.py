@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
@@ -20,6 +19,7 @@ from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, over
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, units_frame
 from splitmerge_cli.plots.run import PICTURES, available, pictures
 from splitmerge_cli.plots.style import absent_letters, save, use_style
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import replace_file, write_text
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.results.read import Run

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.plots.labels import shorten_names, write_apart
 from splitmerge_cli.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.plots.runs import state_of, subject
@@ -102,7 +101,7 @@ def can_draw(run: Run) -> bool:
         return False
     dataset = dataset_of(run)
     # two columns of points have a picture of their own
-    return "points" not in get_kind(dataset.kind).pictures or dataset.values.shape[1] > 2
+    return "points" not in dataset.kind.pictures or dataset.values.shape[1] > 2
 
 
 def can_pair(run: Run) -> bool:

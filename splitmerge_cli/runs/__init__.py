@@ -8,7 +8,7 @@ finished before needs neither data nor tables.
 TYPE_CHECKING = False  # as in the package's own: typing takes too long before an interruption is heeded
 if TYPE_CHECKING:
     from splitmerge_cli.config import ConfigError
-    from splitmerge_cli.data.base import DataError
+    from splitmerge_cli.received import DataError
     from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs.drive import make, run
     from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PLACES = {
     "ConfigError": "config",
     "DamagedRun": "results.files",
-    "DataError": "data.base",
+    "DataError": "received",
     "Interrupted": "runs.errors",
     "Plan": "runs.plan",
     "RunError": "runs.errors",

@@ -15,7 +15,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.datasets import build_model, build_sampler
 from splitmerge_cli.runs.initial import initial_labels, of_chain
 from splitmerge_cli.runs.schedule import build_schedule

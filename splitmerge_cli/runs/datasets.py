@@ -10,8 +10,9 @@ from splitmerge_cli.config import Component, ConfigError, DataSource
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import Kind
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
 
 

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
-from splitmerge_cli.received import sha256_of
+from splitmerge_cli.received import DataError, sha256_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.core.model import Model

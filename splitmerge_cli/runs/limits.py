@@ -4,7 +4,7 @@ would let a busy machine end the same configuration elsewhere."""
 import numpy as np
 
 from splitmerge_cli.config import RunSpecification
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 
 WORK = 2_000_000_000
 """Values that a chain whose length nobody names visits at most: minutes, at some 50 ns each."""

@@ -15,7 +15,7 @@ from splitmerge_cli.config import ConfigError, RunSpecification, classes
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.results import schema
 from splitmerge_cli.results.files import require_writable

@@ -21,7 +21,7 @@ from splitmerge_cli.config.specification import Schedule
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels

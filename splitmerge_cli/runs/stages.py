@@ -25,8 +25,9 @@ from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.schedule import build_schedule

@@ -4,9 +4,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.names import CONFIG
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import build_model, load_dataset

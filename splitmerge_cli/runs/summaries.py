@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.diagnostics.convergence import convergence
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.results.files import report_damage
 from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
@@ -22,7 +21,7 @@ from splitmerge_cli.terminal import one_line
 if TYPE_CHECKING:
     import pandas as pd
 
-    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.results.store import RunStore
     from splitmerge_cli.runs.plan import Plan
@@ -86,7 +85,7 @@ def describe_clusters(
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
 
-    known = statistics(dataset, labels) if get_kind(dataset.kind).has_columns else None
+    known = statistics(dataset, labels) if dataset.kind.has_columns else None
     clusters = cluster_summary.clusters(dataset, labels, certainty, first=1, described=known)
     if certainty is None:
         clusters.insert(3, "certainty", np.nan)

@@ -6,12 +6,13 @@ from contextlib import suppress
 import numpy as np
 
 from splitmerge_cli.config import ConfigError, DataSource, RunSpecification, classes, component
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.data.tables.notes import READ_AS
 from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.overrides import shell_word, write
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 

@@ -8,7 +8,7 @@ from distributed.client import FutureCancelledError
 from distributed.comm.core import CommClosedError
 from distributed.scheduler import KilledWorker
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 from splitmerge_cli.shards.messages import ShardLost
 from splitmerge_cli.shards.shard import Shard
 from splitmerge_cli.shards.source import Source

@@ -9,8 +9,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow.parquet import ParquetFile, ParquetWriter
 
-from splitmerge_cli.data.base import DataError
-from splitmerge_cli.received import reject_machine_error
+from splitmerge_cli.received import DataError, reject_machine_error
 from splitmerge_cli.results.files import replace_file
 
 ROWS = 1 << 18

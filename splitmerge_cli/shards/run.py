@@ -25,7 +25,8 @@ from splitmerge_cli.core import capabilities
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
-from splitmerge_cli.data.base import COLUMN_TYPES, LARGEST
+from splitmerge_cli.data.dataset import COLUMN_TYPES
+from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage, require_writable
 from splitmerge_cli.results.manifest import Manifest, read_sealed, sha256_of, write_sealed
 from splitmerge_cli.results.names import MANIFEST

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import FINITE, DataError, place_not_finite
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.received import reject_machine_error
+from splitmerge_cli.data.values import FINITE, place_not_finite
+from splitmerge_cli.received import DataError, reject_machine_error
 
 ENDINGS = (".npy", ".parquet", ".zarr")
 BLOCK = 1 << 24

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
 from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
@@ -16,8 +16,8 @@ from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
 from splitmerge_cli.diagnostics.representatives import representatives
 from splitmerge_cli.diagnostics.similarity import membership
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.results.schema import PARAMETERS, hyperparameters
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
@@ -77,7 +77,7 @@ def predictive_densities(
         are no rows, and for a model that predicts no new items.
     """
     dataset, model = dataset or dataset_of(run), specification_of(run).model
-    if not get_kind(dataset.kind).has_rows or get_kind(dataset.kind).has_topics:
+    if not dataset.kind.has_rows or dataset.kind.has_topics:
         return None
     values, parameters = _hyperparameters(run)
     order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]

@@ -29,7 +29,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import given
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.results import provenance
 from splitmerge_cli.results.files import DamagedRun, Locked, lock_file, report_damage

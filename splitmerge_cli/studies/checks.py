@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.quantities import Quantities

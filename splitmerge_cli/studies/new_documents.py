@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
 from splitmerge_cli.data.corpora.corpus import Tokens
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.studies.draws import BATCHES, Draws, State
 from splitmerge_cli.studies.predictive import Averages, Prediction, are_small, spread_of

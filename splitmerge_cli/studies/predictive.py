@@ -10,8 +10,8 @@ from scipy.special import logsumexp
 
 from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.data.base import DataError, Dataset
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 from splitmerge_cli.studies.draws import BATCHES, Draws, State
@@ -152,7 +152,7 @@ def predict(
 
 def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
     """Yield the new items a block at a time."""
-    size = max(BLOCK, dataset.N // 8) if get_kind(dataset.kind).has_rows else BLOCK_COUPLED
+    size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
     for start in range(0, new.N, size):
         yield new if size >= new.N else new.take(slice(start, start + size))
 
@@ -247,7 +247,7 @@ def by_state(
     log_weight : numpy.ndarray
         float64 ``[K + 1]``: log of the prior's probability of these.
     """
-    return (_exchangeable if get_kind(dataset.kind).has_rows else _predict_coupled)(model, dataset, new, states)
+    return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
 
 
 def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
@@ -293,7 +293,7 @@ def _exchangeable(
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     _check_missing(component, dataset, new)
-    model = _model(component, dataset, get_kind(dataset.kind).stack(dataset, new))
+    model = _model(component, dataset, dataset.kind.stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
         _set(model, state, labels, state.K + 1)
@@ -306,7 +306,7 @@ def _predict_coupled(
     """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
     alone = _model(component, dataset, dataset)
     each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
-    whole = [_model(component, dataset, get_kind(dataset.kind).stack(dataset, one)) for one in each]
+    whole = [_model(component, dataset, dataset.kind.stack(dataset, one)) for one in each]
     for state in states:
         _set(alone, state, state.labels, state.K)
         before = alone.log_lik_total()
@@ -330,7 +330,7 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     DataError
         The file cannot be read, or has other columns; the message names it.
     """
-    kind = get_kind(dataset.kind)
+    kind = dataset.kind
     if not kind.has_rows:
         raise ConfigError(
             f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import Dataset
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.data.dataset import Dataset
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -83,7 +82,7 @@ class Table(Quantities):
             self.unchecked.append(f"all rows but {len(self.rows):,} of {dataset.N:,}, evenly spaced")
         x = x[:, chosen]
         self.values = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
-        types = get_kind(dataset.kind).types_of(dataset)
+        types = dataset.kind.types_of(dataset)
         self.of_columns = [(str(names[j]), types[j].type, len(types[j].levels)) for j in chosen]
         self._missing = np.isnan(self.values)
         if any(levels for _, _, levels in self.of_columns):

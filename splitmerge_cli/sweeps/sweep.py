@@ -21,9 +21,9 @@ from joblib.externals.loky.backend.process import LokyProcess
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
 from splitmerge_cli.config.composition import compose_raw
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.names import STATUS
 from splitmerge_cli.results.read import Run

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import resolutions_of

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError, hydra_adapter
 from splitmerge_cli.config.commands import override
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import splitmerge_cli as sm
 from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.recorders import topics
 

@@ -58,7 +58,7 @@ def test_config_dir_may_hold_modules(smcmc) -> None:
     Path("mine/data").mkdir(parents=True)
     Path("mine/my_data.py").write_text(
         "import numpy as np\n"
-        "from splitmerge_cli.data.base import Dataset\n\n"
+        "from splitmerge_cli.data.dataset import Dataset\n\n"
         "def pairs(N):\n"
         "    values = np.arange(N, dtype=np.int32) // 2\n"
         "    return Dataset('pairs', 'tokens', values, vocabulary=[str(i) for i in range(N)])\n"

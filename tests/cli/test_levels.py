@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import smcmc as smcmc_library
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import component
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import sampled_partitions
 from splitmerge_cli.studies import alternatives

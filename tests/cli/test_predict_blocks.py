@@ -10,7 +10,7 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.studies import predictive
 from splitmerge_cli.studies.draws import states_of
 

@@ -14,9 +14,10 @@ import splitmerge_cli as sm
 from splitmerge_cli.api import held_out, power, selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, specify
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 

@@ -17,9 +17,9 @@ from cli.calls import wait_for
 from cli.test_dask import free_port, scheduler
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.errors import Interrupted

@@ -13,7 +13,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results.files import lock_file
 from splitmerge_cli.results.manifest import read_sealed, write_sealed
 from splitmerge_cli.results.read import Run

@@ -11,7 +11,7 @@ import pytest
 
 import splitmerge_cli
 from splitmerge_cli.config import choice, choices, locate
-from splitmerge_cli.data.base import COLUMN_TYPES
+from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.plots.run import PICTURES
 from splitmerge_cli.received import DataError

@@ -13,8 +13,8 @@ from calibration import SETTINGS, draw_data
 from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.config import choices, component, specify
-from splitmerge_cli.data.base import ColumnType, Dataset
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.studies import checks

@@ -10,7 +10,7 @@ from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -15,7 +15,7 @@ from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.gamma_poisson import GammaPoisson

@@ -12,9 +12,8 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies.draws import State
 from splitmerge_cli.studies.predictive import Following, by_state, predict
 from splitmerge_cli.verify.continuous import gaussian_log_weight
@@ -74,7 +73,7 @@ def log_joints(model: Any) -> tuple[list[np.ndarray], np.ndarray]:
 def test_log_density_is_that_of_the_mean_density() -> None:
     """Two states whose densities of an item differ."""
     data = from_object(POINTS, "points")
-    items = get_kind(data.kind).new_items(data, np.array([[0.3, 95.0], [9.0, -40.0]]))
+    items = data.kind.new_items(data, np.array([[0.3, 95.0], [9.0, -40.0]]))
     states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in (([0] * 5, 1), (range(5), 5))]
     options = component("model", "gaussian")
     each = [logsumexp(density + weight, axis=1) for _, density, weight in by_state(options, data, items, states)]
@@ -89,7 +88,7 @@ def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
     """p(new | data) = p(data, new) / p(data), each a sum over all partitions."""
     options, given, new = CASES[name]
     data = from_object(given, component("model", options["name"]).kind.name)
-    items = get_kind(data.kind).new_items(data, new)
+    items = data.kind.new_items(data, new)
     model, configured = build(options, data, data)
     labels, joint = log_joints(model)
     states = [State(z, int(z.max()) + 1, {}) for z in labels]
@@ -97,7 +96,7 @@ def test_density_is_the_ratio_of_the_evidences(name: str) -> None:
     mixed = logsumexp(np.stack(found) + (joint - logsumexp(joint))[:, None], axis=0)
     for i in range(items.N):
         one = replace(items, values=items.values[i : i + 1], names=None)
-        whole = get_kind(data.kind).stack(data, one)
+        whole = data.kind.stack(data, one)
         _, with_it = log_joints(build(options, data, whole)[0])
         assert mixed[i] == pytest.approx(logsumexp(with_it) - logsumexp(joint), abs=1e-10)
 
@@ -107,7 +106,7 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
     """Every weighted partition of data and new item, and where its items are in a given partition."""
     options, given, new = CASES[name]
     data = from_object(given, component("model", options["name"]).kind.name)
-    items = get_kind(data.kind).new_items(data, new)
+    items = data.kind.new_items(data, new)
     of_data, configured = build(options, data, data)
     point = np.array([0, 0, 1, 1, 1], dtype=np.int32)
     # two equally probable states, of which the new item makes one the more probable
@@ -118,7 +117,7 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
     np.testing.assert_allclose(found.probability.sum(axis=1), 1)
     for i in range(items.N):
         one = replace(items, values=items.values[i : i + 1], names=None)
-        whole = get_kind(data.kind).stack(data, one)
+        whole = data.kind.stack(data, one)
         model, _ = build(options, data, whole)
         joint = []
         for state in states:
@@ -151,7 +150,7 @@ def test_density_with_resampled_scales(name: str) -> None:
     written = {key: "gamma({},{})".format(*value) for key, value in chosen.items() if key in ("b0", "kappa0")}
     options = {"name": "gaussian", "m0": 0.3, "a0": 1.6, "concentration": 1.2} | chosen | written
     data = from_object(given, "points")
-    items = get_kind(data.kind).new_items(data, new)
+    items = data.kind.new_items(data, new)
     model, configured = build(options, data, data)
     states, log_weight = [], []
     for labels in (np.array(z, dtype=np.int32) for z in partitions(3)):
@@ -184,7 +183,7 @@ def test_a_new_item_is_where_members_of_its_cluster_are() -> None:
     data = from_object(POINTS, "points")
     configured = choice("model", "gaussian") | {"name": "gaussian"}
     state, point = State(np.array([0, 0, 0, 1, 1], dtype=np.int32), 2, {}), np.array([0, 0, 1, 1, 2], dtype=np.int32)
-    items = get_kind(data.kind).new_items(data, [[0.3, 95.0], [9.0, -40.0]])
+    items = data.kind.new_items(data, [[0.3, 95.0], [9.0, -40.0]])
     ((_, density, weight),) = by_state(read(configured), data, items, [state])
     joint = density + weight
     p = np.exp(joint - logsumexp(joint, axis=1)[:, None])
@@ -197,7 +196,7 @@ def test_a_chain_is_followed_with_all_that_it_resamples() -> None:
     data = from_object(THREE, "points")
     written = {"concentration": "gamma(2,1)", "b0": "gamma(2,3)", "kappa0": "gamma(2.5,4)"}
     configured = choice("model", "gaussian") | {"name": "gaussian"} | written
-    items = get_kind(data.kind).new_items(data, [[0.5, 0.0], [-7.0, 9.0]])
+    items = data.kind.new_items(data, [[0.5, 0.0], [-7.0, 9.0]])
     chain, _ = build(configured, data, data)
     densities = Following(read(configured), data, items, chain)
     for labels, concentration, scales in [([0, 1, 0], 3.0, [0.7, 2.0, 0.2]), ([0, 0, 0], 0.4, [5.0, 0.1, 1.5])]:
@@ -222,7 +221,7 @@ def test_states_without_their_scales_are_refused() -> None:
     configured = choice("model", "gaussian") | {"name": "gaussian", "b0": "hierarchical"}
     state = State(np.zeros(3, dtype=np.int32), 1, {})
     with pytest.raises(ConfigError, match=r"recorded without b0 and kappa0.*resume=false"):
-        predict(read(configured), data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
+        predict(read(configured), data, data.kind.new_items(data, THREE), [state], state.labels)
 
 
 def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> None:
@@ -230,7 +229,7 @@ def test_parameters_that_are_kept_are_refused_with_the_option_that_works() -> No
     configured = choice("model", "lines") | {"name": "lines", "conjugate": False}
     state = State(np.zeros(3, dtype=np.int32), 1, {})
     with pytest.raises(ConfigError, match=r"^model.conjugate=false: .*expected model.conjugate=true"):
-        predict(read(configured), data, get_kind(data.kind).new_items(data, THREE), [state], state.labels)
+        predict(read(configured), data, data.kind.new_items(data, THREE), [state], state.labels)
 
 
 def test_a_token_joins_entities_that_are_empty_too() -> None:
@@ -238,7 +237,7 @@ def test_a_token_joins_entities_that_are_empty_too() -> None:
     data = from_object(["a", "b", "a", "c"], "tokens")
     configured = choice("model", "emm") | {"name": "emm", "alpha": 0.5}
     state = State(np.array([0, 1, 0, 1], dtype=np.int32), 3, {})
-    items = get_kind(data.kind).new_items(data, ["a"])
+    items = data.kind.new_items(data, ["a"])
     ((_, density, weight),) = by_state(read(configured), data, items, [state])
     np.testing.assert_allclose(np.exp(weight), [1 / 3, 1 / 3, 1 / 3, 0])
     np.testing.assert_allclose(np.exp(density[0, :3]), [2.5 / 3.5, 0.5 / 3.5, 0.5 / 1.5])
@@ -258,9 +257,7 @@ def test_new_items_may_be_anywhere(covariance: str, b0: str | float) -> None:
     kept = None if b0 != "hierarchical" else np.full(1 if covariance == "iso" else 3, scale)
     new = np.array([[0.5, 0.5, 0.0], [1e3, -1e3, 1.0], [1e9, -1e9, 1e9], [-1e15, 1.0, 1e15]])
     z = np.repeat([0, 1], 6).astype(np.int32)
-    ((_, density, _),) = by_state(
-        read(configured), data, get_kind(data.kind).new_items(data, new), [State(z, 2, {}, kept)]
-    )
+    ((_, density, _),) = by_state(read(configured), data, data.kind.new_items(data, new), [State(z, 2, {}, kept)])
     for k in (0, 1):
         here, n, D = x[z == k], 6, 3
         mean, kappa, a = here.sum(axis=0) / (n + 0.1), n + 0.1, 2.0 + n / 2
@@ -282,5 +279,5 @@ def test_a_state_of_as_many_entities_as_there_may_be_predicts() -> None:
     data = from_object(["a", "b", "a", "c"], "tokens")
     configured = choice("model", "emm") | {"name": "emm", "kmax": 2}
     state = State(np.array([0, 1, 0, 1], dtype=np.int32), 2, {})
-    ((_, _, weight),) = by_state(read(configured), data, get_kind(data.kind).new_items(data, ["a"]), [state])
+    ((_, _, weight),) = by_state(read(configured), data, data.kind.new_items(data, ["a"]), [state])
     np.testing.assert_allclose(np.exp(weight), [0.5, 0.5, 0.0])

@@ -32,7 +32,7 @@ from splitmerge_cli.core.options import (
     Resolution,
 )
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.priors import PriorOption
 

@@ -12,8 +12,9 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import config
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import initial
 
 FOLDER = Path("read")

@@ -17,7 +17,6 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
@@ -25,6 +24,7 @@ from splitmerge_cli.diagnostics.diagnosis_tables import table
 from splitmerge_cli.diagnostics.summary import diagnose
 from splitmerge_cli.plots import network, points
 from splitmerge_cli.plots.style import save, use_style
+from splitmerge_cli.received import DataError
 from splitmerge_cli.results import state
 from splitmerge_cli.results.files import DamagedRun
 from splitmerge_cli.results.manifest import write_manifest

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.diagnostics import cluster_table, column_statistics
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.diagnostics.column_statistics import statistics

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.generated import emm, jain_neal
 from splitmerge_cli.data.tables import files
+from splitmerge_cli.received import DataError
 
 
 def write(path, text):

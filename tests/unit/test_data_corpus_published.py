@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data.base import DataError, Dataset
 from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.data.corpora.words import keep_words
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import counts as published_counts
 from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
 WORDS = ["heart", "lung", "The", "flow"]

@@ -14,7 +14,8 @@ import pyarrow.parquet
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.data.base import Dataset, numbered_labels
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.digits import long_digits
 from splitmerge_cli.data.tables.files import csv

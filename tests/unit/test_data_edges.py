@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import keep
 from splitmerge_cli.data.graphs.edges import edges
+from splitmerge_cli.received import DataError
 
 
 def pairs(graph: Dataset) -> set[tuple[str, str]]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated.documents import nested_topics, synthetic_documents
 from splitmerge_cli.data.generated.emm import generate as emm
 from splitmerge_cli.data.generated.gaussian import generate as gaussian
@@ -15,6 +15,7 @@ from splitmerge_cli.data.generated.kdd_like import kdd_like
 from splitmerge_cli.data.generated.lines import generate as lines
 from splitmerge_cli.data.generated.mixed import generate as mixed
 from splitmerge_cli.data.generated.network import generate as network
+from splitmerge_cli.received import DataError
 
 NAN = float("nan")
 REFUSED = [

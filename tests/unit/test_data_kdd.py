@@ -9,10 +9,11 @@ from scipy import stats
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import gaussian
 from splitmerge_cli.data.generated.kdd_like import kdd_like, uneven_sizes
 from splitmerge_cli.data.published import kdd, sets
+from splitmerge_cli.received import DataError
 
 # generated
 

@@ -10,12 +10,12 @@ import pytest
 import scipy.sparse
 
 import splitmerge_cli as sm
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.letters import near_pair
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.received import DataError
 
 N = 12
 X = np.random.default_rng(0).normal(size=(N, 2))

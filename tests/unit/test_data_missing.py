@@ -9,12 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.table import WRITTEN
 from splitmerge_cli.data.tables.text import WIDE
-from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.received import DataError
 
 NAN = np.nan
 
@@ -118,6 +118,6 @@ def test_sparse_points_have_none() -> None:
 
 def test_new_items_with_missing_cells_are_stacked() -> None:
     data = from_object([[0, 1], [1, 1]], "binary")
-    whole = get_kind(data.kind).stack(data, get_kind(data.kind).new_items(data, [[1, None]]))
+    whole = data.kind.stack(data, data.kind.new_items(data, [[1, None]]))
     np.testing.assert_array_equal(whole.values, [[0, 1], [1, 1], [1, NAN]])
-    assert get_kind(data.kind).stack(data, get_kind(data.kind).new_items(data, [[1, 0]])).values.dtype == np.uint8
+    assert data.kind.stack(data, data.kind.new_items(data, [[1, 0]])).values.dtype == np.uint8

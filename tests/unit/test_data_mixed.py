@@ -7,10 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from splitmerge_cli.data.base import ColumnType, DataError, Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.received import DataError
 
 
 def column(tmp_path: Path, cells: list[Any], name: str = "c", **options: Any) -> Dataset:

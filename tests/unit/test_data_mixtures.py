@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from splitmerge_cli.data.base import Dataset, crp, equal_sizes
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import gaussian, lines, mixed
+from splitmerge_cli.data.labels import crp, equal_sizes
 
 # partitions
 

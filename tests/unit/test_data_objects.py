@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.given import digest_of, find_dataset, hold
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.received import DataError
 
 FRAME = pd.DataFrame({"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}, index=["x", "y", "z"])
 
@@ -129,18 +129,18 @@ def test_data_are_held_as_long_as_somebody_has_them() -> None:
 
 def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:
     data = from_object(FRAME, "points")
-    assert get_kind(data.kind).new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
-    assert get_kind(data.kind).stack(data, get_kind(data.kind).new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
+    assert data.kind.new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
+    assert data.kind.stack(data, data.kind.new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
     for new, said in [(FRAME[["a"]], "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
         with pytest.raises(DataError, match=said):
-            get_kind(data.kind).new_items(data, new)
+            data.kind.new_items(data, new)
 
 
 def test_new_tokens_are_those_of_the_data() -> None:
     data = from_object(["a", "b", "a"], "tokens")
-    assert get_kind(data.kind).new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
+    assert data.kind.new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
     with pytest.raises(DataError, match="token 'c' is none of the data's 2"):
-        get_kind(data.kind).new_items(data, ["c"])
+        data.kind.new_items(data, ["c"])
 
 
 COLUMNS = {"a": [1.0, 2.0, 3.0], "b": [4, 5, 6]}

@@ -10,8 +10,9 @@ import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 
 from splitmerge_cli.data import base
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables import files, matrices
+from splitmerge_cli.received import DataError
 
 
 def table(folder: Path, text: str, name: str = "p.csv") -> Path:

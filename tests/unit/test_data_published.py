@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.published import noparama, sets
 from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.received import DataError
 
 LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"
 GAUSSIANS = "x,y,cluster\n0,1,0\n2,3,0\n4,5,1\n"

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.core.fixed_point import resolution
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import Limit, limit_bytes, memory
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.received import DataError
 
 COLUMNS = 1200
 

@@ -13,9 +13,10 @@ import pyarrow.feather
 import pytest
 
 from splitmerge_cli.data import standard_input
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.received import DataError
 
 
 def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t.csv", **options: Any) -> Dataset:

@@ -11,7 +11,7 @@ from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_resump
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian

@@ -9,7 +9,7 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.column_statistics import statistics
 from splitmerge_cli.plots import columns
 from splitmerge_cli.plots import labels as writing

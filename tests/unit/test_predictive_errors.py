@@ -7,7 +7,6 @@ import pytest
 import smcmc
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.studies import predictive
 from splitmerge_cli.studies.draws import BATCHES, Draws, State, _halve, draws_of
 from splitmerge_cli.studies.predictive import Averages, are_small, predict
@@ -35,7 +34,7 @@ def test_the_error_of_a_mean_density_counts_the_dependence_of_draws() -> None:
 
 def test_errors_of_densities_and_of_probabilities_are_their_spread() -> None:
     data = from_object(POINTS, "points")
-    items = get_kind(data.kind).new_items(data, NEW)
+    items = data.kind.new_items(data, NEW)
     model = component("model", "gaussian")
     of = [State(np.array(labels, dtype=np.int32), max(labels) + 1, {}) for labels in LISTS]
     rng = np.random.default_rng(1)
@@ -57,7 +56,7 @@ def test_errors_of_densities_and_of_probabilities_are_their_spread() -> None:
 
 def test_either_of_density_and_probability_is_that_of_both() -> None:
     data = from_object(POINTS, "points")
-    items = get_kind(data.kind).new_items(data, NEW)
+    items = data.kind.new_items(data, NEW)
     of = [State(np.array(labels, dtype=np.int32), max(labels) + 1, {}) for labels in LISTS]
     both, density, probability = (
         predict(component("model", "gaussian"), data, items, of, of[1].labels, wanted)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_array
 from small_cases import MODELS, TYPES, table
 
 from splitmerge_cli.core.shared import Prepared, as_frozen, freeze, is_frozen, share
-from splitmerge_cli.data.base import ColumnType, Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
@@ -254,7 +254,7 @@ def test_a_model_alone_holds_what_it_reads(name):
 FOUR_MODELS = """
 import os
 import numpy as np
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.gaussian import Gaussian
 
 def resident():

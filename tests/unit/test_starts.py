@@ -7,7 +7,7 @@ import pytest
 
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.runs import search, stages

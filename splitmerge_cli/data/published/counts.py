@@ -6,12 +6,14 @@ library, or other setting. 2. Any human users of the data will explicitly be tol
 out-of-date." So told: these data are incomplete and out of date.
 """
 
-from splitmerge_cli.data.base import DataError, Dataset, require
 from splitmerge_cli.data.corpora.counts import Documents, points, read_counts, read_vocabulary
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.tables.columns import codes, index
 from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import require
+from splitmerge_cli.received import DataError
 
 OHSUMED23 = 7400
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"

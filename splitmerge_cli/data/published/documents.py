@@ -5,12 +5,13 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.base import LARGEST, Dataset, require
 from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.data.corpora.counts import Documents
 from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.words import keep_words, require_words
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published.counts import OUT_OF_DATE, read_ohsumed23, read_published
+from splitmerge_cli.data.values import LARGEST, require
 
 NEWS = 16_242
 NIPS = 1740

@@ -17,7 +17,7 @@ from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
-from splitmerge_cli.data.base import DataError
+from splitmerge_cli.received import DataError
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""

@@ -10,11 +10,12 @@ from io import BytesIO
 
 import pandas as pd
 
-from splitmerge_cli.data.base import DataError, Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.graphs.adjacency import check_kept, keep
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.opening import content
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.received import DataError
 
 EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"

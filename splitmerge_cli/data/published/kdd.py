@@ -11,7 +11,7 @@ clustering data sets that the paper names gives 2,000 as a number of clusters to
 import numpy as np
 import pyarrow as pa
 
-from splitmerge_cli.data.base import FINITE, MAGNITUDE, DataError, Dataset, notes_entry, require
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated.kdd_like import FEATURES, ROWS
 from splitmerge_cli.data.opening import sha256_of
 from splitmerge_cli.data.published import sets
@@ -20,6 +20,8 @@ from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.table import NUMBER
 from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.values import FINITE, MAGNITUDE, notes_entry, require
+from splitmerge_cli.received import DataError
 
 FILE = "KDDCUP04Bio.txt"
 BEFORE = 3

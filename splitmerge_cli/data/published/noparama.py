@@ -6,9 +6,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import Dataset, require
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.values import require
 
 SETS = 100
 FILE = "points.csv.gz"

@@ -6,10 +6,11 @@ Shrivastava 2018 count NMI and accuracy are not public.
 
 from dataclasses import replace
 
-from splitmerge_cli.data.base import Dataset, notes_entry, require_size
 from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora.counts import Documents, points, read_vocabulary
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.published import sets
+from splitmerge_cli.data.values import notes_entry, require_size
 
 COUNTS = "docword.pubmed.txt.gz"
 VOCABULARY = "vocab.pubmed.txt"

@@ -17,9 +17,9 @@ from pathlib import Path
 
 import platformdirs
 
-from splitmerge_cli.data.base import DataError
 from splitmerge_cli.data.opening import content, sha256_of
 from splitmerge_cli.data.published.download import Report, download
+from splitmerge_cli.received import DataError
 
 VARIABLE = "SMCMC_DATA"
 SUMS = "SHA256SUMS"

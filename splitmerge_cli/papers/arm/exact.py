@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.config import RunSpecification, component
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.plates import Move, find_example, option_probabilities, proposal_probability
 

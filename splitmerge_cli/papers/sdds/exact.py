@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.config import RunSpecification
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.verify.pieces import allocation_steps
 from splitmerge_cli.verify.proposals import proposal_table
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.base import Dataset
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims

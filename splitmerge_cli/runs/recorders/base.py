@@ -4,14 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.data.base import Dataset
+    from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.results.read import Run
     from splitmerge_cli.results.store import ChainStore, RunStore
@@ -88,7 +87,7 @@ class Recorder:
     @property
     def facts(self) -> dict[str, Any]:
         """Facts about the data, for the summary."""
-        return get_kind(self.dataset.kind).facts(self.dataset)
+        return self.dataset.kind.facts(self.dataset)
 
     def check(self, together: int) -> None:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
