@@ -141,7 +141,7 @@ def measure_peer(path: Path, K: int) -> float:
 
 def measure(name: str) -> list[str]:
     """Generate a set, run the command, and return the row of the table."""
-    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.runs.store.read import Run
 
     found = SETS[name]
     with tempfile.TemporaryDirectory() as folder:

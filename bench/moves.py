@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 SAMPLERS = ("sm", "bsm", "srm", "sarm", "arm")
 DATA = {

@@ -25,13 +25,13 @@ from sklearn.mixture import BayesianGaussianMixture
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.runs.shards.dask_shards import DaskShards
+from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of
+from splitmerge_cli.runs.shards.source import open_source
+from splitmerge_cli.runs.sweeps.dask_workers import DaskWorkers
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.dask_shards import DaskShards
-from splitmerge_cli.shards.run import ShardedRun, bounds_of
-from splitmerge_cli.shards.source import open_source
-from splitmerge_cli.sweeps.dask_workers import DaskWorkers
 
 CASES = {"full": (100_000, 128, 80, "full"), "diag": (1_000_000, 25, 100, "diag")}
 QUICK = {"full": (20_000, 32, 20, "full"), "diag": (100_000, 25, 30, "diag")}

@@ -25,8 +25,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 import smcmc
 from bench import tomotopy
+from splitmerge_cli.analysis.new_documents import topic_states
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of
-from splitmerge_cli.studies.new_documents import topic_states
 
 SEED = 0
 HELD = 0.2

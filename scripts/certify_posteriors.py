@@ -17,13 +17,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli import __version__
+from splitmerge_cli.analysis import coupled_pairs
+from splitmerge_cli.analysis.certificate import Schedule, digest_of
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.diagnostics.meeting_times import bound
 from splitmerge_cli.runs.plan import Plan
-from splitmerge_cli.studies import certify
-from splitmerge_cli.studies.certificate import Schedule, digest_of
 from splitmerge_cli.verify import large_posteriors as large
 from splitmerge_cli.verify.large_posteriors import LargePosterior
 from splitmerge_cli.verify.small_posteriors import Posterior
@@ -61,12 +61,12 @@ def plan_of(case: LargePosterior | Posterior, moves: int, iterations: int) -> Pl
         key: f"gamma({value[0]:g},{value[1]:g})" if isinstance(value, tuple) else value
         for key, value in case.hyperparameters.items()
     }
-    given = {"init": certify.MIXTURE, "schedule.moves": moves}
+    given = {"init": coupled_pairs.MIXTURE, "schedule.moves": moves}
     if "types" in case.data:
         given["data.types"] = {f"{kind}{d}": kind for d, kind in enumerate(case.data["types"])}
     keys = {"seed": 1, "iterations": iterations, "progress": "none", "workers": 1}
     settled, _ = specify_sample({"name": case.model, **hyper}, data_of(case), "sams", keys, None, given)
-    return certify.check_coupling(settled.spec)
+    return coupled_pairs.check_coupling(settled.spec)
 
 
 def values_of(model: Model, items: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -131,11 +131,11 @@ def certify_means(
     """
     began = time.process_time()
     plan = plan_of(case, moves, iterations)
-    schedule = certify.choose_schedule(plan, NO_SCHEDULE)
+    schedule = coupled_pairs.choose_schedule(plan, NO_SCHEDULE)
     found, tau, starts = [], [], set()
     for number in range(pairs):
         chains = plan.builder.coupled_chains(
-            certify.FIRST_PAIR + number, schedule.lag, certify.COUPLING, schedule.powers
+            coupled_pairs.FIRST_PAIR + number, schedule.lag, coupled_pairs.COUPLING, schedule.powers
         )
         starts |= {digest_of(chains.x.labels), digest_of(chains.y.labels)}
         one = estimate(chains, schedule, items)
@@ -149,7 +149,7 @@ def certify_means(
     estimates = np.array(found)
     apart = compare_start(plan, case, schedule, estimates) if isinstance(case, LargePosterior) else 0.0
     run = {
-        "sampler": "sams", "moves": moves, "coupling": certify.COUPLING, "init": certify.MIXTURE, "seed": 1,
+        "sampler": "sams", "moves": moves, "coupling": coupled_pairs.COUPLING, "init": coupled_pairs.MIXTURE, "seed": 1,
         "pairs": pairs, "met": len(tau), "lag": schedule.lag, "k": schedule.k, "m": schedule.m,
         "median": float(np.median(after)), "longest": int(after.max()), "starts": len(starts),
         "bound": float(limits.estimate[at]), "bound_upper": float(limits.upper[at]),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 import smcmc
 from splitmerge_cli.diagnostics.agreement import ari
 from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters, minimise_expected_loss
-from splitmerge_cli.results.files import write_text
+from splitmerge_cli.runs.store.files import write_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 POINTS = {"components": 5, "D": 2}

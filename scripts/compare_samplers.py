@@ -35,9 +35,9 @@ import yaml
 from matplotlib.colors import LogNorm
 from scipy import stats
 
+from splitmerge_cli.analysis.plots.style import FULL, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics import hitting_times
-from splitmerge_cli.plots.style import FULL, use_style
 from splitmerge_cli.runs import prepare
 
 FIELDS = ["kind", "model", "data", "schedule", "start", "seed", "seconds", "end", "ess_log_joint", "agree"]

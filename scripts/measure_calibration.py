@@ -35,8 +35,8 @@ from calibration import (
 from predictive_calibration import DRAWS as ITEMS
 from predictive_calibration import calibrate_predictions
 
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.plots.style import use_style
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 TABLE, FIGURE, PAGE = DOCS / "calibration.csv", DOCS / "images" / "calibration.png", DOCS / "calibration.md"

@@ -26,6 +26,8 @@ import numpy as np
 import pandas as pd
 import yaml
 
+from splitmerge_cli.analysis.plots.runs import data_sets, pick
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics import mixing, restarts
 from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.claims import published_claims
@@ -43,12 +45,10 @@ from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor
-from splitmerge_cli.plots.runs import data_sets, pick
-from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.results.files import write_text
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.files import write_text
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import open_run
-from splitmerge_cli.sweeps.sweep import run_jobs
+from splitmerge_cli.runs.sweeps.sweep import run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LISTED = DOCS / "reproduction-sensitivity.yaml"

@@ -5,7 +5,7 @@ Given the data the held-out item x* and the items that the states of a chain pre
 distribution and are exchangeable. So the rank of any quantity of x* among theirs is uniform, also of one that depends
 on the data and on other states: here the log predictive density, averaged over earlier states of the chain
 (docs/derivations.md, "Held-out items"). NumPy draws the items; the weights of the clusters that they join and the
-densities are those of `splitmerge_cli.studies.predictive`.
+densities are those of `splitmerge_cli.analysis.predictive`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -18,15 +18,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp
 
+from splitmerge_cli.analysis.checks import options_of
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.new_documents import TopicState, predict_documents, topic_states
+from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.studies.checks import options_of
-from splitmerge_cli.studies.draws import State
-from splitmerge_cli.studies.new_documents import TopicState, predict_documents, topic_states
-from splitmerge_cli.studies.predictive import by_state
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

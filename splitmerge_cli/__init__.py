@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from splitmerge_cli.api.cautions import NotConverged as NotConverged
     from splitmerge_cli.api.cautions import UnseenWords as UnseenWords
     from splitmerge_cli.api.certifying import certify as certify
+    from splitmerge_cli.api.estimators import SplitMergeBlocks as SplitMergeBlocks
+    from splitmerge_cli.api.estimators import SplitMergeClustering as SplitMergeClustering
+    from splitmerge_cli.api.estimators import SplitMergeTopics as SplitMergeTopics
     from splitmerge_cli.api.posterior import Posterior as Posterior
     from splitmerge_cli.api.sampling import sample as sample
-    from splitmerge_cli.estimators import SplitMergeBlocks as SplitMergeBlocks
-    from splitmerge_cli.estimators import SplitMergeClustering as SplitMergeClustering
-    from splitmerge_cli.estimators import SplitMergeTopics as SplitMergeTopics
 
     __version__: str
 
@@ -27,9 +27,9 @@ _PLACES = {
     "DataNote": "api.cautions",
     "NotConverged": "api.cautions",
     "Posterior": "api.posterior",
-    "SplitMergeBlocks": "estimators",
-    "SplitMergeClustering": "estimators",
-    "SplitMergeTopics": "estimators",
+    "SplitMergeBlocks": "api.estimators",
+    "SplitMergeClustering": "api.estimators",
+    "SplitMergeTopics": "api.estimators",
     "UnseenWords": "api.cautions",
     "certify": "api.certifying",
     "sample": "api.sampling",

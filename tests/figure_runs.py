@@ -6,8 +6,8 @@ from pathlib import Path
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.papers import experiments
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run
+from splitmerge_cli.runs.store.read import Run
 
 
 @cache

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 from matplotlib.typing import ColorType
 
+from splitmerge_cli.analysis.plots.style import FULL, HALF, SMALLEST
 from splitmerge_cli.config import figure_styles
-from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 APART = 8.0
 """Lightness (CIE L*, of 100) by which samplers differ that a paper compares."""

@@ -6,10 +6,10 @@ from pathlib import Path
 from parts import cell
 from PIL import Image
 
+from splitmerge_cli.analysis.plots.run import PICTURES
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.papers.discovery import figure_sets
 from splitmerge_cli.papers.overview import LatestFigure
-from splitmerge_cli.plots.run import PICTURES
 
 THUMBNAILS = "thumbnails"
 """Folder of the thumbnails, beside the generated pages."""

@@ -6,12 +6,12 @@ import pandas as pd
 import parts
 from parts import MINUS
 
+from splitmerge_cli.analysis.plots.style import title_of
 from splitmerge_cli.papers.arm.mixtures import METRICS as TIMES
 from splitmerge_cli.papers.arm.runs import STARTS, level_title
 from splitmerge_cli.papers.lshsm.runs import METHODS as FORMS
 from splitmerge_cli.papers.lshsm.table import SETTINGS
 from splitmerge_cli.papers.triadic.runs import METHODS, WORDS
-from splitmerge_cli.plots.style import title_of
 
 Table = tuple[str, Sequence[str], list[list[str]]]
 """A table: words for its cells, the head, and the rows."""

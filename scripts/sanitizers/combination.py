@@ -229,7 +229,7 @@ def _shard_moves(case: Case) -> list[Any]:
     from splitmerge_cli.core.capabilities import Shards
     from splitmerge_cli.core.rng import Rng
     from splitmerge_cli.core.rows import Columns
-    from splitmerge_cli.shards.items import ShardItems, sharded_subcluster
+    from splitmerge_cli.runs.shards.items import ShardItems, sharded_subcluster
 
     model, of = json.loads(case.model.target), json.loads(case.sampler.target)
     cls, given = locate(model["_target_"]), dataset(case.kind, case.data)

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli.analysis import coupled_pairs
+from splitmerge_cli.analysis.certificate import Certificate
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.making import choose_progress
 from splitmerge_cli.api.sampling import specify_sample
@@ -21,8 +23,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
-from splitmerge_cli.studies import certify as studies
-from splitmerge_cli.studies.certificate import Certificate
 
 FIGURE = "certificate"
 
@@ -40,7 +40,7 @@ def certify(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
-    coupling: str = studies.COUPLING,
+    coupling: str = coupled_pairs.COUPLING,
     new: Any = None,
     seed: int = 0,
     rng: Any = None,
@@ -109,10 +109,10 @@ def certify(
     keys: dict[str, Any] = {"seed": read_seed(seed, rng), "iterations": iterations, "workers": workers}
     keys["progress"] = choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
-    given = {"init": studies.MIXTURE} | dict(options or {})
+    given = {"init": coupled_pairs.MIXTURE} | dict(options or {})
     settled, _ = specify_sample(model, data, sampler, keys, None, given)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = studies.check_coupling(settled.spec.with_(out=str(folder)))
+    plan = coupled_pairs.check_coupling(settled.spec.with_(out=str(folder)))
     found = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
     return make_certificate(plan, pairs, lag, k, m, seconds, coupling, found)
 
@@ -124,10 +124,10 @@ def make_certificate(
     k: int | None = None,
     m: int | None = None,
     seconds: float | None = None,
-    coupling: str = studies.COUPLING,
+    coupling: str = coupled_pairs.COUPLING,
     new: Dataset | None = None,
 ) -> Certificate:
-    """Make a certificate, write its tables and its picture; parameters as of `studies.certify.certify`."""
+    """Make a certificate, write its tables and its picture; parameters as of `coupled_pairs.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
         if value is not None and value < least:
             raise ConfigError(f"{name}={value}: expected at least {least}")
@@ -141,10 +141,10 @@ def make_certificate(
 
     with SweepProgress(plan.spec.progress, pairs, lambda: at, "pairs"):
         most = math.inf if seconds is None else seconds
-        found = studies.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
+        found = coupled_pairs.certify(plan, pairs, lag, k, m, most, on_pair, coupling, new)
     found.write()
-    from splitmerge_cli.plots import certificate as plots
-    from splitmerge_cli.plots.style import save, use_style
+    from splitmerge_cli.analysis.plots import certificate as plots
+    from splitmerge_cli.analysis.plots.style import save, use_style
 
     with use_style():
         save(plots.meetings(found), found.path / FIGURE)

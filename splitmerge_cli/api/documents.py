@@ -6,6 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis import new_documents
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.predictive import Prediction
 from splitmerge_cli.api.cautions import UnseenWords, warn
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.corpora.corpus import Tokens
@@ -13,10 +16,7 @@ from splitmerge_cli.data.corpora.known_words import known_words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import has_counts, texts_of
 from splitmerge_cli.diagnostics.topic_summary import mixtures
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.studies import new_documents
-from splitmerge_cli.studies.draws import State
-from splitmerge_cli.studies.predictive import Prediction
+from splitmerge_cli.runs.store.read import Run
 
 FIRST_STATES, MOST_STATES = 50, 800
 """Draws that predictions of documents average over at least, and at most unless a program asks for more; each has

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.draws import FIRST_STATES
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import ConfigError, choice, component, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
-from splitmerge_cli.studies.draws import FIRST_STATES
 
 FOLDS = 5
 MOST_ROWS = 1_000

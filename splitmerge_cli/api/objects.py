@@ -1,17 +1,19 @@
 """Objects of a program, read as the data of a run."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, choices, component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
-from splitmerge_cli.kinds import Kind
+from splitmerge_cli.kinds import Kind, get_kind
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 MIXED = "mixed"
@@ -63,3 +65,29 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     if dataset is None:
         raise ConfigError(f"data: expected those of {run.path}, true labels included (digest {wanted[:12]})")
     return dataset
+
+
+def choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys of a choice and its options."""
+    if isinstance(value, str):
+        return {group: value}
+    if "name" not in value:
+        raise ConfigError(
+            f"{group}: a mapping without a name; expected one such as {{'name': 'NAME', 'OPTION': VALUE}}"
+        )
+    return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
+
+
+def held_keys(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tuple[Dataset | None, dict[str, Any]]:
+    """The data set of an object, where it is held, and the keys that name it."""
+    kind = get_kind("mixed") if model == "auto" else component("model", model).kind
+    if isinstance(data, str | Path):
+        if truth is not None:
+            raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")
+        if isinstance(data, str) and data in choices("data"):
+            return None, {"data": data}
+        return None, {"data": kind.reader, "data.path": str(data)}
+    dataset = from_object(data, kind.name, truth, **default_words(kind) | dict(of_table))
+    # as data=corpus
+    start = {"init": "sequential"} if kind.has_topics else {}
+    return dataset, {"data": "given", "data.sha256": hold(dataset)} | start

@@ -8,6 +8,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.alternatives import predictive_densities
+from splitmerge_cli.analysis.draws import draws_of
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api import documents
 from splitmerge_cli.api.cautions import DataNote, warn
 from splitmerge_cli.api.stored_draws import StoredDraws
@@ -21,11 +25,7 @@ from splitmerge_cli.diagnostics.item_core import ItemCore, find_item_core
 from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partition
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.pages import html
 from splitmerge_cli.runs.clusterings import interval_of_run
-from splitmerge_cli.studies.alternatives import predictive_densities
-from splitmerge_cli.studies.draws import draws_of
-from splitmerge_cli.studies.predictive import Prediction, predict
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -173,7 +173,7 @@ class Posterior(StoredDraws):
         ----------
         density : bool
             Whether the column log_density is added, of held-out items
-            (`splitmerge_cli.studies.alternatives.predictive_densities`).
+            (`splitmerge_cli.analysis.alternatives.predictive_densities`).
 
         Returns
         -------
@@ -432,8 +432,8 @@ class Posterior(StoredDraws):
         ConfigError
             There is no picture of this name for such a run.
         """
-        from splitmerge_cli.plots.run import available, pictures
-        from splitmerge_cli.plots.style import absent_letters, use_style
+        from splitmerge_cli.analysis.plots.run import available, pictures
+        from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 
         with use_style(display=True):
             for _, figure in pictures(self.run, [kind]):

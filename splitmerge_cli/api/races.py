@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
+from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
+from splitmerge_cli.analysis.plots import race as plots
+from splitmerge_cli.analysis.plots.style import save, use_style
+from splitmerge_cli.analysis.race import Race
 from splitmerge_cli.api import certifying
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.plots import race as plots
-from splitmerge_cli.plots.style import save, use_style
-from splitmerge_cli.studies.certify import MIXTURE, check_coupling
-from splitmerge_cli.studies.race import Race
 
 FIGURE = "race"
 

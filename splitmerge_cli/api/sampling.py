@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
 from splitmerge_cli.api.making import choose_progress, make
-from splitmerge_cli.api.objects import default_words
+from splitmerge_cli.api.objects import choice_keys, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.selection import (
     AUTO,
@@ -26,11 +26,9 @@ from splitmerge_cli.api.selection import (
     read_counts,
     settle,
 )
-from splitmerge_cli.config import ConfigError, choices, component, specify_keys
+from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
-from splitmerge_cli.kinds import get_kind
 
 
 @answer_misspelt
@@ -158,7 +156,7 @@ def specify_sample(
 ) -> tuple[Settled, Dataset | None]:
     """The run of `sample`'s parameters, with further keys; and the data set, where it is held. `say` receives what
     ``auto`` chose."""
-    keys = keys | _choice_keys("model", model) | ({} if sampler is None else _choice_keys("sampler", sampler))
+    keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] | None = None
     if not isinstance(data, str | Path | Dataset):
@@ -173,7 +171,7 @@ def specify_sample(
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
             keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
-    dataset, of_data = _data(data, str(keys["model"]), truth, of_table)
+    dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
     settled = settle(specify_keys(keys), say)
     if chosen is not None:
@@ -185,29 +183,3 @@ def specify_sample(
 
 OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""
-
-
-def _choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a choice and its options."""
-    if isinstance(value, str):
-        return {group: value}
-    if "name" not in value:
-        raise ConfigError(
-            f"{group}: a mapping without a name; expected one such as {{'name': 'NAME', 'OPTION': VALUE}}"
-        )
-    return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
-
-
-def _data(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tuple[Dataset | None, dict[str, Any]]:
-    """The data set of an object, and the keys that name it."""
-    kind = get_kind("mixed") if model == AUTO else component("model", model).kind
-    if isinstance(data, str | Path):
-        if truth is not None:
-            raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")
-        if isinstance(data, str) and data in choices("data"):
-            return None, {"data": data}
-        return None, {"data": kind.reader, "data.path": str(data)}
-    dataset = from_object(data, kind.name, truth, **default_words(kind) | dict(of_table))
-    # as data=corpus
-    start = {"init": "sequential"} if kind.has_topics else {}
-    return dataset, {"data": "given", "data.sha256": hold(dataset)} | start

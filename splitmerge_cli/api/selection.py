@@ -45,10 +45,11 @@ from splitmerge_cli.api.held_out import (
     format_counts,
     format_covariances,
 )
-from splitmerge_cli.api.making import Settled
-from splitmerge_cli.api.objects import columns_read
+from splitmerge_cli.api.making import Settled, make
+from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
+from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify, specify_keys
 from splitmerge_cli.config.commands import override, words_of
 from splitmerge_cli.config.composition import is_left_to_data
 from splitmerge_cli.data.dataset import Dataset
@@ -385,10 +386,12 @@ def _sampler(spec: RunSpecification, folder: Path) -> Sample:
 
 
 def _short(sampler: Any, seed: int, folder: Path) -> Sample:
-    from splitmerge_cli.api.sampling import sample
+    keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
+    keys |= {"out": str(folder), "trace.partitions": 5} | ({} if sampler is None else choice_keys("sampler", sampler))
 
-    def short(model: Mapping[str, Any], dataset: Dataset) -> Any:
-        keys: Any = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "options": {"trace.partitions": 5}}
-        return sample(model, dataset, sampler, **keys, store=folder, progress="none")
+    def short(model: Mapping[str, Any], dataset: Dataset) -> Posterior:
+        held, of_data = held_keys(dataset, str(model["name"]), None, {})
+        spec = specify_keys(keys | choice_keys("model", model) | of_data)
+        return Posterior(*make(lambda out: (Settled(spec, None), held), folder))
 
     return short

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
+from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.api.certifying import make_certificate
 from splitmerge_cli.cli.base import (
     ConfigDir,
@@ -17,8 +19,6 @@ from splitmerge_cli.cli.base import (
 )
 from splitmerge_cli.cli.folders import show_certificate
 from splitmerge_cli.config import specify
-from splitmerge_cli.studies.certify import MIXTURE, check_coupling
-from splitmerge_cli.studies.predictive import items_of
 
 
 @app.command()

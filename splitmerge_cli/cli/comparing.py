@@ -8,10 +8,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from splitmerge_cli.analysis import comparison
 from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors
 from splitmerge_cli.cli.folders import runs_in
 from splitmerge_cli.runs import open_run
-from splitmerge_cli.studies import comparison
 
 
 @app.command()
@@ -48,7 +48,7 @@ def compare(
 
 
 def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None:
-    """Print a row for each run of `splitmerge_cli.studies.comparison.compare`, its label under `first`."""
+    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`."""
     truth = bool(table["ari"].notna().any())
     out = Table(box=None)
     heads = [

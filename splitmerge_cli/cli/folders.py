@@ -5,11 +5,11 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
+from splitmerge_cli.analysis.certificate import Certificate
+from splitmerge_cli.analysis.coupled_pairs import find_certificates, open_certificate
 from splitmerge_cli.cli.base import console
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.studies.certificate import Certificate
-from splitmerge_cli.studies.certify import find_certificates, open_certificate
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 
 def runs_in(path: Path) -> list[Run]:

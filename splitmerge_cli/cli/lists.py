@@ -10,7 +10,7 @@ import typer
 
 from splitmerge_cli.cli.base import ConfigDir, app, explain_errors, print_entries
 from splitmerge_cli.config import ConfigError, describe
-from splitmerge_cli.results import provenance
+from splitmerge_cli.runs.store import provenance
 
 _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
 _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")

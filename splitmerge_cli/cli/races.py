@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import races
 from splitmerge_cli.cli.base import (
     ConfigDir,
@@ -21,10 +22,9 @@ from splitmerge_cli.cli.base import (
 )
 from splitmerge_cli.cli.folders import runs_in
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.studies.race import jobs_of, race_of
-from splitmerge_cli.sweeps import sweep as sweeps
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.sweeps import sweep as sweeps
 
 
 @app.command()

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
+from splitmerge_cli.analysis.coupled_pairs import open_certificate
+from splitmerge_cli.analysis.pages import certificates as pages_of_certificates
+from splitmerge_cli.analysis.pages import runs as pages_of_runs
 from splitmerge_cli.cli.base import ConfigDir, Out, app, explain_errors
 from splitmerge_cli.cli.folders import certificates_in, runs_in
-from splitmerge_cli.pages import certificates as pages_of_certificates
-from splitmerge_cli.pages import runs as pages_of_runs
 from splitmerge_cli.papers import report as papers
-from splitmerge_cli.results.names import LISTED_RUNS, STATUS
-from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runs import open_run
-from splitmerge_cli.studies.certify import open_certificate
+from splitmerge_cli.runs.store.names import LISTED_RUNS, STATUS
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 
 @app.command()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors
 from splitmerge_cli.cli.folders import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
@@ -14,12 +15,11 @@ from splitmerge_cli.diagnostics.cluster_table import WIDTH
 from splitmerge_cli.diagnostics.diagnosis_tables import as_frame, short_lines, short_table, table
 from splitmerge_cli.diagnostics.topic_report import RunTopics, between_runs
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, open_run, summaries
 from splitmerge_cli.runs.judgement import evidence_of
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
-from splitmerge_cli.studies import alternatives
 
 _LEARNT = (
     "These chains learn from each other: that they agree says less than it does of others. Compare restarts, runs with "

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from splitmerge_cli import runs
 from splitmerge_cli.cli.base import (
     Cfg,
     ConfigDir,
@@ -23,8 +24,10 @@ from splitmerge_cli.cli.base import (
     settle_run,
     with_workers,
 )
+from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.config.targets import places
 from splitmerge_cli.runs import interrupts
 
 _RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
@@ -84,8 +87,6 @@ def run(
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
-    from splitmerge_cli import runs
-    from splitmerge_cli.config import specify
     from splitmerge_cli.runs import closing
 
     spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
@@ -108,8 +109,6 @@ def run(
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
     """Whether the options ask for the configuration instead of a run; rejects those that make no sense."""
-    from splitmerge_cli.config import ConfigError
-
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
         if value is not None and value not in known:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
@@ -125,9 +124,7 @@ def _show(
     """Let Hydra show what it composes."""
     from omegaconf import OmegaConf
 
-    from splitmerge_cli.config import ConfigError, compose_raw, rewrite
     from splitmerge_cli.config.hydra_adapter import _search_path, show_config
-    from splitmerge_cli.config.targets import places
 
     composed = compose_raw(overrides, config_dir)  # for its messages: Hydra's own name no alternative
     if package is not None and package != "_global_" and not OmegaConf.is_config(OmegaConf.select(composed, package)):
@@ -153,7 +150,7 @@ def sweep(
     info: Info = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    from splitmerge_cli.sweeps import sweep as sweeps
+    from splitmerge_cli.runs.sweeps import sweep as sweeps
 
     given, own = sweeps.split_hydra(overrides or [])
     sweeps.check_workers(workers, own)
@@ -203,9 +200,9 @@ def _print_outcomes(outcomes: list[Any]) -> None:
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     """Print what the finished runs of a sweep found, and write it; nothing where it was interrupted."""
+    from splitmerge_cli.analysis import comparison
     from splitmerge_cli.cli.comparing import print_table
-    from splitmerge_cli.results.read import Run
-    from splitmerge_cli.studies import comparison
+    from splitmerge_cli.runs.store.read import Run
 
     # the same run may be asked for twice
     done = list({o.path: o for o in reversed(outcomes) if o.complete and o.path}.values())[::-1]

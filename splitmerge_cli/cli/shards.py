@@ -6,7 +6,7 @@ import typer
 
 from splitmerge_cli.cli.base import Overrides, app, complain, console, explain_errors
 from splitmerge_cli.config import compose
-from splitmerge_cli.shards.run import check, read_summary, run_on_shards, source_of
+from splitmerge_cli.runs.shards.run import check, read_summary, run_on_shards, source_of
 
 
 @app.command()

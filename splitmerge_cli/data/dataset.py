@@ -79,7 +79,7 @@ class Kind:
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
     """The class that says what a run records."""
-    quantities: ClassVar[str] = "splitmerge_cli.studies.quantities:Table"
+    quantities: ClassVar[str] = "splitmerge_cli.analysis.quantities:Table"
     """The class that says what posterior predictive checks measure."""
 
     # -- tables: what a text table of data=csv holds
@@ -126,7 +126,7 @@ class Kind:
         "dendrogram",
         "calibration",
     )
-    """Names of pictures (`splitmerge_cli.plots.run.PICTURES`) that a run may have."""
+    """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
     def __str__(self) -> str:
         return self.name

@@ -6,7 +6,7 @@ from datetime import date
 from importlib.metadata import distributions
 from typing import Any
 
-from splitmerge_cli.results import provenance
+from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.version import __version__
 
 METADATA = "ro-crate-metadata.json"

@@ -23,7 +23,7 @@ from splitmerge_cli.config import ConfigError, plain
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.papers.editions import shift_seeds
-from splitmerge_cli.sweeps.sweep import expand
+from splitmerge_cli.runs.sweeps.sweep import expand
 
 FOLDER = "experiment"
 """Where a paper's folder holds the files of its experiments."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import pandas as pd
 
+from splitmerge_cli.analysis.plots.style import save_small, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers.claims import published_claims
@@ -28,12 +29,11 @@ from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.rules import changes, rules
 from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame
-from splitmerge_cli.plots.style import save_small, use_style
 from splitmerge_cli.received import Refused, member
-from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import DamagedRun, replace_file, report_damage, write_text
-from splitmerge_cli.results.manifest import read_sealed, sha256_of, write_sealed
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store import provenance
+from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_damage, write_text
+from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of, write_sealed
+from splitmerge_cli.runs.store.read import Run
 
 INDEX = "index.json"
 FORMAT = 3

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli.pages import html
-from splitmerge_cli.pages.html import Markup, element, heading, join, paragraph, table
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
@@ -20,8 +20,8 @@ from splitmerge_cli.papers.reproduce import folders
 from splitmerge_cli.papers.rules import rules
 from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interval, read_claims, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED
-from splitmerge_cli.results.files import replace_file
-from splitmerge_cli.results.manifest import Manifest
+from splitmerge_cli.runs.store.files import replace_file
+from splitmerge_cli.runs.store.manifest import Manifest
 from splitmerge_cli.version import __version__
 
 FOLDER = "figures"

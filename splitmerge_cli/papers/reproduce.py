@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from splitmerge_cli.analysis.plots.run import PICTURES, available, pictures
+from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
@@ -17,15 +19,13 @@ from splitmerge_cli.papers.editions import edition_option, figures_folder
 from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, units_frame
-from splitmerge_cli.plots.run import PICTURES, available, pictures
-from splitmerge_cli.plots.style import absent_letters, save, use_style
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.files import replace_file, write_text
-from splitmerge_cli.results.manifest import MANIFEST, Manifest, write_manifest
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import STATUS
+from splitmerge_cli.runs.store.files import replace_file, write_text
+from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifest
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import STATUS
 from splitmerge_cli.runs.stored import open_run
-from splitmerge_cli.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
+from splitmerge_cli.runs.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -220,8 +220,8 @@ def plot(
     Parameters
     ----------
     targets : sequence of str
-        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.plots.run.PICTURES` draws of them goes
-        into the folder).
+        Figures as for `reproduce`, and folders of runs (what `splitmerge_cli.analysis.plots.run.PICTURES` draws of
+        them goes into the folder).
     scale, out, config_dir
         As for `reproduce`; of a figure its runs of this scale.
     only : sequence of str, optional

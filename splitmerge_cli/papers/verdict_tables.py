@@ -23,7 +23,7 @@ from splitmerge_cli.papers.verdicts import (
     Verdict,
     no_run,
 )
-from splitmerge_cli.results.files import report_damage
+from splitmerge_cli.runs.store.files import report_damage
 
 
 def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:

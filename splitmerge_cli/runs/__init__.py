@@ -9,16 +9,16 @@ TYPE_CHECKING = False  # as in the package's own: typing takes too long before a
 if TYPE_CHECKING:
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.received import DataError
-    from splitmerge_cli.results.files import DamagedRun
     from splitmerge_cli.runs.drive import make, run
     from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
     from splitmerge_cli.runs.identity import finished_run, is_done, is_written, run_dir, run_id
     from splitmerge_cli.runs.plan import Plan, prepare
+    from splitmerge_cli.runs.store.files import DamagedRun
     from splitmerge_cli.runs.stored import dataset_of, open_run
 
 _PLACES = {
     "ConfigError": "config",
-    "DamagedRun": "results.files",
+    "DamagedRun": "runs.store.files",
     "DataError": "received",
     "Interrupted": "runs.errors",
     "Plan": "runs.plan",

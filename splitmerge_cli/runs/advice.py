@@ -15,9 +15,9 @@ from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, c
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import recorders, search, stages
 from splitmerge_cli.runs.continuation import are_recorded
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
 
 def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     """The fewest iterations, at least so many, whose recorded partitions are among those of the run."""
-    items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind.name, values=None)
+    items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind, values=None)
 
     def spacing(iterations: int) -> Any:
         return recorders.recorder_of(replace(spec, iterations=iterations), items).spacing  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import advice, recorders, stopping, summaries
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification

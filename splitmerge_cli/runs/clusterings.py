@@ -18,13 +18,13 @@ from splitmerge_cli.diagnostics.point_estimate import (
     most_partitions,
 )
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.arrays import numbers_of
 from splitmerge_cli.runs.recorders.base import Recorder, best
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.arrays import numbers_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.point_estimate import Estimate
-    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.runs.store.read import Run
 
 Outcomes = Sequence[Mapping[str, Any]]
 

@@ -15,19 +15,19 @@ import numpy as np
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.arrays import numbers_of
-from splitmerge_cli.results.files import DamagedRun, report_damage
-from splitmerge_cli.results.names import STATES
 from splitmerge_cli.runs.identity import chains_id, complete
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.stopping import look, looks
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.arrays import numbers_of
+from splitmerge_cli.runs.store.files import DamagedRun, report_damage
+from splitmerge_cli.runs.store.names import STATES
 
 if TYPE_CHECKING:
-    from splitmerge_cli.results.read import Run
-    from splitmerge_cli.results.store import ChainStore, RunStore
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders.spacing import Spacing
+    from splitmerge_cli.runs.store.read import Run
+    from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LABELS = ("best_labels", "best_lik_labels")
 """Fields of an outcome that the state of the chain holds, too."""
@@ -171,7 +171,7 @@ def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
 def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
     """Which column the run of `plan` records that a finished one has not; empty where that has all."""
     for table, rows in tables.items():
-        for name in schema.core(table, plan.optional_columns).names:
+        for name in schema.recorded_columns(table, plan.optional_columns).names:
             if name not in rows.column_names:
                 return f"{run.path} has no column '{name}' of the {table}, which this run records"
     return ""
@@ -195,7 +195,7 @@ def _begin_with(
             outcome |= {key: state[key] for key in LABELS} | {"last_labels": by_appearance(state["labels"])}
             outcome[OF_BATCH] = 0.0
             evaluated = kept[chain.chain]["evaluated"]
-        columns = {table: schema.core(table, plan.optional_columns).names for table in tables}
+        columns = {table: schema.recorded_columns(table, plan.optional_columns).names for table in tables}
         of_chain = {
             table: rows.filter(pc.equal(rows["chain"], chain.chain)).select(columns[table])
             for table, rows in tables.items()

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.names import WORK
 from splitmerge_cli.runs.recorders.base import Recorder
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.names import WORK
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification

@@ -23,10 +23,6 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
-from splitmerge_cli.results import provenance
-from splitmerge_cli.results.files import Locked
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import finish, interrupts
 from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
@@ -35,6 +31,10 @@ from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.runs.search import POPULATION, SEARCH
 from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
+from splitmerge_cli.runs.store import provenance
+from splitmerge_cli.runs.store.files import Locked
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification

@@ -15,9 +15,6 @@ from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, 
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
 from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.arrays import numbers_of
-from splitmerge_cli.results.store import ChainStore, RunStore
 from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
 from splitmerge_cli.runs.clusterings import (
     clusterings_of,
@@ -28,6 +25,9 @@ from splitmerge_cli.runs.clusterings import (
 )
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.recorders.base import best
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.arrays import numbers_of
+from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
@@ -48,7 +48,9 @@ def assemble(
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
-    store.write_rows(schema.MOVES, [[move[name] for name in schema.core(schema.MOVES).names] for move in moves])
+    store.write_rows(
+        schema.MOVES, [[move[name] for name in schema.recorded_columns(schema.MOVES).names] for move in moves]
+    )
     iterations = [outcome["iterations"] for outcome in outcomes]
     late = late_partitions(store.path, plan.dataset.N, iterations)
     partitions = select_averaged(late)
@@ -106,7 +108,7 @@ def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
     """The columns of the trace, the largest fractions as ``[rows, 5]``."""
     with pq.ParquetFile(path / f"{schema.TRACE}.parquet") as file:
         present = file.schema_arrow.names
-        wanted = schema.core(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
+        wanted = schema.recorded_columns(schema.TRACE, [*schema.hyperparameters(present), *schema.OPTIONAL]).names
         names = [name for name in wanted if name in present and name not in schema.SCORES]
         table = file.read(columns=names)
     columns = {name: numbers_of(table[name]) for name in names}

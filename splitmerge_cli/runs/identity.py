@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
-from splitmerge_cli.results.files import is_locked
-from splitmerge_cli.results.names import LOCK, STATUS, WORK
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.files import is_locked
+from splitmerge_cli.runs.store.names import LOCK, STATUS, WORK
+from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import DataSource, RunSpecification

@@ -14,7 +14,7 @@ from splitmerge_cli.runs.search import SEARCHES
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.results.read import Run
+    from splitmerge_cli.runs.store.read import Run
 
 
 def evidence(

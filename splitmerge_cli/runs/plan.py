@@ -17,8 +17,6 @@ from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.tempering import Tempering
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.files import require_writable
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.disk import check_disk
@@ -27,6 +25,8 @@ from splitmerge_cli.runs.initial import read_labels
 from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.recorders import recorder_of
 from splitmerge_cli.runs.recorders.base import Recorder
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.files import require_writable
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""

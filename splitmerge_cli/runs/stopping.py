@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.summary import measure, series_of
-from splitmerge_cli.results import schema
 from splitmerge_cli.runs import search
 from splitmerge_cli.runs.clusterings import late_rows
+from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
     from splitmerge_cli.config.specification import Until
     from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.results.store import ChainStore
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.store.store import ChainStore
 
 FIRST = 1_000
 """Iterations before the first look."""

@@ -8,10 +8,10 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.standard_input import SIGN
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.names import CONFIG
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.datasets import build_model, load_dataset
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
+from splitmerge_cli.runs.store.names import CONFIG
+from splitmerge_cli.runs.store.read import Run
 
 
 def open_run(path: str | Path | Run, config_dir: str | Path | None = None) -> Run:

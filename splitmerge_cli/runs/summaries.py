@@ -11,11 +11,11 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.results.files import report_damage
-from splitmerge_cli.results.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.files import report_damage
+from splitmerge_cli.runs.store.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.results.store import RunStore
     from splitmerge_cli.runs.plan import Plan
+    from splitmerge_cli.runs.store.store import RunStore
 
 NUMBERS = {
     CLUSTER_SUMMARY: ("cluster", "size", "share", "certainty"),

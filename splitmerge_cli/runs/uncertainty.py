@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.arrays import array_of
-from splitmerge_cli.results.store import RunStore
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.arrays import array_of
+from splitmerge_cli.runs.store.store import RunStore
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.credible_ball import Bound
@@ -61,7 +61,7 @@ def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
         return
     together = np.triu(co_clustering(sampled), k=1)
     row, other = np.nonzero(together)
-    columns = schema.core(schema.SIMILARITY)
+    columns = schema.recorded_columns(schema.SIMILARITY)
     each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
     store.write_parts(
         schema.SIMILARITY,

@@ -13,8 +13,8 @@ import pandas as pd
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.priors import priors, specification
-from splitmerge_cli.results.manifest import sha256_of
-from splitmerge_cli.results.tables import SealedFolder
+from splitmerge_cli.runs.store.manifest import sha256_of
+from splitmerge_cli.runs.store.tables import SealedFolder
 from splitmerge_cli.verify import large_posteriors, small_posteriors
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.small_posteriors import Posterior

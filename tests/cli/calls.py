@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.results.read import find_runs
+from splitmerge_cli.runs.store.read import find_runs
 
 
 def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 600.0) -> Any:

@@ -24,7 +24,7 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError, hydra_adapter
 from splitmerge_cli.config.commands import override
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 

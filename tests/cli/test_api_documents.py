@@ -16,8 +16,8 @@ import splitmerge_cli as sm
 from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.recorders import topics
+from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 

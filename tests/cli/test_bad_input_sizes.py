@@ -19,7 +19,7 @@ import scipy.sparse
 from cli import calls
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 TABLE = ["data=csv", "model=gaussian"]
 NETWORK = ["data=edges"]

@@ -20,6 +20,10 @@ from typer.testing import CliRunner
 
 import splitmerge_cli
 from splitmerge_cli import runs
+from splitmerge_cli.analysis import coupled_pairs
+from splitmerge_cli.analysis.certificate import Schedule
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.predictive import by_state, items_of
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose, read_component
 from splitmerge_cli.core.coupled import CoupledChains
@@ -30,10 +34,6 @@ from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.studies import certify
-from splitmerge_cli.studies.certificate import Schedule
-from splitmerge_cli.studies.draws import State
-from splitmerge_cli.studies.predictive import by_state, items_of
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -255,13 +255,13 @@ UNEVEN += ["progress=none", "workers=2"]
 def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the process ends. A copy of the folder is what SIGKILL leaves at that time."""
     begun: list[int] = []
-    make = certify._pair
+    make = coupled_pairs._pair
 
     def record_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         begun.append(number)
         return make(plan, schedule, number, *args)
 
-    monkeypatch.setattr(certify, "_pair", record_pair)
+    monkeypatch.setattr(coupled_pairs, "_pair", record_pair)
     copies: list[tuple[Path, list[int]]] = []
 
     def copy(done: int, of: int) -> None:
@@ -274,8 +274,8 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
     def make_certificate(
         out: Path, pairs: int = 14, seconds: float = np.inf, on_pair: Any = lambda *of: None
     ) -> tuple[Any, bytes]:
-        plan = certify.check_coupling(compose([*UNEVEN, f"out={out}"]))
-        found = certify.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
+        plan = coupled_pairs.check_coupling(compose([*UNEVEN, f"out={out}"]))
+        found = coupled_pairs.certify(plan, pairs, 5, 5, 20, seconds, on_pair)
         return found, (found.path / "pairs.json").read_bytes()
 
     (tmp_path / "whole" / "certificates").mkdir(parents=True)
@@ -293,42 +293,42 @@ def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.Mo
 def test_seconds_end_with_the_pairs_that_were_begun(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By a clock that counts pairs: after ten and a half none is begun."""
     at = [0]
-    monkeypatch.setattr(certify, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
-    plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+    monkeypatch.setattr(coupled_pairs, "time", SimpleNamespace(monotonic=lambda: at[0], thread_time=time.thread_time))
+    plan = coupled_pairs.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
 
     def count_pairs(pairs: int) -> tuple[int, int]:
-        made = certify.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
+        made = coupled_pairs.certify(plan, pairs, 3, 3, 9, 10.5, lambda done, of: at.__setitem__(0, done))
         return len(made.pairs), json.loads((made.path / "pairs.json").read_text())["begun"]
 
     assert count_pairs(50) == (11, 11)
     assert count_pairs(5) == (11, 11)
 
 
-@pytest.mark.parametrize(("seconds", "made"), [(0.01, 1), (25.0, 5), (np.inf, certify.PILOTS)])
+@pytest.mark.parametrize(("seconds", "made"), [(0.01, 1), (25.0, 5), (np.inf, coupled_pairs.PILOTS)])
 def test_the_pilot_takes_a_fifth_of_the_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seconds: float, made: int
 ) -> None:
     """By a clock that counts pairs."""
     numbers: list[int] = []
-    make = certify._pair
+    make = coupled_pairs._pair
 
     def count_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         numbers.append(number)
         return make(plan, schedule, number, *args)
 
     clock = SimpleNamespace(monotonic=lambda: len(numbers), thread_time=time.thread_time)
-    monkeypatch.setattr(certify, "_pair", count_pair)
-    monkeypatch.setattr(certify, "time", clock)
-    plan = certify.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
-    found = certify.certify(plan, 2, seconds=seconds)
-    assert sum(number >= certify.FIRST_PILOT for number in numbers) == made
+    monkeypatch.setattr(coupled_pairs, "_pair", count_pair)
+    monkeypatch.setattr(coupled_pairs, "time", clock)
+    plan = coupled_pairs.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
+    found = coupled_pairs.certify(plan, 2, seconds=seconds)
+    assert sum(number >= coupled_pairs.FIRST_PILOT for number in numbers) == made
     assert len(found.pairs) == (0 if seconds < 1 else 2)
 
 
-@pytest.mark.parametrize("at", [certify.FIRST_PILOT + 3, 4])
+@pytest.mark.parametrize("at", [coupled_pairs.FIRST_PILOT + 3, 4])
 def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Pairs that were finished make none, and some of the pilot's pairs give no lag."""
-    make = certify._pair
+    make = coupled_pairs._pair
 
     def interrupt_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
         if number == at:
@@ -340,7 +340,7 @@ def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pyt
         return splitmerge_cli.certify("gaussian", CLOUDS, "gibbs", pairs=12, store=tmp_path / out, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(certify, "_pair", interrupt_pair)
+        patch.setattr(coupled_pairs, "_pair", interrupt_pair)
         with pytest.raises(runs.Interrupted):
             make_certificate("a")
     assert not list(tmp_path.rglob("pairs.parquet")) and len(list(tmp_path.rglob("pairs.json"))) == (at == 4)
@@ -388,7 +388,9 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
         plan: Any = SimpleNamespace(
             builder=SimpleNamespace(coupled_chains=coupled_chains), spec=SimpleNamespace(timing=False)
         )
-        pair = certify._pair(plan, Schedule(3, 3, 10, 500), 1, certify._UnderWay(), certify.COUPLING, None, None)
+        pair = coupled_pairs._pair(
+            plan, Schedule(3, 3, 10, 500), 1, coupled_pairs._UnderWay(), coupled_pairs.COUPLING, None, None
+        )
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 
 

@@ -11,9 +11,9 @@ from cli.calls import run_path
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics import convergence
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import summaries
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.read import Run
 
 OPTIONS = ["sampler=sams", "chains=2", "iterations=800", "progress=none"]
 TABLE = ["data=csv", "data.path=people.csv", "model=mixed", *OPTIONS]

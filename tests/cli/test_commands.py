@@ -15,7 +15,7 @@ from splitmerge_cli import __version__
 from splitmerge_cli.cli import app, import_all
 from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.config import complete
-from splitmerge_cli.sweeps import sweep
+from splitmerge_cli.runs.sweeps import sweep
 
 
 def test_help_is_quick_to_import() -> None:

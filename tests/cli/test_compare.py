@@ -8,10 +8,10 @@ import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from splitmerge_cli.results.manifest import Manifest
-from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.analysis import comparison
 from splitmerge_cli.runs.clusterings import interval_of_run
-from splitmerge_cli.studies import comparison
+from splitmerge_cli.runs.store.manifest import Manifest
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 QUICK = ["chains=2", "iterations=40", "progress=none", "timing=false"]
 

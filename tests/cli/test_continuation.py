@@ -10,11 +10,11 @@ import pytest
 
 from splitmerge_cli import runs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.results import schema
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
 from splitmerge_cli.runs.recorders.spacing import Spacing
+from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.read import Run
 
 COMMON = ["timing=false", "progress=none", "seed=7", "chains=2"]
 RECORDS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", *COMMON]

@@ -16,17 +16,17 @@ import pytest
 from broken_runs import break_off
 
 from splitmerge_cli import runs
+from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.results import state, store, streams
-from splitmerge_cli.results.files import write_json
-from splitmerge_cli.results.manifest import write_manifest
-from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.results.summary import Summary
 from splitmerge_cli.runs import build, finish, initial
 from splitmerge_cli.runs.disk import recorded_bytes
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.studies import certify
-from splitmerge_cli.sweeps import sweep
+from splitmerge_cli.runs.store import state, store, streams
+from splitmerge_cli.runs.store.files import write_json
+from splitmerge_cli.runs.store.manifest import write_manifest
+from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.summary import Summary
+from splitmerge_cli.runs.sweeps import sweep
 
 ARGS = ["N=20", "chains=1", "iterations=20000", "timing=false", "progress=none"]
 
@@ -397,9 +397,9 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
 
     # where the tests run as root no folder is read-only
     monkeypatch.setattr(tempfile, "TemporaryFile", reject)
-    monkeypatch.setattr(certify, "lock_file", reject)
+    monkeypatch.setattr(coupled_pairs, "lock_file", reject)
     monkeypatch.setattr(sweep, "_make", fail_at_begin)
-    monkeypatch.setattr(certify, "_certify", fail_at_begin)
+    monkeypatch.setattr(coupled_pairs, "_certify", fail_at_begin)
     np.save("x.npy", np.zeros((9, 2)))
     asked = {
         "sweep": [*ARGS, "seed=0,1"],

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 from cli.calls import check_same_as_joblib, wait_for
-from splitmerge_cli.results.files import lock_file
-from splitmerge_cli.results.read import find_runs
-from splitmerge_cli.sweeps import remote
-from splitmerge_cli.sweeps.job import Task
+from splitmerge_cli.runs.store.files import lock_file
+from splitmerge_cli.runs.store.read import find_runs
+from splitmerge_cli.runs.sweeps import remote
+from splitmerge_cli.runs.sweeps.job import Task
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 
@@ -135,7 +135,7 @@ def test_a_worker_that_does_not_share_the_folder_says_so(tmp_path: Path) -> None
     assert "does not share the folder" in str(remote._unfit(task(tmp_path, mark)))
     mark.touch()
     assert "do not hold between machines" in str(remote._unfit(task(tmp_path, mark)))
-    holder = "import sys, time; from splitmerge_cli.results.files import lock_file\n"
+    holder = "import sys, time; from splitmerge_cli.runs.store.files import lock_file\n"
     holder += "from pathlib import Path\nwith lock_file(Path(sys.argv[1])):\n print(1, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", holder, str(mark)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline()

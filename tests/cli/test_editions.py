@@ -29,7 +29,7 @@ from splitmerge_cli.papers import (
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.report import report
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
-from splitmerge_cli.results.manifest import write_sealed
+from splitmerge_cli.runs.store.manifest import write_sealed
 
 EXACT = ["sdds-fig1", "sdds-table1"]
 

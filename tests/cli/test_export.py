@@ -12,7 +12,7 @@ import pytest
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.priors import priors
-from splitmerge_cli.results.manifest import Manifest
+from splitmerge_cli.runs.store.manifest import Manifest
 from splitmerge_cli.verify import export, large_posteriors, small_posteriors
 
 CASES = {case.id: case for case in small_posteriors.cases()}

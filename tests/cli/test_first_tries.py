@@ -15,8 +15,8 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import compose
 from splitmerge_cli.config.auto import choice_for
 from splitmerge_cli.diagnostics.convergence import Convergence
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import closing, prepare
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]

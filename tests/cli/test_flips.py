@@ -13,23 +13,23 @@ from broken_runs import BreakingShards, break_off
 from typer.testing import CliRunner
 
 from splitmerge_cli import runs
+from splitmerge_cli.analysis import coupled_pairs
+from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.races import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.papers import archive, kept
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import MANIFEST, Manifest
-from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.results.store import ChainStore
-from splitmerge_cli.shards.messages import ShardLost
-from splitmerge_cli.shards.run import ShardedRun, bounds_of, read_summary
-from splitmerge_cli.shards.shard import Shard
-from splitmerge_cli.shards.source import open_source
-from splitmerge_cli.studies import certify
-from splitmerge_cli.studies.race import race_of
-from splitmerge_cli.sweeps import queued_jobs
-from splitmerge_cli.sweeps.job import Task
-from splitmerge_cli.sweeps.remote import RemoteTask
+from splitmerge_cli.runs.shards.messages import ShardLost
+from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
+from splitmerge_cli.runs.shards.shard import Shard
+from splitmerge_cli.runs.shards.source import open_source
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest
+from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.store import ChainStore
+from splitmerge_cli.runs.sweeps import queued_jobs
+from splitmerge_cli.runs.sweeps.job import Task
+from splitmerge_cli.runs.sweeps.remote import RemoteTask
 from splitmerge_cli.verify import large_posteriors, small_posteriors
 from splitmerge_cli.verify.export import export
 
@@ -122,10 +122,12 @@ def of_submissions() -> Reader:
 
 def of_a_certificate() -> Reader:
     asked = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "init=mixture"]
-    plan = certify.check_coupling(compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"]))
+    plan = coupled_pairs.check_coupling(
+        compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"])
+    )
 
     def read() -> Any:
-        found = certify.certify(plan, 4, lag=20, k=20, m=40)
+        found = coupled_pairs.certify(plan, 4, lag=20, k=20, m=40)
         if not (found.path / MANIFEST).is_file():
             found.write()
         manifest = Manifest(found.path / MANIFEST)

@@ -14,9 +14,9 @@ import pytest
 from cli.calls import wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runs import drive, interrupts
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 # an iteration takes minutes: t restricted scans before each of r tries
 LONG = ["sampler=rgsm", "sampler.t=10000", "sampler.r=1000", "N=3000", "K0=2", "chains=1", "progress=none"]
@@ -123,7 +123,7 @@ main()
             "smcmc: interrupted",
         ),
         ("splitmerge_cli.runs.finish", "assemble", '"run", "N=20", "iterations=20", "progress=none"', "continues it"),
-        ("splitmerge_cli.plots.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
+        ("splitmerge_cli.analysis.plots.style", "save", '"plot", "RUN"', "smcmc: interrupted"),
         ("splitmerge_cli.cli.results", "short_table", '"diagnose", "RUN"', "smcmc: interrupted"),
     ],
 )

@@ -14,8 +14,8 @@ import pytest
 
 from splitmerge_cli.papers import again, claims, discovery, kept, reproduce
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import write_sealed
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.manifest import write_sealed
 
 ROOT = Path(__file__).parents[2]
 OURS = ROOT / "docs" / "reproduction"

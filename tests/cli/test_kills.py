@@ -12,7 +12,7 @@ import pytest
 from cli.calls import parquet_bytes
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
 KILLS = 13

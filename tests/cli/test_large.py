@@ -10,8 +10,8 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.summary import count_found, diagnose, without_rounding
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import stages
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["iterations=8", "chains=2", "progress=none"]

@@ -9,14 +9,14 @@ from scipy.stats import multivariate_normal
 from typer.testing import CliRunner
 
 import smcmc as smcmc_library
+from splitmerge_cli.analysis import alternatives
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.predictive import predict
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.clusterings import sampled_partitions
-from splitmerge_cli.studies import alternatives
-from splitmerge_cli.studies.draws import State
-from splitmerge_cli.studies.predictive import predict
+from splitmerge_cli.runs.store.read import Run
 
 FAR = 83
 """Row of the one item far from all others, from 0."""

@@ -23,8 +23,8 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.data.graphs.edges import edges
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.received import DataError, Refused
-from splitmerge_cli.results.files import DamagedRun, report_damage
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.files import DamagedRun, report_damage
+from splitmerge_cli.runs.store.read import Run
 
 
 def make_refusal(number: int) -> Refused:
@@ -151,8 +151,8 @@ def test_commands_tell_what_is_missing_and_leave_the_run(smcmc, run: Run, monkey
 
 SCRIPT = """
 import os, resource, sys
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.read import Run
 run = Run(sys.argv[1])
 if sys.argv[2] == "files":
     run.rows()  # what is imported late

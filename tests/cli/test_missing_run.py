@@ -12,9 +12,9 @@ from matplotlib.text import Text
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.disk import recorded_bytes
+from splitmerge_cli.runs.store.read import Run
 
 GENERATOR = np.random.default_rng(1)
 WHOLE = np.concatenate([GENERATOR.normal(-3, 1, (25, 2)), GENERATOR.normal(3, 1, (25, 2))])

@@ -10,12 +10,12 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from printing import problems
 
-from splitmerge_cli.plots import columns, uncertainty
-from splitmerge_cli.plots.labels import SMALLEST
-from splitmerge_cli.plots.run import PICTURES, pictures
-from splitmerge_cli.plots.style import HALF, use_style
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.analysis.plots import columns, uncertainty
+from splitmerge_cli.analysis.plots.labels import SMALLEST
+from splitmerge_cli.analysis.plots.run import PICTURES, pictures
+from splitmerge_cli.analysis.plots.style import HALF, use_style
 from splitmerge_cli.runs import open_run
+from splitmerge_cli.runs.store.read import Run
 
 OPTIONS = ["sampler=sams", "chains=2", "iterations=600", "progress=none"]
 

@@ -12,8 +12,8 @@ import yaml
 from splitmerge_cli import config, runs
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.papers import reproduce
-from splitmerge_cli.results.manifest import read_sealed, write_manifest, write_sealed
-from splitmerge_cli.results.read import Run, find_runs
+from splitmerge_cli.runs.store.manifest import read_sealed, write_manifest, write_sealed
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 ARGS = ["model=gaussian", "data=gaussian", "N=30", "data.D=2", "chains=1", "iterations=40", "progress=none"]
 

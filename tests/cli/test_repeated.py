@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli.config import specify, specify_stored
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 
 @pytest.fixture

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.plots import run as pictures
 from splitmerge_cli.config.commands import words_of
 from splitmerge_cli.config.specification import differences
-from splitmerge_cli.pages import html
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.plots import run as pictures
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs.identity import run_id
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["chains=2", "iterations=60", "progress=none"]

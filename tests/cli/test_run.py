@@ -20,10 +20,10 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
-from splitmerge_cli.results.files import is_locked, lock_file
-from splitmerge_cli.results.read import Run, find_runs
-from splitmerge_cli.results.schema import OPTIONAL
 from splitmerge_cli.runs import drive
+from splitmerge_cli.runs.store.files import is_locked, lock_file
+from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.schema import OPTIONAL
 
 SMALL = ["sampler=sdds", "N=30", "chains=2", "iterations=200", "progress=none"]
 # long enough to be caught in the act, in the short batches that go with bars

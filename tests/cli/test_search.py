@@ -8,9 +8,9 @@ import pytest
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import drive, limits, prepare, search, stopping
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.store.read import Run
 
 
 def test_the_meet_keeps_together_what_both_have_together() -> None:

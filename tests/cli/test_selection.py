@@ -18,8 +18,8 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
+from splitmerge_cli.runs.store.read import Run
 
 FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 

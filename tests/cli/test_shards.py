@@ -20,14 +20,14 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.errors import Interrupted
+from splitmerge_cli.runs.shards.messages import ShardLost
+from splitmerge_cli.runs.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
+from splitmerge_cli.runs.shards.shard import Shard
+from splitmerge_cli.runs.shards.source import open_source
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.messages import ShardLost
-from splitmerge_cli.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
-from splitmerge_cli.shards.shard import Shard
-from splitmerge_cli.shards.source import open_source
 
 pytest.importorskip("distributed", reason="Dask is not installed")
 

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from cli.calls import check_same_as_joblib, wait_for
-from splitmerge_cli.results.read import find_runs
-from splitmerge_cli.sweeps.queued_jobs import in_queue
+from splitmerge_cli.runs.store.read import find_runs
+from splitmerge_cli.runs.sweeps.queued_jobs import in_queue
 
 JOBS = ["sampler=sdds", "data=emm", "N=200", "chains=1", "timing=false", "progress=none"]
 SLURM = ["hydra/launcher=submitit_slurm", "hydra.launcher.timeout_min=10"]

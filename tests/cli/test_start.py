@@ -9,8 +9,8 @@ import pytest
 
 from splitmerge_cli.config import components, compose
 from splitmerge_cli.models.emm import EMM
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import plan, prepare, run, stored
+from splitmerge_cli.runs.store.read import Run
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
 HEAVY += ("splitmerge_cli._kernels", "typing")

@@ -15,12 +15,12 @@ import pytest
 from cli.calls import parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.files import is_locked, lock_file
-from splitmerge_cli.results.read import find_runs
-from splitmerge_cli.results.store import LOCK, WORK
 from splitmerge_cli.runs.progress import SweepProgress
-from splitmerge_cli.sweeps import job
-from splitmerge_cli.sweeps.sweep import check_jobs, expand, run_jobs
+from splitmerge_cli.runs.store.files import is_locked, lock_file
+from splitmerge_cli.runs.store.read import find_runs
+from splitmerge_cli.runs.store.store import LOCK, WORK
+from splitmerge_cli.runs.sweeps import job
+from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand, run_jobs
 
 GRID = ["sampler=rm,sdds", "N=20,30", "iterations=50", "chains=1", "progress=none"]
 ONE = ["sampler=rm", "N=20", *GRID[2:]]
@@ -279,7 +279,7 @@ def test_the_message_says_how_the_process_of_a_job_ended(code: int, status: str,
 @pytest.mark.slow
 def test_a_pool_that_dies_before_any_job_ends_is_given_up(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "splitmerge_cli.sweeps.launch.run_isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
+        "splitmerge_cli.runs.sweeps.launch.run_isolated", lambda composed, sweep: os.kill(os.getpid(), signal.SIGKILL)
     )
     result = smcmc("sweep", *GRID, "hydra.launcher.n_jobs=2")
     assert result.exit_code == 1
@@ -397,7 +397,7 @@ def test_jobs_that_differ_in_their_seed_are_planned_once(smcmc, monkeypatch: pyt
     """Their folders are those of runs that are made one by one."""
     planned = []
     real = runs.prepare
-    monkeypatch.setattr("splitmerge_cli.sweeps.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
+    monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
     jobs = expand(["sampler=rm", "N=20,30", "seed=range(5)", "iterations=50", "chains=1"])
     found = check_jobs(jobs)
     assert planned == [0, 0]

@@ -8,13 +8,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import parquet_bytes, run_path, wait_for
+from splitmerge_cli.analysis.plots.topics import FEW_WORDS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.models.heldout import METHODS
-from splitmerge_cli.plots.topics import FEW_WORDS
-from splitmerge_cli.results.read import Run, find_runs
 from splitmerge_cli.runs import drive, finish, prepare
 from splitmerge_cli.runs.recorders import topics
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
 SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]

@@ -21,10 +21,10 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare, uncertainty
 from splitmerge_cli.runs.clusterings import second_half_partitions
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.read import Run
 
 MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
 MIXED += ["sampler=sams", "chains=2", "iterations=1200", "progress=none"]

@@ -14,10 +14,10 @@ import splitmerge_cli as sm
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.files import lock_file
-from splitmerge_cli.results.manifest import read_sealed, write_sealed
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import drive
+from splitmerge_cli.runs.store.files import lock_file
+from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
+from splitmerge_cli.runs.store.read import Run
 
 TEXTS = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 3
 HAS = "interrupted with 2 of 4 chains, 200 of 2,000 iterations each at least"

@@ -15,9 +15,9 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import limits, run_id, stopping
 from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.runs.store.read import Run
 
 ARGS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", "timing=false", "progress=none"]
 TABLES = ("trace", "moves", "partitions", "diagnostics")

@@ -14,7 +14,7 @@ from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import discovery, experiments
-from splitmerge_cli.sweeps.sweep import check_jobs, expand
+from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand
 
 MODELS = choices("model")
 SAMPLERS = choices("sampler")

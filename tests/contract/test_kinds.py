@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import splitmerge_cli
+from splitmerge_cli.analysis.plots.run import PICTURES
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.kinds import Kind, get_kind, kinds
-from splitmerge_cli.plots.run import PICTURES
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.support import example
 

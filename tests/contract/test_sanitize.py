@@ -11,8 +11,8 @@ from sanitizers.processes import explain_end
 from sanitizers.variants import samplers, values_of, variants
 
 from splitmerge_cli.config import choice, choices, locate
-from splitmerge_cli.shards import items
-from splitmerge_cli.shards.items import sharded_subcluster
+from splitmerge_cli.runs.shards import items
+from splitmerge_cli.runs.shards.items import sharded_subcluster
 
 
 def test_every_sampler_meets_every_model_and_all_data() -> None:

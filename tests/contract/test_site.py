@@ -23,14 +23,14 @@ import table_pages
 import verify_samplers
 from findings import findings
 
+from splitmerge_cli.analysis.plots.run import PICTURES
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.discovery import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import COLUMNS
-from splitmerge_cli.plots.run import PICTURES
-from splitmerge_cli.results.manifest import write_sealed
+from splitmerge_cli.runs.store.manifest import write_sealed
 from splitmerge_cli.verify.command import records
 
 ROOT = Path(__file__).resolve().parents[2]

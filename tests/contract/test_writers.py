@@ -7,7 +7,7 @@ from pathlib import Path
 import splitmerge_cli
 
 ROOT = Path(splitmerge_cli.__file__).parent
-STORE = "results/"
+STORE = "runs/store/"
 """The store itself: what it writes has a digest, in the file or in a manifest."""
 WRITES = {
     "write_text", "write_bytes", "write_json", "replace_file", "open_new", "to_csv", "to_json", "to_parquet",
@@ -22,15 +22,15 @@ PICKLES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib.load", "shelve", 
 """Modules and calls that read objects by running what the file says."""
 # Path -> (calls, why no digest is needed, or who keeps it)
 ALLOWED: dict[str, tuple[set[str], str]] = {
-    "plots/style.py": (
+    "analysis/plots/style.py": (
         {"replace_file", "savefig"},
         "pictures, which nothing reads; figures have them in their manifest",
     ),
     "papers/report.py": ({"replace_file", "write_text"}, "a page for people, which nothing reads"),
-    "pages/runs.py": ({"write_text"}, "a page for people, which nothing reads"),
-    "pages/certificates.py": ({"write_text"}, "a page for people, which nothing reads"),
+    "analysis/pages/runs.py": ({"write_text"}, "a page for people, which nothing reads"),
+    "analysis/pages/certificates.py": ({"write_text"}, "a page for people, which nothing reads"),
     "runs/scratch.py": ({"mkdtemp"}, "a folder for short runs, which the store writes and nothing reads again"),
-    "pages/html.py": ({"savefig"}, "into memory: pictures of a page"),
+    "analysis/pages/html.py": ({"savefig"}, "into memory: pictures of a page"),
     "api/updating.py": (
         {"np.save", "replace_file", "write_bytes"},
         "start states, whose digest is in the id of their run",
@@ -41,11 +41,11 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
     "api/stored_draws.py": ({"ZipFile", "extractall", "mkdtemp"}, "a sealed run, packed and unpacked as it is"),
     "api/making.py": ({"mkdtemp"}, "a folder for a run, which the store writes"),
     "api/certifying.py": ({"mkdtemp"}, "a folder for a certificate, which is sealed"),
-    "studies/certificate.py": (
+    "analysis/certificate.py": (
         {"np.save", "open", "replace_file"},
         "estimates of a pair: the sealed pairs.json has digests",
     ),
-    "shards/shard.py": (
+    "runs/shards/shard.py": (
         {"ParquetWriter", "np.save", "open", "replace_file", "write_table"},
         "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",
     ),

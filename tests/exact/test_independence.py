@@ -5,9 +5,9 @@ starts apart in the number of clusters. The ratio: `test_transition_matrix`, the
 import numpy as np
 import pytest
 
+from splitmerge_cli.analysis.coupled_pairs import certify, check_coupling
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.runs.plan import prepare
-from splitmerge_cli.studies.certify import certify, check_coupling
 
 
 def chain_of(*overrides):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from every_sampler import case_of
 
+from splitmerge_cli.analysis.coupled_pairs import check_coupling
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
@@ -15,7 +16,6 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible
-from splitmerge_cli.studies.certify import check_coupling
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.paths import execution_paths

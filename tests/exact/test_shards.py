@@ -14,9 +14,9 @@ from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.runs.shards.items import ShardItems, sharded_subcluster
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.shards.items import ShardItems, sharded_subcluster
 
 N = 600
 CUTS = [[0, N], [0, 250, N], [0, 3, 3, 211, 400, N]]

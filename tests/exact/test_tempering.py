@@ -8,6 +8,7 @@ import pytest
 from compiled.coupled_paths import coupled_paths
 from small_cases import SAMPLERS
 
+from splitmerge_cli.analysis.coupled_pairs import certify, check_coupling
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
@@ -20,7 +21,6 @@ from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.runs.closing import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.studies.certify import certify, check_coupling
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import state_of

@@ -16,21 +16,21 @@ from rich.console import Console
 from scipy.sparse import csr_array
 
 from splitmerge_cli import runs
+from splitmerge_cli.analysis.plots import network, points
+from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.graphs import usair97
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.diagnosis_tables import table
 from splitmerge_cli.diagnostics.summary import diagnose
-from splitmerge_cli.plots import network, points
-from splitmerge_cli.plots.style import save, use_style
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results import state
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import write_manifest
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.progress import ChainProgress, reporter
+from splitmerge_cli.runs.store import state
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.manifest import write_manifest
+from splitmerge_cli.runs.store.read import Run
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 

@@ -9,19 +9,7 @@ from scipy import stats
 from scipy.special import logsumexp
 from scipy.stats import t as student
 
-from splitmerge_cli.diagnostics import meeting_times
-from splitmerge_cli.diagnostics.meeting_times import (
-    TIMES,
-    bound,
-    distance_terms,
-    lag_terms,
-    log_of_mean,
-    log_of_mean_of_items,
-    unbiased_estimate,
-    wasserstein_bound,
-)
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.studies.certificate import (
+from splitmerge_cli.analysis.certificate import (
     APART,
     CO_CLUSTERING,
     LOG_PREDICTIVE,
@@ -33,6 +21,18 @@ from splitmerge_cli.studies.certificate import (
     read_estimates,
     write_estimates,
 )
+from splitmerge_cli.diagnostics import meeting_times
+from splitmerge_cli.diagnostics.meeting_times import (
+    TIMES,
+    bound,
+    distance_terms,
+    lag_terms,
+    log_of_mean,
+    log_of_mean_of_items,
+    unbiased_estimate,
+    wasserstein_bound,
+)
+from splitmerge_cli.runs.store.files import DamagedRun
 
 
 def test_terms_of_the_bound() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from scipy.sparse import coo_array, csr_array, csr_matrix, random_array, save_npz
 
-from splitmerge_cli.data import base
+from splitmerge_cli.data import values as checks
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables import files, matrices
 from splitmerge_cli.received import DataError
@@ -46,7 +46,7 @@ class _Listed(list[list[float]]):
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("block", [1, 4, 5, 1 << 20])
 def test_numbers_are_checked_block_by_block(monkeypatch: pytest.MonkeyPatch, dtype: type, block: int) -> None:
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(checks, "BLOCK", block)
     x = np.zeros((7, 3), dtype=dtype)
     assert Dataset("made", "points", x).values is x
     for i, j in np.ndindex(*x.shape):
@@ -55,17 +55,17 @@ def test_numbers_are_checked_block_by_block(monkeypatch: pytest.MonkeyPatch, dty
         with pytest.raises(DataError, match=rf"^made: row {i + 1}, column {j + 1}: "):
             Dataset("made", "points", bad)
         bad[i, j] = np.nan
-        assert base.first_not_finite(bad) == 3 * i + j
-        assert base.first_not_finite(bad, missing=True) == (20 if 3 * i + j < 20 else None)
+        assert checks.first_not_finite(bad) == 3 * i + j
+        assert checks.first_not_finite(bad, missing=True) == (20 if 3 * i + j < 20 else None)
         bad[-1, -1] = 0.0 if 3 * i + j < 20 else np.nan
         data = Dataset("made", "points", bad)
         assert data.missing == 1 and data.first_missing == f"row {i + 1}, column {j + 1}: a missing cell"
-    assert base.first_not_finite(x.ravel()) is None and base.first_not_finite(x[:0]) is None
+    assert checks.first_not_finite(x.ravel()) is None and checks.first_not_finite(x[:0]) is None
 
 
 @pytest.mark.parametrize("block", [1, 2, 3, 1 << 20])
 def test_sparse_points_are_checked_as_dense_ones(monkeypatch: pytest.MonkeyPatch, block: int) -> None:
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(checks, "BLOCK", block)
     dense = np.array([[0, 1.5, 2], [0, 0, 0], [0, 0, -1], [4, 5, 0]])
     x = csr_array(dense)
     assert Dataset("made", "points", x).values is x and Dataset("made", "points", x).N == 4
@@ -101,7 +101,7 @@ def test_sparse_points_are_checked_as_dense_ones(monkeypatch: pytest.MonkeyPatch
 def test_sparse_points_that_are_refused(
     monkeypatch: pytest.MonkeyPatch, values: object, message: str, block: int
 ) -> None:
-    monkeypatch.setattr(base, "BLOCK", block)
+    monkeypatch.setattr(checks, "BLOCK", block)
     with pytest.raises(DataError, match=f"^made: {message}"):
         Dataset("made", "points", values)
 

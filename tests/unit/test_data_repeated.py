@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.analysis.comparison import Items
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.power import calibrate
 from splitmerge_cli.data.dataset import Dataset
@@ -17,7 +18,6 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows, keep_together
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
-from splitmerge_cli.studies.comparison import Items
 from unit.test_data_digits import TABLES, table_of
 
 NOTE = (

@@ -10,6 +10,8 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli import __version__
+from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.style import dashes_of, save, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
@@ -19,12 +21,10 @@ from splitmerge_cli.papers.sdds import runs as sdds_runs
 from splitmerge_cli.papers.sdds import traces as sdds_traces
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
-from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import dashes_of, save, use_style
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
-from splitmerge_cli.sweeps.sweep import JobOutcome
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.sweeps.sweep import JobOutcome
 
 EXACT = ["sdds-fig1", "sdds-fig2", "sdds-table1"]
 

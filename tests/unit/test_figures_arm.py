@@ -8,6 +8,8 @@ import pytest
 from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
+from splitmerge_cli.analysis.plots import network, points
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.generated.network import generate
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
@@ -45,10 +47,8 @@ from splitmerge_cli.papers.verdicts import (
     by_rhat,
     estimate,
 )
-from splitmerge_cli.plots import network, points
-from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import plates
 
 NETWORKS = ["arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"]

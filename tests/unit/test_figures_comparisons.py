@@ -8,13 +8,13 @@ import pytest
 import write_auto
 from figure_runs import make_runs
 
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, auto, choice, choices, compose
 from splitmerge_cli.papers import discovery, experiments, overview, report, reproduce
 from splitmerge_cli.papers.comparisons import choice as of_choice
 from splitmerge_cli.papers.comparisons import exactness, matrix, races, scaling
 from splitmerge_cli.papers.declaration import Comparison, Paper
-from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 SMALL = {"budget": 0.01, "N": 25, "thin": 1}
 SAMPLERS = ("gibbs", "sams", "lshsm")

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
 from splitmerge_cli.papers.lshsm import (
@@ -26,7 +27,6 @@ from splitmerge_cli.papers.lshsm import (
 )
 from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
-from splitmerge_cli.plots.style import use_style
 
 SHORT = {"budget": 600, "iterations": 40, "thin": 1}
 """Runs end by a number of iterations, not by their time."""

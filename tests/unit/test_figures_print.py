@@ -14,9 +14,7 @@ import pytest
 from matplotlib.figure import Figure
 from printing import APART, lightness, problems
 
-from splitmerge_cli.config import choices, figure_styles
-from splitmerge_cli.papers import discovery
-from splitmerge_cli.plots.style import (
+from splitmerge_cli.analysis.plots.style import (
     CYCLE,
     FULL,
     HALF,
@@ -34,6 +32,8 @@ from splitmerge_cli.plots.style import (
     title_of,
     use_style,
 )
+from splitmerge_cli.config import choices, figure_styles
+from splitmerge_cli.papers import discovery
 
 TOGETHER = [
     ("sdds", "ss", "rgsm", "rm", "gibbs"),

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data.generated.documents import nested_topics
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce
@@ -25,8 +26,7 @@ from splitmerge_cli.papers.smag import (
 )
 from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
-from splitmerge_cli.plots.style import use_style
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
 

@@ -7,18 +7,18 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
+from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots.run import traces
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import examples, transitions, violins
 from splitmerge_cli.papers.triadic import runs as triadic_runs
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
-from splitmerge_cli.plots import points
-from splitmerge_cli.plots.run import traces
-from splitmerge_cli.plots.style import use_style
 from splitmerge_cli.received import DataError
-from splitmerge_cli.results.read import Run
 from splitmerge_cli.runs import run as make_run
+from splitmerge_cli.runs.store.read import Run
 
 FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2

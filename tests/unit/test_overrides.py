@@ -13,7 +13,7 @@ from splitmerge_cli import overrides
 from splitmerge_cli.config import ConfigError, compose_raw, hydra_adapter, hydra_session, plain, rewrite, specify
 from splitmerge_cli.config.commands import command_of, override
 from splitmerge_cli.overrides import Accepts, quote, read, shell_word, split_values, write
-from splitmerge_cli.sweeps.sweep import expand
+from splitmerge_cli.runs.sweeps.sweep import expand
 
 CSV = ["data=csv", "data.path=t.csv", "model=mixed"]
 TEXT = Accepts(text=True)

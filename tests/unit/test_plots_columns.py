@@ -9,14 +9,14 @@ from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from splitmerge_cli.analysis.plots import columns
+from splitmerge_cli.analysis.plots import labels as writing
+from splitmerge_cli.analysis.plots.cluster_means import rows_of
+from splitmerge_cli.analysis.plots.columns import Found, discriminating, evenly, most_telling, principal, standardise
+from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
+from splitmerge_cli.analysis.plots.points import COLOURS, MARKERS, style_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.column_statistics import statistics
-from splitmerge_cli.plots import columns
-from splitmerge_cli.plots import labels as writing
-from splitmerge_cli.plots.cluster_means import rows_of
-from splitmerge_cli.plots.columns import Found, discriminating, evenly, most_telling, principal, standardise
-from splitmerge_cli.plots.labels import shorten_names, write_apart
-from splitmerge_cli.plots.points import COLOURS, MARKERS, style_of
 
 
 def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:

@@ -8,8 +8,8 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
-from splitmerge_cli.plots import style
-from splitmerge_cli.plots.style import use_style
+from splitmerge_cli.analysis.plots import style
+from splitmerge_cli.analysis.plots.style import use_style
 
 
 def test_letters_that_the_style_has_not_come_from_an_installed_font(tmp_path: Path) -> None:

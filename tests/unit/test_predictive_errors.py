@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 import smcmc
+from splitmerge_cli.analysis import predictive
+from splitmerge_cli.analysis.draws import BATCHES, Draws, State, _halve, draws_of
+from splitmerge_cli.analysis.predictive import Averages, are_small, predict
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.studies import predictive
-from splitmerge_cli.studies.draws import BATCHES, Draws, State, _halve, draws_of
-from splitmerge_cli.studies.predictive import Averages, are_small, predict
 
 POINTS = np.random.default_rng(4).normal(size=(12, 2)) + np.repeat([[3.0, 0.0], [0.0, 0.0]], 6, axis=0)
 NEW = np.array([[0.0, 0.5], [1.5, 0.0], [3.0, 0.0]])

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from splitmerge_cli.papers import experiments
-from splitmerge_cli.results.manifest import write_sealed
 from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
-from splitmerge_cli.sweeps import sweep
-from splitmerge_cli.sweeps.sweep import _Poll
+from splitmerge_cli.runs.store.manifest import write_sealed
+from splitmerge_cli.runs.sweeps import sweep
+from splitmerge_cli.runs.sweeps.sweep import _Poll
 
 
 @pytest.mark.parametrize(

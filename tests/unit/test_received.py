@@ -19,10 +19,10 @@ from rich.text import Text
 import splitmerge_cli
 from splitmerge_cli import received, terminal
 from splitmerge_cli.received import Refused
-from splitmerge_cli.results import state
-from splitmerge_cli.results.files import DamagedRun
-from splitmerge_cli.results.manifest import write_sealed
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store import state
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.manifest import write_sealed
+from splitmerge_cli.runs.store.read import Run
 
 
 @pytest.fixture(autouse=True)
@@ -161,8 +161,8 @@ def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:
 
 ROOT = Path(splitmerge_cli.__file__).parent
 RECEIVING = (
-    *(f"results/{name}.py" for name in ("manifest", "read", "state", "streams")),
-    *("studies/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
+    *(f"runs/store/{name}.py" for name in ("manifest", "read", "state", "streams")),
+    *("analysis/certificate.py", "runs/summaries.py", "papers/archive.py", "papers/kept.py"),
 )
 
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from splitmerge_cli.results import schema
 from splitmerge_cli.runs.stopping import look
+from splitmerge_cli.runs.store import schema
 
 DRAWS = 400
 

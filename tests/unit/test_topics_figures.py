@@ -6,6 +6,8 @@ import pandas as pd
 import pytest
 from rich.console import Console
 
+from splitmerge_cli.analysis.plots import topics as pictures
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.topic_report import (
     LETTERS,
     RunTopics,
@@ -16,8 +18,6 @@ from splitmerge_cli.diagnostics.topic_report import (
     perplexity_line,
 )
 from splitmerge_cli.diagnostics.topics import Topics
-from splitmerge_cli.plots import topics as pictures
-from splitmerge_cli.plots.style import use_style
 
 
 @pytest.fixture(autouse=True)

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out
 from splitmerge_cli.diagnostics.restarts import mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
@@ -38,8 +39,7 @@ from splitmerge_cli.papers.arm.tables import (
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, by_sign, jackknife, judge_interval, no_run
-from splitmerge_cli.plots.style import FULL, colour_of, footnote, title_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 TABLE5 = ("sm", "bsm", "sarm", "arm")
 PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}

@@ -11,12 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import pick
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend, look_of, mark, mark_alone, title_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Samples, Verdict, exactly
-from splitmerge_cli.plots.runs import pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend, look_of, mark, mark_alone, title_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
 from splitmerge_cli.verify.transitions import total_variation

@@ -10,6 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
+from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import (
     between_restarts,
@@ -24,10 +27,7 @@ from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, jackknife, judge_interval
-from splitmerge_cli.plots.run import fractions, stack_fractions
-from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, colour_of, entry, footnote, legend, title_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
 SAMPLERS = ("gibbs", "sm", "arm")

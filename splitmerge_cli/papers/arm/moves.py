@@ -13,11 +13,11 @@ from matplotlib.patheffects import withStroke
 from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.boxes import MERGE, SPLIT, probability_text
+from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, exactly, holds
-from splitmerge_cli.plots.boxes import MERGE, SPLIT, probability_text
-from splitmerge_cli.plots.style import FULL, footnote
 
 # Figure 1
 

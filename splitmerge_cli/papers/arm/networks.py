@@ -12,6 +12,17 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import option, pick, thinned_rows
+from splitmerge_cli.analysis.plots.style import (
+    FULL,
+    REFERENCE,
+    chain_look,
+    colour_of,
+    footnote,
+    look_of,
+    powers,
+    title_of,
+)
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers.arm.runs import (
@@ -40,18 +51,7 @@ from splitmerge_cli.papers.verdicts import (
     no_run,
     untestable,
 )
-from splitmerge_cli.plots.runs import option, pick, thinned_rows
-from splitmerge_cli.plots.style import (
-    FULL,
-    REFERENCE,
-    chain_look,
-    colour_of,
-    footnote,
-    look_of,
-    powers,
-    title_of,
-)
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 # Figure 5: traces on the whole networks
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import option, pick
 from splitmerge_cli.diagnostics.intervals import excess_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Estimate, Verdict, jackknife
-from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "caltech36": "caltech"}
 """Published networks, and how claims call them; in the order of the seeds, from 1, of what stands in for them."""

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.style import FULL, footnote, title_of
 from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts
 from splitmerge_cli.papers.arm.runs import (
@@ -41,8 +42,7 @@ from splitmerge_cli.papers.verdicts import (
     judge_interval,
     no_run,
 )
-from splitmerge_cli.plots.style import FULL, footnote, title_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 ROW = 0.17
 """Height of a table's row, in inches."""

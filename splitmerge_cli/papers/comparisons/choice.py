@@ -10,11 +10,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend
 from splitmerge_cli.config.auto import ANY, AUTO
 from splitmerge_cli.papers.comparisons.races import MODELS, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 NOT_ALWAYS = ("lshsm", "arm", "sarm", "bsm")
 """Samplers that no model takes in all its forms (lshsm needs vectors without missing cells), or whose chains learn from

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, powers, title_of
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, REFERENCE, powers, title_of
 from splitmerge_cli.verify.command import records
 
 ALL = ("all",)

@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
+from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.papers.comparisons.races import MODELS, TRIAL, losses, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 SLOWEST = 100.0
 """Times the fastest where colours end."""

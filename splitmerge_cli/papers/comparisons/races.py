@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.plots.style import title_of
-from splitmerge_cli.results.read import Run
-from splitmerge_cli.studies.race import race_of
+from splitmerge_cli.analysis.plots.style import title_of
+from splitmerge_cli.analysis.race import race_of
+from splitmerge_cli.runs.store.read import Run
 
 MODELS = {
     "gaussian": "Gaussian",

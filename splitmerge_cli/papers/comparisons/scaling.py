@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator
 
+from splitmerge_cli.analysis.plots.style import FULL, hollow, log_ticks, look_of, powers
 from splitmerge_cli.papers.comparisons.races import schedule_of, schedule_title, table
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.plots.style import FULL, hollow, log_ticks, look_of, powers
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
 DASHES = (0, (3, 1.5))

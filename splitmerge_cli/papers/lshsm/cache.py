@@ -9,12 +9,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullLocator
 
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend, powers
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import data_of, is_stand_in
 from splitmerge_cli.papers.verdicts import Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, legend, powers
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 LOOKS = {"random": {"color": "#117733", "marker": "o"}, "singletons": {"color": "#E69F00", "marker": "s"}}
 """Colours and marks of the start states."""

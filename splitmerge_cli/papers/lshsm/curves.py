@@ -12,6 +12,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from splitmerge_cli.analysis.plots.style import (
+    FULL,
+    entry,
+    footnote,
+    hollow,
+    legend,
+    log_ticks,
+    mark_alone,
+    marks_along,
+)
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
@@ -33,8 +43,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
-from splitmerge_cli.plots.style import FULL, entry, footnote, hollow, legend, log_ticks, mark_alone, marks_along
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 LEVEL = (
     f"Level: {1 - TOLERANCE:.0%} of the climb of the log joint from the start to the best "

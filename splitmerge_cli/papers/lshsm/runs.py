@@ -9,13 +9,13 @@ import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import option
+from splitmerge_cli.analysis.plots.style import entry, look_of
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, estimate, judge_interval, no_run
-from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import entry, look_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 METHODS = {
     "rgsm": "RGSM",

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from splitmerge_cli.analysis.plots.style import FULL, hollow, legend, powers
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
@@ -25,8 +26,7 @@ from splitmerge_cli.papers.lshsm.runs import (
     style_of,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import FULL, hollow, legend, powers
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 OWN = "paired_sequential"
 """The form of LSHSM that is compared."""

@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from sklearn.metrics import normalized_mutual_info_score
 
+from splitmerge_cli.analysis.plots.runs import option
+from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, untestable
-from splitmerge_cli.plots.runs import option
-from splitmerge_cli.plots.style import FULL, footnote
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
 METRICS = ("nmi", "accuracy")

@@ -12,14 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import data_sets, pick, values
+from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, hollow, legend, look_of, mark, sampler_handles
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, SINGLE_SITE, TARGETS, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, estimate, judge_interval, untestable
-from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import FULL, entry, footnote, hollow, legend, look_of, mark, sampler_handles
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""

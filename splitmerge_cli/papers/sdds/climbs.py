@@ -10,13 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.intervals import median_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
-from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
-from splitmerge_cli.plots.runs import data_sets, pick, values
-from splitmerge_cli.plots.style import (
+from splitmerge_cli.analysis.plots.runs import data_sets, pick, values
+from splitmerge_cli.analysis.plots.style import (
     FULL,
     entry,
     footnote,
@@ -27,7 +22,12 @@ from splitmerge_cli.plots.style import (
     powers,
     sampler_handles,
 )
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.diagnostics.intervals import median_interval
+from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.sdds.runs import samplers_of, share_accepted
+from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
+from splitmerge_cli.runs.store.read import Run
 
 TOLERANCE = 0.01
 """A chain is at the high-probability level when this share of the best chain's climb is left: what a plot can show."""

@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from splitmerge_cli.analysis.plots import boxes
+from splitmerge_cli.analysis.plots.style import FULL, HALF, SMALLEST
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.exact import EQUATION_3
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, exactly, holds
-from splitmerge_cli.plots import boxes
-from splitmerge_cli.plots.style import FULL, HALF, SMALLEST
 
 
 def table1(table: pd.DataFrame) -> Drawing:

@@ -14,6 +14,18 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, PercentFormatter
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import data_sets, pick, series, thinned_rows, values
+from splitmerge_cli.analysis.plots.style import (
+    FULL,
+    REFERENCE,
+    colour_of,
+    entry,
+    legend,
+    look_of,
+    marks_along,
+    sampler_handles,
+    title_of,
+)
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -28,19 +40,7 @@ from splitmerge_cli.papers.sdds.runs import (
     share_accepted,
 )
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_bound, by_majority, exactly
-from splitmerge_cli.plots.runs import data_sets, pick, series, thinned_rows, values
-from splitmerge_cli.plots.style import (
-    FULL,
-    REFERENCE,
-    colour_of,
-    entry,
-    legend,
-    look_of,
-    marks_along,
-    sampler_handles,
-    title_of,
-)
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 TRUE_K = 10
 SETTLED = 1.0

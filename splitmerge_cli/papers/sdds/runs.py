@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.plots.runs import values
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.analysis.plots.runs import values
+from splitmerge_cli.runs.store.read import Run
 
 ITERATIONS = {100: 10_000, 200: 50_000, 500: 200_000}
 """Length of the paper's runs, by N."""

@@ -9,14 +9,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
+from splitmerge_cli.analysis.plots.runs import data_sets, option, pick, values
+from splitmerge_cli.analysis.plots.style import FULL, colour_of, title_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import samplers_of
 from splitmerge_cli.papers.verdicts import by_majority
-from splitmerge_cli.plots.run import fractions, stack_fractions
-from splitmerge_cli.plots.runs import data_sets, option, pick, values
-from splitmerge_cli.plots.style import FULL, colour_of, title_of
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 COMPONENT = 0.05
 """Share of the items from which on a cluster counts as a component."""

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.diagnostics.topics import LARGE, MATCHED, Topics, counts, document_of, match
@@ -31,8 +32,7 @@ from splitmerge_cli.papers.smag.runs import (
     setting_of,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
-from splitmerge_cli.plots.style import FULL
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
 COLUMNS = ("gibbs", "coin", "text", "best")

@@ -10,13 +10,13 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.diagnostics.topics import counts, document_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import TRUE_K
 from splitmerge_cli.papers.verdicts import Verdict, holds
-from splitmerge_cli.plots.style import FULL
 
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
 

@@ -12,6 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.plots.runs import data_sets, series
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, footnote, legend, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -34,9 +36,7 @@ from splitmerge_cli.papers.smag.runs import (
     settled_count,
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
-from splitmerge_cli.plots.runs import data_sets, series
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, marks_along, powers
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:

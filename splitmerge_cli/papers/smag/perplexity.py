@@ -13,14 +13,23 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.style import (
+    FULL,
+    REFERENCE,
+    entry,
+    footnote,
+    legend,
+    log_ticks,
+    mark_alone,
+    marks_along,
+)
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import FULL, REFERENCE, entry, footnote, legend, log_ticks, mark_alone, marks_along
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 EVALUATIONS = {"fold_in": "fold-in", "completion": "completion"}
 COLUMNS = {"fold_in": "perplexity", "completion": "averaged"}

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.plots.runs import option, pick
-from splitmerge_cli.plots.style import look_of, mark
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.analysis.plots.runs import option, pick
+from splitmerge_cli.analysis.plots.style import look_of, mark
+from splitmerge_cli.runs.store.read import Run
 
 METHODS = {
     "gibbs": "Gibbs alone",

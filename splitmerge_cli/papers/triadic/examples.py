@@ -11,14 +11,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots.style import FULL, entry
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, judge_interval
-from splitmerge_cli.plots import points
-from splitmerge_cli.plots.style import FULL, entry
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
 LARGE = 10

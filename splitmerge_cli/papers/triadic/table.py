@@ -10,6 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
 
+from splitmerge_cli.analysis.plots.style import FULL, footnote, look_of, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -30,8 +31,7 @@ from splitmerge_cli.papers.triadic.runs import (
     select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
-from splitmerge_cli.plots.style import FULL, footnote, look_of, marks_along, powers
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 READINGS = [("main", "last"), ("main", "best_lik"), ("kept", "best_lik")]
 """Setting and state under which the numbers of the paper's table are judged."""

@@ -9,13 +9,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 
+from splitmerge_cli.analysis.plots import boxes, points
+from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, name_sets, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign, holds
-from splitmerge_cli.plots import boxes, points
-from splitmerge_cli.plots.style import FULL, footnote
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 MOVES = {
     "dyadic": {"split": (1, 2), "merge": (2, 1)},

@@ -7,6 +7,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from matplotlib.figure import Figure
 
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, entry
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -21,8 +22,7 @@ from splitmerge_cli.papers.triadic.runs import (
     select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
-from splitmerge_cli.plots.style import FULL, REFERENCE, colour_of, entry
-from splitmerge_cli.results.read import Run
+from splitmerge_cli.runs.store.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
 SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")

@@ -3,19 +3,15 @@
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.kinds import get_kind
-
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
-    from splitmerge_cli.results.read import Run
     from splitmerge_cli.runs.recorders.base import Recorder
+    from splitmerge_cli.runs.store.read import Run
 
 
 def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
     """The recorder of a data set."""
-    # for a run that is finished nothing of its data is imported
-
     recorder: Recorder = resolve_name(dataset.kind.recorder)(spec, dataset)
     return recorder
 

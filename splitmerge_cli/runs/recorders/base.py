@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from splitmerge_cli.results import schema
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
+from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.data.dataset import Dataset
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.results.read import Run
-    from splitmerge_cli.results.store import ChainStore, RunStore
+    from splitmerge_cli.runs.store.read import Run
+    from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 NEVER = 2**62
 """Iterations until an evaluation that never comes."""

@@ -16,10 +16,10 @@ from splitmerge_cli.diagnostics.topic_report import agreement_line, headline, ov
 from splitmerge_cli.diagnostics.topic_tables import ChainTopics, Documents
 from splitmerge_cli.diagnostics.topics import Topics
 from splitmerge_cli.models.heldout import log_likelihoods
-from splitmerge_cli.results import schema
 from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.terminal import console
 
 if TYPE_CHECKING:
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.diagnostics.topic_tables import ChainTopics
     from splitmerge_cli.diagnostics.topics import Topics
-    from splitmerge_cli.results.read import Run
-    from splitmerge_cli.results.store import ChainStore, RunStore
+    from splitmerge_cli.runs.store.read import Run
+    from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LISTED = 100_000
 """Tokens of documents beyond which their topics are no longer listed as text; so are documents."""
@@ -170,14 +170,14 @@ class TopicRecorder(Recorder):
 
         asked, frames, means = self.spec.perplexity, [], []
         for chain in chains:
-            rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.core(schema.HELDOUT))
+            rows = pa.Table.from_batches(chain.read(schema.HELDOUT), schema.recorded_columns(schema.HELDOUT))
             if rows.num_rows:
                 iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
                 log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
                 frame, mean = heldout.evaluations(iterations, tokens, log_lik)
                 frames.append(frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=asked.method))
                 means.append(mean)
-        columns = schema.core(schema.PERPLEXITY).names
+        columns = schema.recorded_columns(schema.PERPLEXITY).names
         store.write_frame(schema.PERPLEXITY, pd.concat(frames) if frames else pd.DataFrame(columns=columns))
         if not frames:
             return None

@@ -1,0 +1,223 @@
+"""Lines about a finished run beside its estimate: clusters merged further, several answers, the core."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.predictive import by_state
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.repeats import folds
+from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines
+from splitmerge_cli.diagnostics.dendrogram import Dendrogram, merge_clusters
+from splitmerge_cli.diagnostics.item_core import find_item_core
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters
+from splitmerge_cli.diagnostics.representatives import representatives
+from splitmerge_cli.diagnostics.similarity import membership
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
+from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.runs.stored import dataset_of, specification_of
+from splitmerge_cli.runs.summaries import as_text, describe_clusters, outlier_lines, set_apart
+from splitmerge_cli.terminal import one_line
+
+FOLDS = 5
+MOST_ROWS = 1_000
+"""Items that are held out at most, in all folds."""
+MOST_CUTS = 30
+"""Cuts that are listed, from one cluster on."""
+NAMED = 10
+"""Items outside the core that are named."""
+
+
+def dendrogram_of(run: Run) -> Dendrogram:
+    """The dendrogram of the partition that a finished run lists; a `ConfigError` where it has none."""
+    try:
+        return merge_clusters(_require_partition(run), sampled_partitions(run))
+    except TooManyClusters as error:
+        raise ConfigError(f"{run.path}: {error}") from None
+
+
+def _require_partition(run: Run) -> NDArray[np.int32]:
+    """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
+    if run.has_topics or "labels" not in run.summary["point_estimate"]:
+        raise ConfigError(f"{run.path}: topics of documents; expected clusters of items")
+    return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
+
+
+def predictive_densities(
+    run: Run, cuts: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
+) -> NDArray[np.float64] | None:
+    """Mean log predictive density of items given partitions of the others.
+
+    In each of `FOLDS` folds the items of the fold are left out of a partition, and each is predicted by itself from the
+    rest, its hyper-parameters at their posterior means. The partitions themselves were found with all items, so that
+    densities of fine ones are too high rather than too low.
+
+    Parameters
+    ----------
+    run : Run
+        A finished one.
+    cuts : sequence of numpy.ndarray
+        int32 ``[N]`` each.
+    dataset : Dataset, optional
+        Its data; by default they are loaded again.
+
+    Returns
+    -------
+    numpy.ndarray or None
+        float64 ``[cuts]``, natural logarithm, in the units of the data; None for networks and documents, whose items
+        are no rows, and for a model that predicts no new items.
+    """
+    dataset, model = dataset or dataset_of(run), specification_of(run).model
+    if not dataset.kind.has_rows or dataset.kind.has_topics:
+        return None
+    values, parameters = _hyperparameters(run)
+    order = np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS]
+    density = np.zeros(len(cuts))
+    for held in folds(dataset, np.sort(order), FOLDS):
+        rest = np.setdiff1d(np.arange(dataset.N), held)
+        if not len(rest):
+            return None
+        given = [by_appearance(labels[rest]) for labels in cuts]
+        states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in given]
+        try:
+            found = by_state(model, dataset.take(rest), dataset.take(held), states)
+            for at, (_, log_density, log_weight) in enumerate(found):
+                density[at] += logsumexp(log_density + log_weight, axis=1).sum()
+        except (ConfigError, DataError):
+            return None
+    return density / len(order)
+
+
+def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:
+    """Posterior means of the hyper-parameters that are resampled; and those of the model, as partitions have them."""
+    trace = run.trace()
+    late = trace["iteration"] > trace["iteration"].max() / 2
+    # b0 and kappa0 are recorded with the partitions
+    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
+    values = {name: float(trace.loc[late, name].mean()) for name in names}
+    partitions = run.partitions()
+    if PARAMETERS not in partitions:
+        return values, None
+    recorded = partitions.loc[partitions["iteration"] > partitions["iteration"].max() / 2, PARAMETERS]
+    return values, np.mean(np.stack(recorded.to_list()), axis=0)
+
+
+def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
+    """The clusters of one cut as lines of text, headed by what it is beside the posterior; a `ConfigError` for a
+    number that the estimate does not have."""
+    dendrogram = dendrogram_of(run)
+    try:
+        labels = dendrogram.cut(clusters)
+    except ValueError as error:
+        raise ConfigError(f"{error} in {run.path}") from None
+    counted = f"{clusters:,} cluster{'s' * (clusters != 1)} of {len(labels):,} items"
+    heading = f"{counted}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
+    yield from _caution(run)
+    yield from _cluster_lines(run, labels, heading, width)
+
+
+def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int]) -> str:
+    """Say where a cut stands beside the posterior, given the 95 % interval of K, and how far it is from the draws."""
+    K, (low, high) = dendrogram.n_clusters, interval
+    distance = f"expected distance {dendrogram.expected_loss[K - clusters]:.3f}"
+    if clusters == K:
+        return f"the clusters of the run: {distance}"
+    beside = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
+    if clusters < low:
+        return f"coarser than the posterior, which has {low:,} to {high:,} (95 %): {beside}"
+    return f"merged from the clusters of the run; the posterior has {low:,} to {high:,} (95 %): {beside}"
+
+
+def dendrogram_lines(run: Run) -> Iterator[str]:
+    """All cuts as lines of text: clusters, expected variation of information, held-out density, what is merged."""
+    dendrogram = dendrogram_of(run)
+    K = dendrogram.n_clusters
+    numbers = list(range(K, 0, -1))[-MOST_CUTS:]
+    density = predictive_densities(run, [dendrogram.cut(clusters) for clusters in numbers])
+    low, high = interval_of_run(run)
+    yield from _caution(run)
+    yield f"levels of {K:,} clusters; the posterior has {low:,} to {high:,} clusters (95 %)"
+    yield f"clusters  expected distance  {'held-out density  ' * (density is not None)}merged"
+    members = [[k] for k in range(K)]
+    for pair in dendrogram.merges:
+        members.append([*members[pair[0]], *members[pair[1]]])
+    for at, clusters in enumerate(numbers):
+        merge = K - clusters - 1
+        joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in dendrogram.merges[merge])
+        told = "" if density is None else f"{density[at]:>16.4f}  "
+        yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
+    yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
+
+
+def _join_numbers(clusters: Sequence[int]) -> str:
+    return "+".join(map(str, sorted(clusters)))
+
+
+def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
+    """Several partitions that stand for the posterior as lines of text, each with its weight."""
+    _require_partition(run)
+    sampled = sampled_partitions(run)
+    try:
+        found = representatives(sampled, answers)
+        alone = representatives(sampled, 1)[0].expected_loss
+    except ValueError as error:
+        raise ConfigError(f"{error} in {run.path}") from None
+    distance = sum(one.weight * one.expected_loss for one in found)
+    yield from _caution(run)
+    yield (
+        f"{len(found)} answer{'s' * (len(found) != 1)} that stand{'s' * (len(found) == 1)} for the posterior: mean "
+        f"variation of information to the nearest {distance:.3f}, {alone:.3f} to one alone"
+    )
+    for at, one in enumerate(found, 1):
+        heading = f"answer {at}: weight {one.weight:.2f}, {one.n_clusters:,} cluster{'s' * (one.n_clusters != 1)}, "
+        yield ""
+        yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
+
+
+def core_lines(run: Run, level: float) -> Iterator[str]:
+    """The core of a level as lines of text: its clusters, and who is outside."""
+    own = _require_partition(run)
+    try:
+        core = find_item_core(sampled_partitions(run), level)
+    except ValueError as error:
+        raise ConfigError(f"{error} in {run.path}") from None
+    sizes = np.bincount(core.labels[core.labels >= 0])
+    yield from _caution(run)
+    yield (
+        f"core: {core.n_items:,} of {len(own):,} items are together as listed, all at once, with probability "
+        f"{core.probability:.3f} (asked for: at least {level:g})"
+    )
+    for k in np.argsort(-sizes, kind="stable"):
+        of = np.bincount(own[core.labels == k])
+        clusters = np.flatnonzero(of).tolist()
+        counted = f"{sizes[k]:,} item{'s' * int(sizes[k] > 1)}"
+        yield f"  {counted} of cluster{'s' * (len(clusters) > 1)} {_join_numbers(clusters)}"
+    outside = np.flatnonzero(core.labels < 0)
+    if len(outside):
+        names = run.clusters().get("name")
+        said = [str(i + 1 if names is None else names[i]) for i in outside[:NAMED]]
+        more = f" and {len(outside) - NAMED:,} more" * (len(outside) > NAMED)
+        yield f"outside the core: {', '.join(said)}{more}"
+
+
+def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
+    """Any partition of the items, its clusters in the data's words."""
+    found = membership(sampled_partitions(run), labels)
+    frame, _ = describe_clusters(dataset_of(run), labels, found.certainty)
+    rows, outliers = set_apart(as_text(frame), len(labels))
+    yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
+    yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))
+
+
+def _caution(run: Run) -> Iterator[str]:
+    if judgement_of(run).converged is False:
+        yield "the chains have not converged: what follows pools chains that differ"

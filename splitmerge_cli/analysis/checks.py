@@ -1,0 +1,151 @@
+"""Posterior predictive checks: whether data that the model makes look like the data of a run.
+
+Given a recorded partition and its hyper-parameters the parameters of every cluster are drawn from their posterior,
+which is conjugate, and data are drawn from these: a replication, in the partition's clusters and with the cells missing
+that are missing in the data. A quantity of the data is compared with that of the replications, each pair in the same
+partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predictive checks").
+"""
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import cycle, islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.analysis.draws import State
+from splitmerge_cli.analysis.quantities import Quantities
+from splitmerge_cli.config import Component, ConfigError
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.models.simulation import Given
+
+Array = NDArray[np.float64]
+
+DRAWS = 100
+"""Replications."""
+EXTREME = 0.02
+"""Two-sided share below which the data are unlike the replications: none of these is as far on the same side."""
+TIES = 8
+"""Pairs of columns that are listed."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A quantity of the data beside those of the replications.
+
+    Attributes
+    ----------
+    subject : str
+        The column, the two columns, or what of a network.
+    quantity : str
+        In words.
+    observed : float
+        Mean over the partitions.
+    median, low, high : float
+        Of the replications: median, 2.5 and 97.5 % quantiles.
+    share : float
+        Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted
+        as one more; at most 1.
+    """
+
+    subject: str
+    quantity: str
+    observed: float
+    median: float
+    low: float
+    high: float
+    share: float
+
+    @property
+    def is_unlike(self) -> bool:
+        """Whether the data are unlike the replications."""
+        return self.share < EXTREME
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The checks of a run, and what is not checked, in words."""
+
+    checks: list[Check]
+    unchecked: list[str]
+    draws: int = 0
+
+
+def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
+    """Why a model of such data is not replicated; None: it is."""
+    if model.target.simulate is None:
+        return f"model={model.name} draws no data"
+    return find_quantities(model).explain_unmeasured(dataset)
+
+
+def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed: int = 0) -> Fit:
+    """Check how well the model of a run describes its data.
+
+    Parameters
+    ----------
+    model : Component
+    dataset : Dataset
+        Of the run.
+    states : sequence of State
+        Draws of its posterior, which are taken in turn for `DRAWS` replications.
+    seed : int
+        Of the replications.
+
+    Raises
+    ------
+    ConfigError
+        The states lack what the model keeps beside the partition.
+    """
+    if (reason := explain_unchecked(model, dataset)) is not None:
+        return Fit([], [reason])
+    if not states:
+        return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
+    rng, of, options = np.random.default_rng(seed), find_quantities(model)(dataset), options_of(model, dataset)
+    seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
+    for state in islice(cycle(states), max(DRAWS, len(states))):
+        labels = np.unique(state.labels, return_inverse=True)[1]
+        given = Given(dataset, labels, options, state.parameters, rows=of.rows, columns=of.columns)
+        try:
+            made = of.take(model.target.simulate(rng, given))
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        for key, value in of.measure(made, given.z).items():
+            seen.setdefault(key, ([], []))[1].append(value)
+        for key, value in of.measure(of.values, given.z).items():
+            seen[key][0].append(value)
+    checks = [_check(key, np.array(data), np.array(made)) for key, (data, made) in seen.items()]
+    unchecked = list(of.unchecked)
+    if options.get("power", 1.0) != 1.0:
+        unchecked.append(
+            f"how far the data may be from the model: model.power={options['power']:g} is chosen such that some "
+            "difference changes nothing, and data that the model makes have none"
+        )
+    return Fit(checks, unchecked, max(DRAWS, len(states)))
+
+
+def find_quantities(model: Component) -> type[Quantities]:
+    """The class that the model names, or else the kind of its data."""
+    module, _, name = (model.target.QUANTITIES or model.kind.quantities).partition(":")
+    found: type[Quantities] = getattr(importlib.import_module(module), name)
+    return found
+
+
+def options_of(model: Component, dataset: Dataset) -> dict[str, Any]:
+    """Options of the model, none left to the data."""
+    target = model.target
+    return read_options("model", target.OPTIONS, target.with_defaults_of(dataset, **model.options))
+
+
+def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
+    both = np.isfinite(data) & np.isfinite(made)
+    if not both.any():
+        return Check(*key, math.nan, math.nan, math.nan, math.nan, 1.0)
+    data, made = data[both], made[both]
+    fewer = min((made >= data).sum(), (made <= data).sum())
+    low, median, high = np.quantile(made, [0.025, 0.5, 0.975], method="inverted_cdf")
+    share = min(1.0, 2.0 * (fewer + 1) / (len(made) + 1))
+    return Check(*key, float(data.mean()), float(median), float(low), float(high), float(share))

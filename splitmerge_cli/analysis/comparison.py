@@ -1,0 +1,288 @@
+"""Finished runs compared: what each found and what it cost, and how far apart their partitions are."""
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.schema import RUNTIME_KEYS
+from splitmerge_cli.data.tables.repeats import KEEP
+from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.names import LISTED_RUNS
+from splitmerge_cli.runs.store.read import GROUPS, Run
+from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.stored import specification_of
+
+MOST_RUNS = 20
+"""Runs up to which every two are compared."""
+OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
+"""Options of a data set that do not tell its items: a limit, and names of files, whose digests stand for them."""
+
+
+def row_of(run: Run) -> dict[str, Any]:
+    """The findings of a finished run, and their cost.
+
+    Returns
+    -------
+    dict
+        sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (topics: of tokens) and
+        n_clusters_of, the partition that has them: the ``estimate``, or the ``best state`` of chains that have not
+        converged; low and high (see `runs.clusterings.interval_of_run`; None where chains have not converged: what
+        pools them is the interval of none); converged (None: unknown), rhat (inf: chains keep apart; nan: there is
+        none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed over chains, and
+        ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters (nan: these are
+        unknown).
+    """
+    summary = run.summary
+    judged = judgement_of(run)
+    rhat = judged.rhat
+    if rhat is None:
+        rhat = math.inf if judged.converged is False and not judged.not_sampled else math.nan
+    ess = math.nan if judged.ess is None else float(judged.ess)
+    seconds = float(sum(summary["seconds"]))
+    low, high = (None, None) if judged.converged is False else interval_of_run(run)
+    ari = summary["diagnostics"].get("ari/point")
+    return {
+        **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},
+        "iterations": min(summary["iterations"]),
+        "n_clusters": summary["point_estimate"]["n_clusters"],
+        "n_clusters_of": "estimate" if "expected_vi" in summary["point_estimate"] else "best state",
+        "low": low,
+        "high": high,
+        "converged": judged.converged,
+        "rhat": float(rhat),
+        "rhat_of": judged.quantity,
+        "ess": ess,
+        "ess_of": judged.ess_of,
+        "seconds": seconds,
+        "ess_per_second": ess / seconds if seconds > 0 else math.nan,
+        "ari": math.nan if ari is None else float(ari),
+    }
+
+
+def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.DataFrame:
+    """A row for each run: `job`, its label (by default `differences`), `run`, its folder, then `row_of`.
+
+    Raises
+    ------
+    ConfigError
+        A run is not finished.
+    """
+    for run in runs:
+        if not run.is_done:
+            raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
+    named = differences([run.config for run in runs]) if labels is None else labels
+    rows = [{"job": label, "run": str(run.path)} | row_of(run) for label, run in zip(named, runs, strict=True)]
+    # intervals that are missing do not make numbers of clusters real
+    return pd.DataFrame(rows).astype(dict.fromkeys(("low", "high"), "Int64"))
+
+
+def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The settings of each run in which runs differ, as overrides; empty where there is but one run.
+
+    Options of a group count among the runs that chose the same of it.
+
+    Examples
+    --------
+    >>> groups = {group: {"name": "a"} for group in ("data", "model", "schedule")}
+    >>> one = groups | {"sampler": {"name": "sams"}, "seed": 0, "N": 5}
+    >>> differences([one, one | {"seed": 1}])
+    ['seed=0', 'seed=1']
+    """
+    plain = [{key: value for key, value in config.items() if key not in RUNTIME_KEYS} for config in configs]
+    found: list[list[str]] = [[] for _ in plain]
+
+    def note(key: str, values: Mapping[int, Any]) -> None:
+        """Note the values of a key by the number of their run, where they differ."""
+        texts = {i: _text(value) for i, value in values.items()}
+        if len(set(texts.values())) > 1:
+            for i, text in texts.items():
+                found[i].append(f"{key}={text}")
+
+    for group in GROUPS:
+        chosen = {i: str(config[group]["name"]) for i, config in enumerate(plain)}
+        note(group, chosen)
+        for name in dict.fromkeys(chosen.values()):
+            alike = [i for i in chosen if chosen[i] == name]
+            for key in dict.fromkeys(key for i in alike for key in plain[i][group]):
+                if key not in ("name", "N") and not key.startswith("_"):
+                    note(f"{group}.{key}", {i: plain[i][group].get(key) for i in alike})
+    for key in dict.fromkeys(key for config in plain for key in config if key not in GROUPS):
+        note(str(key), {i: config.get(key) for i, config in enumerate(plain)})
+    return [" ".join(each) for each in found]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str) and re.fullmatch(r"[0-9a-f]{64}", value):
+        return f"{value[:12]}..."  # a digest
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)
+
+
+def labels_of(run: Run) -> NDArray[np.int64]:
+    """The clusters that a finished run gives, int64 ``[N]``; of long documents those of ``tokens.parquet``."""
+    labels = run.summary["point_estimate"].get("labels")
+    if labels is None:
+        labels = run.tokens(["topic"])["topic"]
+    return np.asarray(labels, dtype=np.int64)
+
+
+class Items:
+    """The items of a finished run, to tell whether another clusters the same.
+
+    Attributes
+    ----------
+    source : str
+        Where they come from, for messages.
+    labels : numpy.ndarray
+        int64 ``[N]``, their clusters.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.labels = labels_of(run)
+        data = run.config["data"]
+        digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
+        # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
+        is_whole = data.get("repeated", KEEP) == KEEP
+        rows = digests[0] is not None and is_whole and specification_of(run).model.kind.has_columns
+        options = {} if rows else {key: value for key, value in data.items() if key not in OF_ITEMS}
+        self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
+        place = data.get("path") or ""
+        self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
+        self.names: list[str] | None = None
+        if not run.has_topics:
+            clusters = run.clusters()
+            if "name" in clusters and clusters["name"].is_unique:
+                self.names = clusters["name"].tolist()
+
+    def align(self, other: "Items") -> NDArray[np.int64] | None:
+        """The clusters of another run in the order of these items; None where its items are others.
+
+        They are the same rows of one file, or one data set, or have the same names.
+        """
+        if self._key == other._key:
+            return other.labels
+        if self.names is None or other.names is None or set(self.names) != set(other.names):
+            return None
+        place = {name: i for i, name in enumerate(other.names)}
+        return other.labels[[place[name] for name in self.names]]
+
+
+def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
+    """Distances between the partitions of runs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each two runs: a, b (places in `runs`), vi (variation of information, in nats) and ari (adjusted Rand
+        index); both nan where they cluster other items.
+    list of str
+        Which runs have other items than the first of their kind, in words.
+    """
+    items = [Items(run) for run in runs]
+    rows, apart = [], []
+    for a, b in combinations(range(len(runs)), 2):
+        theirs = items[a].align(items[b])
+        vi = ari = math.nan
+        if theirs is None:
+            apart.append((a, b))
+        else:
+            vi = float(distances(items[a].labels, theirs[None, :])[0])
+            ari = float(SCORES["ari"](items[a].labels, theirs))
+        rows.append({"a": a, "b": b, "vi": vi, "ari": ari})
+    # runs fall into groups of the same items
+    groups: list[list[int]] = []
+    for k in range(len(runs)):
+        home = next((group for group in groups if (group[0], k) not in apart), None)
+        if home is None:
+            groups.append([k])
+        else:
+            home.append(k)
+    said = [] if len(groups) < 2 else [f"{_numbers(group)}: {items[group[0]].source}" for group in groups]
+    return pd.DataFrame(rows, columns=["a", "b", "vi", "ari"]), said
+
+
+def _numbers(group: Sequence[int]) -> str:
+    return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
+
+
+def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
+    """Each job without the overrides that all jobs have; where nothing is left, all of it."""
+    common = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
+    return [" ".join(key for key in job if key not in common) or " ".join(job) for job in jobs]
+
+
+def settings(job: Sequence[str]) -> list[str]:
+    """The overrides of a job that may change what is computed, or name its experiment."""
+    left_out = set(RUNTIME_KEYS) - {"experiment"}
+    return [override for override in job if override.lstrip("+~").partition("=")[0] not in left_out]
+
+
+def write_sweep(out: Path, jobs: Sequence[str], runs: Sequence[Run]) -> Path:
+    """Write ``sweep.csv``, the runs' folders and a manifest to a folder of `out`, named by the ids of the runs.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the results.
+    jobs : sequence of str
+        The overrides of each run, in the order of the sweep.
+    runs : sequence of Run
+        Finished.
+
+    Returns
+    -------
+    Path
+        Of ``sweep.csv``. It depends on the runs alone, not on how many were made at the same time.
+    """
+    table = compare(runs, jobs)
+    table["run"] = [f"{run.path.parent.name}/{run.path.name}" for run in runs]
+    name = hashlib.sha256(json.dumps([run.path.name for run in runs]).encode()).hexdigest()[:12]
+    with SealedFolder(out / "sweeps" / name) as files:
+        files.add_csv("sweep", table)
+        files.add_text(LISTED_RUNS, "".join(f"{run}\n" for run in table["run"]))
+    return out / "sweeps" / name / "sweep.csv"
+
+
+HEAD = ("K", "95 %", "converged", "R-hat", "ESS", "ESS/s", "seconds", "ARI")
+
+
+def cells(row: Any, truth: bool) -> Iterator[str]:
+    """The cells of a `compare` row under `HEAD`, as text; without a `truth` the last is left out."""
+    yield from clusters_of(row._asdict())
+    yield {True: "yes", False: "no"}.get(row.converged, "unknown")
+    yield _number(row.rhat, ".3f")
+    yield _number(row.ess, ",.0f")
+    yield _number(row.ess_per_second)
+    yield _number(row.seconds)
+    if truth:
+        yield _number(row.ari, ".3f")
+
+
+def clusters_of(row: Mapping[str, Any]) -> Iterator[str]:
+    """The cells `K` and `95 %` of a `compare` row, as text."""
+    # a frame has missing values and truth values of its own
+    has_interval = not pd.isna(row["low"])
+    yield f"{row['n_clusters']:,}{'' if has_interval else ' (best state)'}"
+    yield f"{row['low']:,}–{row['high']:,}" if has_interval else "–"
+
+
+def _number(value: float, form: str | None = None) -> str:
+    """A number as text; without a form, three digits."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "infinite"
+    return format(value, form or (",.0f" if value >= 100 else ".3g"))

@@ -1,0 +1,510 @@
+"""Certificates: pairs of coupled chains, their meeting times, and what these say.
+
+A pair is made by one generator of its own number, so what it does depends neither on the other pairs nor on how many
+are made at the same time. Pairs that were made are kept: the same command goes on where it was, and asking for more of
+them makes those that are missing.
+
+Pairs are begun in the order of their numbers, and every pair that was begun counts: those that are done soon meet
+early, so the pairs that happen to be finished when time is up would make the bound too small. That a pair is begun is
+on the disk before it is; one whose outcome was lost, however the process ended, is made again before a result
+is reported.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.analysis.certificate import (
+    APART,
+    CO_CLUSTERING,
+    LOG_PREDICTIVE,
+    MOST_ITEMS,
+    PAIRS,
+    PARTITION,
+    QUANTITIES,
+    REMEDY,
+    Certificate,
+    Pair,
+    Schedule,
+    digest_of,
+    write_estimates,
+)
+from splitmerge_cli.analysis.predictive import Following
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.core.recording import COUPLINGS
+from splitmerge_cli.data import given
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
+from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.plan import Plan, prepare, threads
+from splitmerge_cli.runs.store import provenance
+from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file, report_damage
+from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
+from splitmerge_cli.runs.store.names import LOCK
+
+if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
+
+PILOTS = 20
+"""Pairs of lag 1 that choose the lag."""
+PILOT_SHARE = 0.2
+"""Share of a certificate's seconds after which no further pilot is begun."""
+FIRST_PILOT = 1 << 30
+"""Number of the first of them: their generators are no pair's."""
+FIRST_PAIR = 1 << 29
+"""Number of the first pair: its generator is no chain's of ``smcmc run``."""
+CHUNK = 4_096
+"""Iterations whose rows have room at a time."""
+STORED = 10.0
+"""Seconds between two writes of the pairs."""
+PAIR_BYTES = 1_500
+"""Bytes stored for a pair of chains, estimates for pairs of items aside."""
+FORMAT = 2
+"""Version of the stored form; another version is another certificate."""
+MIXTURE = "mixture"
+"""The initial state of a certificate, unless one is named."""
+COUPLING = COUPLINGS[0]
+"""How draws of a cluster are coupled by default."""
+
+
+OnPair = Callable[[int, int], None]
+"""Receives how many pairs were made, and how many there will be."""
+
+
+def check_coupling(spec: RunSpecification) -> Plan:
+    """Check that chains of this configuration can be coupled; nothing is written.
+
+    Raises
+    ------
+    ConfigError, DataError
+        Bad input, or a sampler that does not couple: the message says why.
+    """
+    spec = spec.with_fixed_length()
+    plan = prepare(spec, records=False)
+    if spec.iterations is None:
+        raise ConfigError("iterations: a pair of chains needs a largest number of iterations")
+    # before its chain is handed out
+    assert len(plan.powers) == spec.tempering.levels
+    chain = plan.chain(0)
+    for sampler in chain.samplers:
+        couples, reason = sampler.couples()
+        if not couples:
+            raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
+    if getattr(chain.model, "n_imputed", 0):
+        raise ConfigError(
+            "model.covariance=full: missing cells are drawn, which does not couple; expected model.covariance=diag, or "
+            "a table without missing cells"
+        )
+    if spec.budget is not None:
+        raise ConfigError(
+            f"budget={spec.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds"
+        )
+    if spec.warmup:
+        raise ConfigError(f"warmup={spec.warmup}: a coupled chain has no warm-up; expected warmup=0")
+    return plan
+
+
+def certify(
+    plan: Plan,
+    pairs: int,
+    lag: int | None = None,
+    k: int | None = None,
+    m: int | None = None,
+    seconds: float = math.inf,
+    on_pair: OnPair = lambda made, of: None,
+    coupling: str = COUPLING,
+    new: Dataset | None = None,
+) -> Certificate:
+    """Make the pairs that are missing.
+
+    Parameters
+    ----------
+    plan : Plan
+        From `check_coupling`.
+    pairs, lag, k, m, seconds, coupling
+        As of `splitmerge_cli.certify`: the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS`
+        pairs of lag 1, and m is 5 k. Pairs that were begun, by this command or by one that was interrupted, are
+        finished whatever the time, for to leave out the long ones would make the bound too small.
+    on_pair : callable
+    new : Dataset, optional
+        Items whose predictive densities are estimated.
+
+    Raises
+    ------
+    ConfigError
+        Another coupling, a model that does not predict items, or too small a disk.
+    Interrupted
+        Ctrl-C or SIGTERM; pairs that were finished are stored.
+    WrittenElsewhere
+        Another process writes this certificate.
+    RunError
+        The disk is full; what was stored is intact.
+    DamagedRun
+        The stored pairs are not what was written.
+    """
+    spec = plan.spec
+    if coupling not in COUPLINGS:
+        raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
+    named = {"lag": lag, "k": k, "m": m}
+    _check_schedule(named, plan.iterations)
+    if new is not None:
+        # a model that cannot, or other columns: before anything is written
+        Following(spec.model, plan.dataset, new, plan.chain(0).model)()
+    # the defaults are those of certificates that had no such options
+    more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [given.digest_of(new)])]
+    key = json.dumps([FORMAT, plan.id, named, [*QUANTITIES, CO_CLUSTERING], *more])
+    identity = hashlib.sha256(key.encode()).hexdigest()
+    path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
+    check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N, plan.iterations)
+    try:
+        with lock_file(path / LOCK):
+            try:
+                return _certify(plan, path, identity, pairs, named, seconds, on_pair, coupling, new)
+            except OSError as error:
+                raise RunError(
+                    f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
+                ) from error
+    except KeyboardInterrupt as error:
+        raise Interrupted(path) from error
+    except Locked as error:
+        raise WrittenElsewhere(str(error)) from error
+    except OSError as error:
+        raise ConfigError(f"out={spec.out}: cannot write to {path}: {error.strerror or error}") from error
+
+
+def _certify(
+    plan: Plan,
+    path: Path,
+    identity: str,
+    pairs: int,
+    named: Mapping[str, int | None],
+    seconds: float,
+    on_pair: OnPair,
+    coupling: str,
+    new: Dataset | None,
+) -> Certificate:
+    spec = plan.spec
+    end = time.monotonic() + seconds
+    stored = path / PAIRS
+    known: dict[int, Pair] = {}
+    schedule, begun = None, 0
+    if spec.resume and stored.is_file():
+        schedule, begun, known = _read(stored, identity)
+    if schedule is None:
+        schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
+    # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
+    announced, last = begun, time.monotonic()
+
+    def store(count: int) -> list[Pair]:
+        nonlocal announced, last
+        made = [known[number] for number in sorted(known)]
+        versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
+        of = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
+        write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
+        announced, last = count, time.monotonic()
+        return made
+
+    def missing() -> Iterator[int]:
+        """Numbers of pairs to begin; those that were begun before, whatever the time."""
+        nonlocal begun
+        for number in range(max(pairs, begun)):
+            if number in known:
+                continue
+            if number >= begun:
+                if time.monotonic() > end:
+                    return
+                if number >= announced:
+                    store(min(pairs, number + threads(spec) + len(known) // 10))
+                begun = number + 1
+            yield number
+
+    on_pair(len(known), max(pairs, begun))
+    try:
+        for pair in _make_pairs(plan, schedule, missing(), coupling, new, path):
+            known[pair.number] = pair
+            on_pair(len(known), max(pairs, begun))
+            if time.monotonic() > last + STORED:
+                store(announced)
+    finally:
+        made = store(begun)
+    return Certificate(path, dict(spec.values), schedule, made)
+
+
+def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
+    """The schedule, how many pairs were begun, and those whose outcome is known."""
+    found, schedule, pairs = _contents(stored)
+    if found["identity"] != identity:
+        raise DamagedRun(stored, REMEDY)
+    return schedule, found["begun"], pairs
+
+
+def _contents(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
+    """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
+    found = read_sealed(stored, REMEDY)
+    with report_damage(stored, REMEDY):
+        pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
+        if not isinstance(found["identity"], str) or not set(pairs) <= set(range(found["begun"])):
+            raise DamagedRun(stored, REMEDY)
+        schedule = dict(found["schedule"])
+        powers = tuple(schedule.pop("powers", ()))
+        return found, Schedule(**schedule, powers=powers), pairs
+
+
+def open_certificate(path: Path) -> Certificate:
+    """Read the certificate of a folder: the pairs that are finished.
+
+    Raises
+    ------
+    DamagedRun
+        A file is not what was written.
+    """
+    found, schedule, pairs = _contents(path / PAIRS)
+    return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
+
+
+def find_certificates(folder: Path) -> list[Path]:
+    """The folders of all certificates in a folder, in the order of their paths."""
+    return sorted(file.parent for file in folder.rglob(PAIRS) if file.is_file())
+
+
+def choose_schedule(
+    plan: Plan, named: Mapping[str, int | None], coupling: str = COUPLING, seconds: float = math.inf
+) -> Schedule:
+    """Choose what `named` leaves open by pilot pairs, which are begun for so many seconds."""
+    lag, k, m = named["lag"], named["k"], named["m"]
+    most, powers = plan.iterations, plan.powers
+    if lag is None or k is None:
+        # of those that have not met by then nothing is taken but that
+        alone = Schedule(1, 0, 0, max(most // 10, min(most, 100)), powers)
+        end = time.monotonic() + seconds
+        numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
+        begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
+        pilots = [pair.meeting for pair in _make_pairs(plan, alone, begun, coupling)]
+        times = np.array([math.inf if t is None else t for t in pilots])
+        typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
+        lag = max(1, min(round(typical), most - 1)) if lag is None else lag
+        k = lag if k is None else k
+    m = min(5 * max(k, lag), most) if m is None else m
+    _check_schedule({"lag": lag, "k": k, "m": m}, most)
+    return Schedule(lag, k, m, most, powers)
+
+
+def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
+    """Raise a `ConfigError` where no schedule has these numbers; None: any."""
+    lag, k, m = named["lag"], named["k"], named["m"]
+    if lag is not None and lag >= most:
+        raise ConfigError(f"lag={lag}: expected fewer than the iterations of a pair, {most}")
+    if k is not None and m is not None and not 0 <= k <= m:
+        raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
+
+
+def _make_pairs(
+    plan: Plan,
+    schedule: Schedule,
+    numbers: Iterator[int],
+    coupling: str,
+    new: Dataset | None = None,
+    path: Path | None = None,
+) -> Iterator[Pair]:
+    """Make pairs in threads; yields them as they are finished. The next number is taken when its pair is begun. What
+    they have a file of goes to folders of `path`, if there is one.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        The program was asked to stop: what was yielded are the pairs that happened to be finished.
+    """
+    running: set[Future[Pair | None]] = set()
+    under_way = _UnderWay()
+    workers = threads(plan.spec)
+    with interrupts.AnsweredBy(under_way.halt), ThreadPoolExecutor(workers) as pool:
+        try:
+            while not under_way.halted:
+                while len(running) < workers and not under_way.halted:
+                    number = next(numbers, None)
+                    if number is None:
+                        break
+                    running.add(pool.submit(_pair, plan, schedule, number, under_way, coupling, new, path))
+                if not running:
+                    return
+                done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    pair = future.result()
+                    if pair is not None:
+                        yield pair
+        finally:
+            under_way.halt()
+    raise KeyboardInterrupt
+
+
+class _UnderWay:
+    """The pairs that are being made, and whether they are to stop."""
+
+    def __init__(self) -> None:
+        self.halted = False
+        self._chains: dict[int, CoupledChains] = {}
+
+    def begin(self, number: int, chains: CoupledChains) -> None:
+        """A pair is about to be made."""
+        self._chains[number] = chains
+        if self.halted:
+            chains.halt()
+
+    def end(self, number: int) -> None:
+        """A pair is made."""
+        del self._chains[number]
+
+    def halt(self) -> None:
+        """Stop all pairs, from whatever thread."""
+        self.halted = True
+        for chains in list(self._chains.values()):
+            chains.halt()
+
+
+def _pair(
+    plan: Plan,
+    schedule: Schedule,
+    number: int,
+    under_way: _UnderWay,
+    coupling: str,
+    new: Dataset | None,
+    path: Path | None,
+) -> Pair | None:
+    """One pair of chains; None where it was halted."""
+    began = time.thread_time()
+    stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
+    chains = plan.builder.coupled_chains(stream, schedule.lag, coupling, schedule.powers)
+    under_way.begin(number, chains)
+    starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
+    start_clusters = chains.x.n_clusters, chains.y.n_clusters
+    gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
+    if gathers:
+        chains.gather(schedule.k, schedule.m)
+    densities = None if path is None or new is None else _Densities(plan, chains, schedule, new)
+    rows, apart = _advance(chains, schedule.iterations, True, densities)
+    met = chains.meeting >= 0
+    distance = 0.0 if met else chains.distance
+    clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
+    estimates: dict[str, float] = {}
+    if met and schedule.m > 0:
+        if chains.iteration < schedule.m:
+            rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
+        x, y = rows[:, 0], rows[schedule.lag :, 1]
+        found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+        estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
+    under_way.end(number)
+    if chains.rng.is_halted:
+        return None
+    ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
+    unchanged = _find_constants(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
+    seconds = time.thread_time() - began if plan.spec.timing else 0.0
+    digests: dict[str, str] = {}
+    if path is not None and met:
+        terms = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(np.float32)
+        digests[APART] = write_estimates(path, APART, number, terms)
+        if gathers:
+            together = chains.co_clustering.astype(np.float32)
+            digests[CO_CLUSTERING] = write_estimates(path, CO_CLUSTERING, number, together)
+        if densities is not None:
+            found = np.array([densities.sum.log, densities.sum.value])
+            digests[LOG_PREDICTIVE] = write_estimates(path, LOG_PREDICTIVE, number, found)
+    meeting = chains.meeting if met else None
+    return Pair(
+        number,
+        meeting,
+        chains.iteration,
+        seconds,
+        distance,
+        clusters,
+        starts,
+        start_clusters,
+        unchanged,
+        estimates,
+        **digests,
+    )
+
+
+def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
+    """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
+    end are those of the start."""
+    of_y = rows[lag:, 1]
+    of_y = of_y[~np.isnan(of_y[:, 0])]
+    same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
+    named = dict(zip((*QUANTITIES, *hyperparameters), np.logical_and(*same), strict=True))
+    of_partition = returned and all(named[name] for name in QUANTITIES if name != "log_joint")
+    return [PARTITION] * bool(of_partition) + [name for name in hyperparameters if named[name]]
+
+
+class _Densities:
+    """The estimates of the predictive densities of new items, of one pair of chains."""
+
+    def __init__(self, plan: Plan, chains: CoupledChains, schedule: Schedule, new: Dataset) -> None:
+        self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
+        self.x, self.y = (Following(plan.spec.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
+
+    def add(self) -> None:
+        """Add what the present states have in the estimates."""
+        of_x, of_y = self.chains.weights_of_states(self.schedule.k, self.schedule.m)
+        if of_x > 0.0:
+            self.sum.add(of_x, self.x())
+        if of_y < 0.0:
+            self.sum.add(of_y, self.y())
+
+
+def _advance(
+    chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` and the distance of
+    the chains in each."""
+    parts: list[Mapping[str, NDArray[Any]]] = []
+    if densities is not None and chains.iteration == 0:
+        parts.append(chains.advance(0, until_met))
+        densities.add()
+    while not parts or (
+        chains.iteration < end and not (until_met and chains.meeting >= 0) and not chains.rng.is_halted
+    ):
+        step = CHUNK if densities is None else 1
+        parts.append(chains.advance(min(step, end - chains.iteration), until_met))
+        if densities is not None:
+            densities.add()
+    return np.concatenate([_values(rows) for rows in parts]), np.concatenate([rows["distance"] for rows in parts])
+
+
+def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
+    """`QUANTITIES` and the hyper-parameters of both chains, shape (rows, 2, quantities)."""
+    of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
+    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
+
+
+def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:
+    """Raise a `ConfigError` where the certificate of the folder `path`, of N items and `new` ones, would take more than
+    a share of the disk's free space, with pairs as long as they may be."""
+    of_items = N * (N - 1) // 2 if N <= MOST_ITEMS else 0
+    # what is kept of all pairs is replaced whole, so for a while it is there twice
+    each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
+    tables = 48 * of_items + 40 * new
+    free = free_bytes(path)
+    kept = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
+    room = DISK_SHARE * free + kept - tables
+    if pairs * each <= room:
+        return
+    enough = int(room // each)
+    advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
+    raise ConfigError(
+        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - kept)}; expected at "
+        f"most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={spec.out}, {advice}"
+    )

@@ -1,0 +1,426 @@
+"""The page of finished runs: what was found, how sure it is, whether the model fits, and how to repeat it."""
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.analysis import comparison
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.pages.fit import sections_of_fit, short_number
+from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
+from splitmerge_cli.analysis.pages.sensitivity import answers, commands
+from splitmerge_cli.analysis.plots.run import PICTURES, pictures
+from splitmerge_cli.analysis.plots.runs import data_name
+from splitmerge_cli.analysis.plots.style import absent_letters, use_style
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import closing, summaries
+from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store.files import write_text
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.stored import specification_of
+
+MOST_CLUSTERS = 40
+"""Clusters that are listed."""
+MOST_ITEMS = 12
+"""Items of least certainty that are listed."""
+PROTOTYPES = 3
+"""Documents of a topic that are named."""
+SURE = 0.9
+"""Certainty from which on items are counted as certain."""
+
+
+def write_report(runs: Sequence[Run]) -> Path:
+    """Write the page of one run to its folder, of several to the folder ``reports`` of the results.
+
+    Raises
+    ------
+    ConfigError
+        A run is not finished.
+    """
+    if len(runs) == 1:
+        path = runs[0].path / "report.html"
+    else:
+        ids = json.dumps([run.path.name for run in runs])
+        folder = runs[0].path.parents[1] / "reports"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{hashlib.sha256(ids.encode()).hexdigest()[:12]}.html"
+    write_text(path, page_of(runs))
+    return path
+
+
+def page_of(runs: Sequence[Run]) -> str:
+    """The page in HTML."""
+    for run in runs:
+        if not run.is_done:
+            raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
+    if len(runs) == 1:
+        title = f"{_subject(runs[0])}: report"
+        return html.page(title, [element("h1", _subject(runs[0])), *_sections(runs[0], runs, "", 2)])
+    body: list[Markup] = [element("h1", f"{len(runs)} runs compared"), *_comparison(runs)]
+    for k, run in enumerate(runs, 1):
+        body += [heading(2, f"Run {k}: {_subject(run)}", f"run-{k}"), *_sections(run, runs, f"run-{k}-", 3)]
+    return html.page(f"{len(runs)} runs: report", body)
+
+
+def _subject(run: Run) -> str:
+    what = "Topics" if run.has_topics else "Clusters"
+    return f"{what} of {data_name(run)}".replace("\\$", "$")
+
+
+def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
+    """The sections of one run, under headings of a level."""
+    sections = [
+        ("Result", "result", lambda: _result(run)),
+        ("Topics" if run.has_topics else "Clusters", "clusters", lambda: _clusters(run)),
+        ("Certainty", "certainty", lambda: _certainty(run)),
+        ("Pictures", "pictures", lambda: _pictures(run, level + 1, prefix)),
+        ("Does the model fit?", "fit", lambda: sections_of_fit(run)),
+        ("How the answer moves", "moves", lambda: _moves(run, at_hand)),
+        ("What to do next", "next", lambda: _next(run)),
+        ("Repeat it", "repeat", lambda: _repeat(run)),
+    ]
+    links = join([element("a", name, href=f"#{prefix}{anchor}") for name, anchor, _ in sections], " · ")
+    yield element("nav", links, "soft")
+    for name, anchor, make in sections:
+        yield heading(level, name, prefix + anchor)
+        yield from make()
+
+
+# -- several runs
+def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
+    frame = comparison.compare(runs)
+    yield _comparison_table(frame, "Finished runs; a link leads to each.", links=True)
+    if len(runs) > comparison.MOST_RUNS:
+        return
+    found, apart = comparison.measure_distances(runs)
+    if found["vi"].notna().any():
+        of = {(row.a, row.b): row for row in found.itertuples(index=False)}
+
+        def cell(a: int, b: int) -> str:
+            if a == b:
+                return ""
+            row = of[min(a, b), max(a, b)]
+            value = row.vi if a > b else row.ari
+            return "–" if math.isnan(value) else f"{value:.3f}"
+
+        numbers = range(len(runs))
+        yield table(
+            ["run", *(k + 1 for k in numbers)],
+            [[k + 1, *(cell(k, j) for j in numbers)] for k in numbers],
+            "Between the estimates: variation of information in nats below the diagonal (0: the same partition), "
+            "adjusted Rand index above it (1: the same).",
+            numbers=range(1, len(runs) + 1),
+            css="auto",
+        )
+    if apart:
+        yield paragraph("No distance is defined between runs of other items:")
+        yield html.items(apart)
+
+
+def _comparison_table(frame: Any, caption: str, links: bool = False) -> Markup:
+    truth = bool(frame["ari"].notna().any())
+    heads = ["run", "differs in", *(comparison.HEAD if truth else comparison.HEAD[:-1])]
+    rows = []
+    for number, row in enumerate(frame.itertuples(index=False), 1):
+        first: object = element("a", number, href=f"#run-{number}") if links else row.run
+        rows.append([first, row.job or "–", *comparison.cells(row, truth)])
+    right = [j for j, head in enumerate(heads) if head in comparison.HEAD and head != "converged"]
+    return table(heads, rows, caption, right, "wide")
+
+
+# -- one run
+def _result(run: Run) -> Iterator[Markup]:
+    lines = [line for line in closing.verdict(run) if not line.startswith("next:")]
+    summary, judged = run.summary, judgement_of(run)
+    css = _verdict(judged.converged, "open")
+    first, *others = lines
+    yield paragraph(_sentence(first), f"verdict {css}")
+    for line in others:
+        yield paragraph(_sentence(line))
+    row = comparison.row_of(run)
+    K, what = row["n_clusters"], "topics" if run.has_topics else "clusters"
+    if row["low"] is None:
+        yield paragraph(f"The best state has {K:,} {what}. The chains differ, so their number has no interval.")
+    else:
+        yield paragraph(
+            f"The estimate has {K:,} {what if K != 1 else what[:-1]}. With probability 0.95 their number is between "
+            f"{row['low']:,} and {row['high']:,}{'' if judged.converged else ', as far as these chains tell'}."
+        )
+        if outside := summaries.describe_outside((row["low"], row["high"]), summary, what):
+            yield paragraph(_sentence(outside))
+    if scores := summaries.score_line(summary):
+        yield paragraph(_sentence(scores))
+    config = run.config
+    facts = [
+        (
+            "data",
+            f"{data_name(run)} ({run.summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$"),
+        ),
+        ("model", summary["model"]),
+        ("sampler", f"{summary['sampler']}, schedule {summary['schedule']}"),
+        (
+            "chains",
+            f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
+            f"started from {config['init']}",
+        ),
+        (
+            "R-hat, effective draws",
+            f"{comparison._number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'}), "
+            f"{comparison._number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
+        ),
+        ("seconds of sampling", comparison._number(row["seconds"])),
+    ]
+    yield html.facts(facts, "The run")
+    if notes := summary.get("notes"):
+        yield paragraph("How the data were read:")
+        yield html.items(notes)
+    for line in closing.warnings(run):
+        yield paragraph(_sentence(line))
+
+
+def _verdict(converged: bool | None, unknown: str) -> str:
+    return unknown if converged is None else "yes" if converged else "no"
+
+
+def _sentence(line: str) -> str:
+    return line[:1].upper() + line[1:] + ("" if line.endswith((".", "!", "?")) else ".")
+
+
+def _range(numbers: Sequence[int]) -> str:
+    return f"{min(numbers):,}" if min(numbers) == max(numbers) else f"{min(numbers):,} to {max(numbers):,}"
+
+
+def _clusters(run: Run) -> Iterator[Markup]:
+    if run.has_topics:
+        yield _topics(run)
+        return
+    if "labels" not in run.summary["point_estimate"]:
+        yield paragraph("The clusters of so many items are not listed.")
+        return
+    try:
+        rows, columns = summaries.tables(run)
+    except (ConfigError, DataError) as error:
+        yield paragraph(f"The data could not be loaded again: {error}")
+        return
+    shown = rows[:MOST_CLUSTERS]
+    network = any(row.get("density") for row in shown)
+    cells: dict[str, list[object]] = {
+        "cluster": [row["cluster"] for row in shown],
+        "size": [f"{int(row['size']):,}" for row in shown],
+        "share": [f"{float(row['share']):.0%}" for row in shown],
+    }
+    if any(row.get("certainty") for row in shown):
+        cells["certainty"] = [_share(row.get("certainty")) for row in shown]
+        cells["most typical"] = [row.get("prototype") or "–" for row in shown]
+        caption = "Certainty: mean probability that two items of the cluster are together. "
+    else:
+        caption = ""
+    if network:
+        cells["ties within"] = [_share(row.get("density")) for row in shown]
+        cells["ties to others"] = [_share(row.get("density_outside")) for row in shown]
+        caption += "Ties: share of the pairs of nodes that are tied. Nodes are those of most ties, with their number."
+    elif columns:
+        caption += (
+            "[a to b]: 95 % interval of a mean or share, which takes the clusters as known. (others): the mean or "
+            "share of all other items."
+        )
+    told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
+    cells["nodes" if network else "what tells it"] = list(told)
+    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "what tells it", "nodes")]
+    yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
+    if len(rows) > MOST_CLUSTERS:
+        yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
+
+
+def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> Iterator[str]:
+    """The columns that tell a cluster from the others, each with its interval."""
+    told = [part for part in (row.get("telling") or "").split("; ") if part]
+    of = sorted((each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"]))
+    for part in told or ["–"]:
+        found = next((each for each in of if part.startswith((f"{each['column']} =", f"{each['column']}="))), None)
+        if found is None or found["low"] in ("", None):
+            yield part
+            continue
+        value, _, others = part.partition(" (others")
+        percent = bool(found["level"])
+        interval = f"{_value(found['low'], percent)} to {_value(found['high'], percent)}"
+        yield f"{value} [{interval}]" + (f" (others{others}" if others else "")
+
+
+def _topics(run: Run) -> Markup:
+    shown = _documents_of_topics(run)
+    rows = [
+        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
+        + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
+        for topic in run.summary["topics"]
+    ]
+    chain = run.summary["topics_of"]["chain"]
+    caption = f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: 0 is most."
+    caption += " Documents: those with the largest share of the topic." if shown else ""
+    return table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
+
+
+def _documents_of_topics(run: Run) -> dict[int, list[str]]:
+    """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
+    if not run.has_documents:
+        return {}
+    frame = run.documents().dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+    label = frame["name"] if "name" in frame else frame["row"].astype(str)
+    return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
+
+
+def _share(value: Any) -> str:
+    return f"{float(value):.2f}" if value not in (None, "") else "–"
+
+
+def _value(text: str, percent: bool) -> str:
+    if text in ("", None):
+        return "–"
+    return f"{float(text):.0%}" if percent else f"{float(text):.4g}"
+
+
+def _certainty(run: Run) -> Iterator[Markup]:
+    ball, summary = run.summary.get("credible_ball"), run.summary
+    if not ball:
+        apart = judgement_of(run).converged is False
+        why = "the chains have not converged" if apart else "no partitions of it were averaged"
+        yield paragraph(f"No probabilities are given to items: {why}.")
+        return
+    upper, lower = ball["vertical_upper"], ball["vertical_lower"]
+    yield paragraph(
+        f"Partitions within {ball['radius']:.3g} nats of variation of information of the estimate have probability "
+        f"{ball['share']:.2f} together. Among them are partitions of {upper['n_clusters']:,} to "
+        f"{lower['n_clusters']:,} clusters. The most that two partitions of these items can differ is "
+        f"{math.log(summary['N']):.3g} nats."
+    )
+    if "labels" not in summary["point_estimate"]:
+        return
+    frame = run.clusters()
+    if frame["certainty"].isna().any():
+        return
+    sure = int((frame["certainty"] >= SURE).sum())
+    yield paragraph(
+        f"Of {len(frame):,} items {sure:,} ({sure / len(frame):.0%}) have a certainty of {SURE} or more: the "
+        "probability of being in one cluster with a random other item of their cluster. The mean certainty is "
+        f"{frame['certainty'].mean():.2f}."
+    )
+    least = frame.sort_values("certainty", kind="stable").head(MOST_ITEMS)
+    named = "name" in frame
+    rows = [
+        [
+            row.name if named else row.row,
+            row.cluster,
+            f"{row.certainty:.2f}",
+            "–" if str(row.second) in ("None", "nan", "<NA>") else row.second,
+            "–" if row.second_probability != row.second_probability else f"{row.second_probability:.2f}",
+        ]
+        for row in least.itertuples(index=False)
+    ]
+    yield table(
+        ["item" if named else "row", "cluster", "certainty", "other cluster", "there instead"],
+        rows,
+        "The items of least certainty. There instead: the probability of being with a random item of the other cluster "
+        "and not with one of its own. It and the certainty add up to 1 at most.",
+        numbers=[1, 2, 3, 4],
+    )
+
+
+def _pictures(run: Run, level: int, prefix: str) -> Iterator[Markup]:
+    with use_style():
+        for name, of in PICTURES.items():
+            try:
+                for _, figure in pictures(run, [name]):
+                    note = " ".join(figure.get_supxlabel().split())
+                    alt = f"{of.answers} {of.shows[:1].upper()}{of.shows[1:]}. {note}"
+                    yield heading(level, of.answers, f"{prefix}picture-{name}")
+                    yield html.picture(figure, alt, f"{of.shows[:1].upper()}{of.shows[1:]}.")
+            except (ConfigError, DataError) as error:
+                yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
+    if (boxes := absent_letters()) is not None:
+        yield paragraph(f"{boxes[0].upper()}{boxes[1:]}.")
+
+
+def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
+    found = answers(run, at_hand)
+    if found:
+        rows = [
+            [
+                f"{each.aspect}: {each.difference}",
+                *comparison.clusters_of(each.row),
+                _verdict(each.row["converged"], "unknown"),
+                f"{each.ari:.3f}",
+                f"{each.vi:.3f}",
+            ]
+            for each in found
+        ]
+        yield table(
+            ["what differs", "K", "95 %", "converged", "ARI", "VI (nats)"],
+            rows,
+            "Other runs of these items that are at hand: adjusted Rand index and variation of information between "
+            "their estimate and this one.",
+            numbers=[1, 2, 4, 5],
+            css="wide first",
+        )
+    else:
+        yield paragraph("No other run of these items is at hand.")
+    known = {each.aspect for each in found}
+    for aspect, line in commands(run):
+        if aspect not in known:
+            yield paragraph(f"How far the answer depends on the {aspect}, this tells:")
+            yield html.command(line)
+
+
+def _next(run: Run) -> Iterator[Markup]:
+    lines = [line.removeprefix("next: ") for line in closing.verdict(run) if line.startswith("next:")]
+    for line in lines:
+        yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
+    if not lines:
+        yield paragraph("Nothing has to be done before the clusters can be used as far as R-hat shows.")
+    path = shell_word(str(run.path))
+    more = [
+        f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
+        f"`smcmc plot {path}` draws the pictures, also for print.",
+    ]
+    if not run.has_topics:
+        more.append(f"`smcmc summary --columns {path}` lists all columns of all clusters.")
+    yield html.items(map(html.with_code, more))
+
+
+def _repeat(run: Run) -> Iterator[Markup]:
+    try:
+        line = command_of(specification_of(run), config_dir=run.config_dir)
+    except ConfigError:
+        line = None
+    if line is None:
+        yield paragraph(
+            "The run was made by a program, or of settings that no command says; config.yaml of its folder has all."
+        )
+    else:
+        yield html.command(line)
+    provenance = run.provenance
+    rows: list[tuple[object, object]] = [
+        ("folder", element("code", run.path)),
+        ("seed of the chains", run.summary["seed"]),
+    ]
+    rows += [
+        (f"SHA-256 of {key.removesuffix('_sha256')}", element("code", value))
+        for key, value in provenance.items()
+        if key.endswith("_sha256") and isinstance(value, str)
+    ]
+    if (digest := run.config["data"].get("sha256")) is not None:
+        rows.append(("SHA-256 of the data", element("code", digest)))
+    rows.append(("SHA-256 of the manifest", element("code", run.manifest.digest)))
+    versions: Mapping[str, str] = provenance.get("versions", {})
+    rows.append(("versions", ", ".join(f"{name} {version}" for name, version in versions.items()) or "–"))
+    if provenance.get("commit"):
+        rows.append(("commit", element("code", provenance["commit"])))
+    yield html.facts(rows, "Where it comes from")
+    yield paragraph(
+        "The same command, data and versions give the same content, whatever the number of workers.", "soft"
+    )

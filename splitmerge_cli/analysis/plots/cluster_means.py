@@ -1,0 +1,168 @@
+"""A map of columns by cluster: means and shares, coloured by how far they are from those of all items."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from splitmerge_cli.analysis.plots.labels import shorten_names
+from splitmerge_cli.analysis.plots.points import by_size, style_of
+from splitmerge_cli.analysis.plots.runs import state_of, subject
+from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.stored import dataset_of
+
+MOST_CLUSTERS = 40
+"""Clusters that are drawn: the largest."""
+MOST_ROWS = 56
+"""Features that are drawn: those of the most telling columns."""
+MOST_NUMBERS = 11
+"""Clusters up to which the means are written into the map."""
+NAME = 38
+"""Most letters of a column's name."""
+LIMIT = 2.0
+"""Standard deviations at the ends of the colours."""
+BELOW = -0.5
+"""Standard deviations below which a cell without its number has a dash: both ends are alike without colours."""
+
+_SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBBDD", "#FFFFFF", "#F3B48A", "#C4511A"])
+
+
+def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
+    """Features to draw, int64 ``[rows]``, `most` at most: of the most telling columns, ordered by the one of the
+    `clusters` in which they are highest. Levels of one column stand together, in their order."""
+    groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
+    chosen: list[int] = []
+    room = most
+    for j in np.argsort(-known.telling, kind="stable"):
+        # of a column of many levels the commonest
+        levels = groups[j][np.argsort(-known.overall[groups[j]], kind="stable")][: max(2, most // 4)]
+        if len(levels) > room or np.isnan(known.overall[levels]).any():
+            continue
+        groups[j] = np.sort(levels)
+        chosen.append(int(j))
+        room -= len(levels)
+    far = np.nan_to_num(known.standardised_means[clusters])
+
+    def key(j: int) -> tuple[int, float]:
+        place = np.unravel_index(far[:, groups[j]].argmax(), (len(clusters), len(groups[j])))
+        return int(place[0]), -float(far[:, groups[j]].max())
+
+    return np.concatenate([groups[j] for j in sorted(chosen, key=key)]) if chosen else np.empty(0, np.int64)
+
+
+def cluster_means(run: Run) -> Figure:
+    """Draw means of columns and shares of levels by cluster."""
+    dataset = dataset_of(run)
+    labels = np.array(run.summary["point_estimate"]["labels"])
+    known = statistics(dataset, labels)
+    ordered = [int(labels[items[0]]) for items in by_size(labels)]
+    clusters = np.array(ordered[:MOST_CLUSTERS])
+    rows = rows_of(known, clusters)
+    K, R = len(clusters), len(rows)
+    written = K <= MOST_NUMBERS
+    names = [_name(known, f) for f in rows]
+    across = min(FULL, 3.8 + 0.45 * K) if written else FULL
+    figure, (top, ax, below) = plt.subplots(
+        3,
+        1,
+        figsize=(across, min(9.4, 1.85 + 0.165 * max(R, 3))),
+        height_ratios=[0.5, max(0.165 * R, 0.3), 0.09],
+    )
+    means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
+    image = ax.imshow(
+        np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
+    )
+    ax.set_facecolor("#E4E4E4")
+    ax.set_yticks(range(R), [plain_text(name) for name in shorten_names(names, NAME)], fontsize=6.5)
+    turned = 0 if K <= 25 else 90
+    ax.set_xticks(range(K), [str(k) for k in clusters], fontsize=6.5 if K <= 30 else SMALLEST, rotation=turned)
+    ax.set_xlabel("cluster")
+    ax.grid(False)
+    ax.tick_params(length=0)
+    ax.hlines(np.arange(R + 1) - 0.5, -0.5, K - 0.5, color="white", linewidth=0.6)
+    ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
+    ax.spines[:].set_visible(False)
+    _write(ax, known, rows, means, far, written)
+    _sizes(top, np.bincount(labels)[clusters])
+    top.set_xlim(ax.get_xlim())
+    bar = figure.colorbar(image, cax=below, orientation="horizontal", extend="both", ticks=[-2, -1, 0, 1, 2])
+    bar.set_label("standard deviations from the mean of all items", fontsize=6.5)
+    bar.ax.tick_params(labelsize=6.5)
+    figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
+    told = ["Numbers: means; of levels shares." if written else f"Dashes: below −{-BELOW:g} standard deviations."]
+    if (hidden := len(known.column) - R) > 0:
+        told.append(f"{hidden:,} less telling rows are left out.")
+    if (hidden := len(ordered) - K) > 0:
+        told.append(f"{hidden:,} smaller clusters are left out.")
+    if np.isnan(far).any():
+        told.append("Grey: all cells are missing.")
+    _footnote(figure, " ".join(told) + state_of(run))
+    return figure
+
+
+def _footnote(figure: Figure, text: str) -> None:
+    width = int(figure.get_figwidth() / FULL * 125)
+    line, lines = "", []
+    for sentence in text.split(". "):
+        if line and len(line) + len(sentence) + 2 > width:
+            lines.append(line + ".")
+            line = sentence
+        else:
+            line = f"{line}. {sentence}" if line else sentence
+    footnote(figure, "\n".join([*lines, line]))
+
+
+def _name(known: Statistics, f: int) -> str:
+    level = known.level[f]
+    column = known.columns[known.column[f]]
+    return (
+        column if level is None or (known.types[known.column[f]] == "binary" and level == "1") else f"{column}={level}"
+    )
+
+
+def _write(
+    ax: Axes,
+    known: Statistics,
+    rows: NDArray[np.int64],
+    means: NDArray[np.float64],
+    far: NDArray[np.float64],
+    written: bool,
+) -> None:
+    """The means themselves, or dashes in cells far below the mean of all."""
+    for r, k in np.ndindex(*means.shape):
+        if np.isnan(means[r, k]):
+            continue
+        text = "–" if far[r, k] < BELOW else ""
+        if written:
+            share = known.level[rows[r]] is not None
+            text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
+        if text:
+            colour = "white" if abs(far[r, k]) > 0.8 * LIMIT else "#222222"
+            ax.text(k, r, text, ha="center", va="center", fontsize=SMALLEST, color=colour)
+
+
+def _sizes(ax: Axes, sizes: NDArray[np.int64]) -> None:
+    """Sizes of the clusters above the map, in the colours of the other pictures."""
+    for rank, size in enumerate(sizes):
+        ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
+        turned = len(sizes) > 14 and int(sizes.max()) > 99
+        ax.annotate(
+            f"{size:,}",
+            (rank, size),
+            (0, 1.5),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            fontsize=SMALLEST,
+            rotation=90 if turned else 0,
+        )
+    ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
+    ax.set_ylabel("items", fontsize=6.5, rotation=0, ha="right", va="center")
+    ax.grid(False)
+    ax.set_xticks([])
+    ax.spines["left"].set_visible(False)

@@ -1,0 +1,183 @@
+"""Points of two columns, the clusters found in them, and what is fitted to each cluster."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Ellipse
+from numpy.typing import ArrayLike, NDArray
+
+from splitmerge_cli.analysis.plots.runs import option, subject
+from splitmerge_cli.analysis.plots.style import CHAINS, FULL, footnote, plain_text
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.stored import dataset_of
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#8A8A2B")
+MARKERS = ("o", "s", "^", "D", "v", "P")
+"""Clusters by size: colours and markers in turn, so that clusters differ without colours too."""
+ALONE = "#777777"
+"""Colour of points that are alone in their cluster."""
+UNSURE = 0.8
+"""Certainty of an item below which its mark is open."""
+RASTER = 3_000
+"""Points from which on a PDF holds an image of them."""
+DEVIATIONS = 2.0
+"""Standard deviations that an ellipse spans to each side."""
+
+Points = NDArray[np.float64]
+
+
+def style_of(rank: int) -> tuple[str, str]:
+    """Colour and marker of a cluster by its rank in size, 0 the largest."""
+    # 24 ranks take each colour with three markers, the next 24 with the others
+    return COLOURS[rank % len(COLOURS)], MARKERS[(rank + rank // 24) % len(MARKERS)]
+
+
+def by_size(labels: ArrayLike) -> list[NDArray[np.int64]]:
+    """Items of every cluster, the largest cluster first."""
+    labels = np.asarray(labels)
+    clusters = [np.flatnonzero(labels == k) for k in np.unique(labels)]
+    return sorted(clusters, key=lambda items: (-len(items), items[0]))
+
+
+def order_items(labels: ArrayLike, rank: ArrayLike | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Order items by cluster, the largest first, in it by `rank`, the highest first: int64 ``[N]``; and the ends of the
+    clusters, ``[K]``."""
+    high = np.zeros(len(np.asarray(labels))) if rank is None else np.asarray(rank)
+    clusters = [items[np.argsort(-high[items], kind="stable")] for items in by_size(labels)]
+    return np.concatenate(clusters), np.cumsum([len(items) for items in clusters])
+
+
+def ridge(points: Points, sigma0: float, sigma1: float) -> tuple[float, float]:
+    """Posterior mean of intercept and slope given the points ``[n, 2]`` of a line, whose prior is N(0, sigma0^2 I).
+
+    Noise of standard deviation `sigma1`; with an unknown variance (``noise=nig``) the mean is the same. Source: the
+    table of `docs/derivations.md`, "Models of lines and Gaussians".
+    """
+    X = np.column_stack([np.ones(len(points)), points[:, 0]])
+    precision = X.T @ X + (sigma1 / sigma0) ** 2 * np.eye(2)
+    intercept, slope = np.linalg.solve(precision, X.T @ points[:, 1])
+    return float(intercept), float(slope)
+
+
+def segment(points: Points, intercept: float, slope: float) -> Points:
+    """The two ends ``[2, 2]`` of the part of a line that runs beside the points: inside of the box around them.
+
+    A line that misses the box is drawn over the range of x.
+    """
+    (left, bottom), (right, top) = points.min(axis=0), points.max(axis=0)
+    ends = np.array([left, right])
+    if slope:
+        low, high = sorted([(bottom - intercept) / slope, (top - intercept) / slope])
+        if max(left, low) < min(right, high):
+            ends = np.array([max(left, low), min(right, high)])
+    return np.column_stack([ends, intercept + slope * ends])
+
+
+def scatter(
+    ax: Axes,
+    points: Points,
+    labels: ArrayLike,
+    size: float = 11.0,
+    unsure: ArrayLike | None = None,
+    ranks: Mapping[int, int] | None = None,
+    alone: ArrayLike | None = None,
+) -> None:
+    """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
+
+    `size` is that of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. Where the points are some
+    of all items, `ranks` has the rank of each cluster by size, and `alone`, ``[N]``, says which are alone in theirs.
+    """
+    labels = np.asarray(labels)
+    single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
+    open_ = np.zeros(len(labels), dtype=bool) if unsure is None else np.asarray(unsure)
+    raster = len(labels) > RASTER
+    for rank, items in enumerate(by_size(labels)):
+        colour, marker = style_of(rank if ranks is None else ranks[int(labels[items[0]])])
+        if single[items[0]]:
+            x, y = points[items].T
+            ax.scatter(x, y, s=size, marker="x", color=ALONE, linewidth=0.8, zorder=5, rasterized=raster)
+            continue
+        filled: dict[str, Any] = {"color": colour, "edgecolor": "white", "linewidth": 0.25}
+        hollow: dict[str, Any] = {"facecolor": "white", "edgecolor": colour, "linewidth": 0.7}
+        for these, looks in ((items[~open_[items]], filled), (items[open_[items]], hollow)):
+            if len(these):
+                x, y = points[these].T
+                ax.scatter(x, y, s=size, marker=marker, zorder=5, rasterized=raster, **looks)
+
+
+def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: Mapping[str, Any]) -> None:
+    """Draw the fitted line of every cluster with two points or more, in its colour, with its marker at the ends."""
+    for rank, items in enumerate(by_size(labels)):
+        if len(items) > 1:
+            colour, marker = style_of(rank)
+            ends = segment(points[items], *ridge(points[items], model["sigma0"], model["sigma1"]))
+            dashes = CHAINS[rank // len(MARKERS) % len(CHAINS)]
+            ax.plot(*ends.T, color=colour, linewidth=1.5, marker=marker, markersize=6, linestyle=dashes, zorder=4)
+
+
+def ellipses(ax: Axes, points: Points, labels: ArrayLike, model: dict[str, Any]) -> None:
+    """Draw two standard deviations of every cluster with three points or more, shaped as the model allows; points with
+    a missing cell do not count."""
+    for rank, items in enumerate(by_size(labels)):
+        placed = points[items][~np.isnan(points[items]).any(axis=1)]
+        if len(placed) > 2:
+            colour, _ = style_of(rank)
+            covariance = np.cov(placed.T)
+            if model["covariance"] != "full":
+                covariance = np.diag(np.diag(covariance))
+            if model["covariance"] == "iso":
+                covariance = np.eye(2) * np.trace(covariance) / 2
+            variances, axes = np.linalg.eigh(covariance)
+            width, height = 2 * DEVIATIONS * np.sqrt(np.maximum(variances, 0))
+            angle = np.degrees(np.arctan2(axes[1, 0], axes[0, 0]))
+            place = placed.mean(axis=0)
+            ax.add_patch(Ellipse(place, width, height, angle=angle, fill=False, edgecolor=colour, lw=1.4, zorder=4))
+
+
+FITS: dict[str, tuple[Callable[[Axes, Points, ArrayLike, dict[str, Any]], None], str]] = {
+    "lines": (fitted_lines, "Lines: posterior mean given the points of the cluster."),
+    "gaussian": (ellipses, f"Ellipses: {DEVIATIONS:g} standard deviations of the points of the cluster."),
+}
+"""Drawing over the clusters of a model, and the note that explains it."""
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a run is finished and its items are points in two dimensions, not sparse ones."""
+    if not run.is_done or option(run, "model") not in FITS:
+        return False
+    x = dataset_of(run).values
+    return isinstance(x, np.ndarray) and x.shape[1] == 2
+
+
+def clusters(run: Run) -> Figure:
+    """Draw the points of a run in the colours of its point estimate, with what is fitted to each cluster."""
+    dataset = dataset_of(run)
+    estimate = run.summary["point_estimate"]
+    labels = np.array(estimate["labels"])
+    figure, ax = plt.subplots(figsize=(FULL, 5.4))
+    x = np.asarray(dataset.values, dtype=np.float64)
+    unsure = run.clusters()["certainty"].to_numpy(dtype=float) < UNSURE
+    scatter(ax, x, labels, size=14.0, unsure=unsure)
+    draw, said = FITS[option(run, "model")]
+    draw(ax, x, labels, run.config["model"])
+    placed = x[~np.isnan(x).any(axis=1)]
+    if absent := len(x) - len(placed):
+        said += f" {absent} point{'s' * (absent > 1)} with a missing cell {'are' if absent > 1 else 'is'} not drawn."
+    spans = np.ptp(placed, axis=0) if len(placed) else np.zeros(2)
+    # one unit is as long on both axes, unless the picture would be a strip
+    if spans.min() > 0 and spans.max() / spans.min() < 4:
+        ax.set_aspect("equal", adjustable="datalim")
+    names = dataset.column_names
+    ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
+    ax.grid(False)
+    sizes = np.bincount(labels)
+    alone = int((sizes == 1).sum())
+    found = f"{len(sizes)} cluster{'s' * (len(sizes) > 1)}" + (f", {alone} of one point (crosses)" if alone else "")
+    ax.set_title(f"{subject(run)}: {found}")
+    marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
+    footnote(figure, f"Clusters: {plain_text(estimate['criterion'])}.\n{said}{marks}")
+    return figure

@@ -1,0 +1,316 @@
+"""Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files."""
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from textwrap import fill
+from typing import Any
+from zlib import crc32
+
+import matplotlib
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axis import Axis
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontEntry, FontProperties, fontManager, get_font
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
+from numpy.typing import ArrayLike
+from PIL import Image
+
+from splitmerge_cli.config import figure_styles
+from splitmerge_cli.runs.store.files import replace_file
+
+FULL, HALF = 183 / 25.4, 89 / 25.4
+"""Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
+SMALLEST = 6.0
+"""Points of the smallest text of a picture at the width at which it is printed."""
+CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
+"""Colours of samplers whose files name none."""
+MARKERS = ("o", "s", "^", "v", "P", "X", "d", "p")
+"""Markers of samplers whose files name none."""
+AREAS = {"*": 1.7, "P": 1.25, "X": 1.25, "d": 1.2, "^": 1.1, "v": 1.1, "<": 1.1, ">": 1.1, "s": 0.9, "D": 0.85}
+"""Sizes at which markers look as large as a disc."""
+REFERENCE = "#111111"
+"""Colour of exact values and of what the paper printed."""
+LINE = 130
+"""Letters in a line of a note below a figure of full width."""
+TITLE = 38
+"""Letters in a line of a title at the width of a column."""
+LISTED = 10
+"""Letters that a note lists."""
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def title_of(sampler: str) -> str:
+    """Name of a sampler in pictures."""
+    return str(figure_styles().get(sampler, {}).get("title", sampler))
+
+
+def colour_of(sampler: str) -> str:
+    """Colour of a sampler: the same in every picture.
+
+    Samplers that a paper compares differ in lightness too, for prints in grey.
+    """
+    return str(figure_styles().get(sampler, {}).get("colour", CYCLE[crc32(sampler.encode()) % len(CYCLE)]))
+
+
+def dashes_of(sampler: str) -> Any:
+    """Dashes of a sampler's line: they leave a part of lines below uncovered, and tell apart samplers of one marker."""
+    dashes = figure_styles().get(sampler, {}).get("dashes")
+    return "-" if dashes is None else (0, tuple(dashes))
+
+
+def marker_of(sampler: str) -> str:
+    """Marker of a sampler; with `dashes_of` it tells the sampler without its colour."""
+    return str(figure_styles().get(sampler, {}).get("marker", MARKERS[crc32(sampler.encode()) % len(MARKERS)]))
+
+
+def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
+    """Colour, dashes and marker of a sampler's line; not `dashed`: without its dashes."""
+    dashes = dashes_of(sampler) if dashed else "-"
+    return {"color": colour_of(sampler), "linestyle": dashes, **mark(marker_of(sampler))}
+
+
+CHAINS = ("-", (0, (5, 1.5)), (0, (1.5, 1)), (0, (5, 1.2, 1.2, 1.2)))
+"""Dashes that the chains of one sampler take in turn."""
+
+
+def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
+    """Dashes and shade that tell one chain of a sampler from the `of` others."""
+    light = 0.55 * place / max(1, of - 1)
+    shade = tuple(x + light * (1 - x) for x in to_rgb(colour))
+    return {"color": shade, "linestyle": CHAINS[place % len(CHAINS)]}
+
+
+def mark(marker: str, size: float = 4.2) -> dict[str, Any]:
+    """A marker of about such a size, in points, whose edge is seen where another is below."""
+    return {
+        "marker": marker,
+        "markersize": size * AREAS.get(marker, 1.0),
+        "markeredgecolor": "white",
+        "markeredgewidth": 0.3,
+    }
+
+
+def mark_alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """The mark of a line without the line, so many times as large."""
+    return look | {"linestyle": "", "markersize": size * look["markersize"]}
+
+
+def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
+    """A mark alone, white within: what was not reached, or what the paper printed."""
+    edge = {"markeredgecolor": look["color"], "markeredgewidth": 0.9, "markerfacecolor": "white"}
+    return mark_alone(look, size) | edge
+
+
+def marks_along(values: ArrayLike, place: int, of: int, every: float = 0.22) -> dict[str, Any]:
+    """Marks of a long line through these values, at such a share of the panel from each other; those of lines at other
+    places, of so many, stand between."""
+    # Matplotlib fails on marks of a line that has no point
+    return {"markevery": (every * (place + 0.5) / of, every)} if np.isfinite(values).any() else {}
+
+
+FONTS = (
+    *("Noto Sans CJK", "Noto Sans", "Source Han Sans", "WenQuanYi", "IPA", "Droid Sans Fallback", "Hiragino"),
+    *("PingFang", "Microsoft YaHei", "SimHei", "MS Gothic", "Yu Gothic", "Malgun Gothic", "Arial Unicode MS"),
+)
+"""How the names of fonts begin that are taken first for letters that the style's own font has not."""
+_absent: set[str] = set()
+"""Letters of the pictures in this style that no font has."""
+
+
+@cache
+def _letters_of(path: str) -> frozenset[int]:
+    """Code points that a font has; none of one that Matplotlib cannot read."""
+    try:
+        return frozenset(get_font(path).get_charmap())
+    except (OSError, RuntimeError):
+        return frozenset()
+
+
+def _fallbacks() -> list[FontEntry]:
+    """Upright fonts of usual weight that are installed, `FONTS` first."""
+
+    def rank(font: FontEntry) -> tuple[int, str]:
+        preferred = (k for k, name in enumerate(FONTS) if font.name.startswith(name))
+        return next(preferred, len(FONTS)), font.name
+
+    # one of coloured bitmaps has no size that could be set, the last resort nothing but boxes
+    usual = (f for f in fontManager.ttflist if f.style == "normal" and f.weight in (400, "normal", "regular"))
+    return sorted((f for f in usual if "Color" not in f.name and not f.name.startswith("Last Resort")), key=rank)
+
+
+def _take_fonts(text: str) -> None:
+    """Let installed fonts stand behind that of the style for the letters that it has not."""
+    families = matplotlib.rcParams["font.family"]
+    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
+    for family in families if needed else ():
+        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
+        needed = {letter for letter in needed if ord(letter) not in known}
+    for font in _fallbacks() if needed else ():
+        known = _letters_of(font.fname)
+        if any(ord(letter) in known for letter in needed):
+            families = matplotlib.rcParams["font.family"] = [*families, font.name]
+            needed = {letter for letter in needed if ord(letter) not in known}
+    _absent.update(needed)
+
+
+def draw_in_fonts(draw: Callable[[], Figure]) -> Figure:
+    """Draw a figure in fonts that have its letters.
+
+    Texts keep the fonts of the moment when their axes were made, so a figure that needs more fonts is drawn again.
+    """
+    before = matplotlib.rcParams["font.family"]
+    figure = draw()
+    if matplotlib.rcParams["font.family"] != before:
+        plt.close(figure)
+        figure = draw()
+    if matplotlib.rcParams["font.family"] != ["sans-serif"]:
+        figure.draw_without_rendering()  # labels of ticks are made here, while the fonts are set
+    return figure
+
+
+def absent_letters() -> str | None:
+    """The line about letters that no installed font has, and that stand as boxes in the pictures; None without any."""
+    if not _absent:
+        return None
+    letters = sorted(_absent)
+    _absent.clear()
+    more = f" and {len(letters) - LISTED} more letters" if len(letters) > LISTED else ""
+    shown = ", ".join(letters[:LISTED])
+    return f"pictures show boxes for {shown}{more}: no installed font has them; one such as Noto Sans CJK would"
+
+
+@contextmanager
+def use_style(display: bool = False) -> Iterator[None]:
+    """Draw in the project's style; without a display, unless the caller has one. Afterwards `absent_letters` says what
+    could not be drawn."""
+    sheet = resources.files("splitmerge_cli.analysis.plots") / "style.mplstyle"
+    # embedding a font in a PDF is no news
+    logging.getLogger("fontTools").setLevel(logging.ERROR)
+    if display:
+        # a backend that is loaded later would have its settings reset with the style
+        plt.draw_if_interactive()
+    with resources.as_file(sheet) as path, matplotlib.rc_context():
+        if not display:
+            matplotlib.use("agg")
+        matplotlib.style.use(["default", path])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", r"Glyph \d+ .*missing from font")
+            yield
+
+
+def sampler_handles(samplers: Sequence[str], dashed: bool = True) -> list[Line2D]:
+    """Legend entries of samplers; not `dashed`: without their dashes, where dashes are another thing."""
+    return [entry(label=title_of(x), linewidth=1.8, **look_of(x, dashed)) for x in samplers]
+
+
+def entry(**look: Any) -> Line2D:
+    """An entry of a legend by itself: its `label`, and the looks of a line."""
+    return Line2D([], [], **look)
+
+
+def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
+    """One legend for all panels, above them, in rows of entries."""
+    columns = max(len(row) for row in rows)
+    blank = entry(linestyle="", label="")
+    # a legend is filled column by column
+    handles = [row[k] if k < len(row) else blank for k in range(columns) for row in rows]
+    figure.legend(handles=handles, loc="outside upper left", ncols=columns, columnspacing=1.4, handlelength=2.4)
+
+
+def plain_text(text: str) -> str:
+    """Text of the user's own, of which Matplotlib is to set nothing as mathematics, in fonts that have its letters."""
+    _take_fonts(text)
+    return text.replace("$", r"\$")
+
+
+def count_of(n: int, what: str) -> str:
+    """A number of things in words."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
+
+
+def superscript(number: int) -> str:
+    """An exponent as text; that of a formula would be smaller than `SMALLEST`."""
+    return str(number).translate(_RAISED)
+
+
+def powers(axis: Axis) -> None:
+    """Label a logarithmic axis with powers of ten."""
+    axis.set_major_formatter(FuncFormatter(lambda x, _: f"10{superscript(round(np.log10(x)))}" if x > 0 else ""))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_ticks(axis: Axis) -> None:
+    """Ticks of a logarithmic axis at powers of ten, of a short one also at three times these."""
+    low, high = axis.get_view_interval()
+    short = high / low < 20
+    axis.set_major_locator(LogLocator(subs=(1.0, 3.0) if short else (1.0,), numticks=6))
+    if short:
+        axis.set_major_formatter("{x:,g}")
+    else:
+        powers(axis)
+    axis.set_minor_locator(NullLocator())
+
+
+def footnote(figure: Figure, text: str, line: int = LINE) -> None:
+    """Write below all panels what a reader of the picture alone must know.
+
+    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines of more letters than
+    `line` are wrapped.
+    """
+    text = "\n".join(fill(part, line, break_on_hyphens=False) for part in text.splitlines())
+    figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
+
+
+def narrow(figure: Figure) -> None:
+    """Set a figure at the width of a column: titles and notes in shorter lines, legends in more rows; panels of a fixed
+    aspect are lower, too."""
+    ratio = min(1.0, HALF / figure.get_figwidth())
+    if any(ax.get_aspect() != "auto" for ax in figure.axes):
+        figure.set_figheight(figure.get_figheight() * (0.4 + 0.6 * ratio))
+    figure.set_figwidth(HALF)
+    for ax in figure.axes:
+        lines = ax.get_title(loc="left").splitlines()
+        ax.set_title("\n".join(fill(line, TITLE) for line in lines), loc="left")
+    if note := figure.get_supxlabel():
+        footnote(figure, " ".join(note.split()), round(LINE * HALF / FULL))
+    for each in list(figure.legends):
+        handles = each.legend_handles
+        each.remove()
+        figure.legend(
+            handles=handles, loc="outside upper left", ncols=min(4, len(handles)), handlelength=2.0, fontsize=7
+        )
+
+
+def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
+    """Write ``STEM.png``, with so many dots per inch (None: as the style has it), and ``STEM.pdf``, and close the
+    figure; equal figures give equal bytes."""
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
+    for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
+        with replace_file(path) as part:
+            figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
+    plt.close(figure)
+    return paths
+
+
+def save_small(figure: Figure, path: Path, dpi: float) -> Path:
+    """Write a PNG of at most 256 colours, a third of the usual size, and close the figure; equal figures give equal
+    bytes."""
+    content = io.BytesIO()
+    figure.savefig(content, format="png", metadata={"Software": None}, dpi=dpi)
+    plt.close(figure)
+    # the nearest of the colours: dither would put grey dots into the white
+    reduced = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    with replace_file(path) as part:
+        reduced.save(part, format="png", optimize=True)
+    return path

@@ -1,0 +1,216 @@
+"""How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from splitmerge_cli.analysis.plots import points
+from splitmerge_cli.analysis.plots.runs import option, subject
+from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.diagnostics.similarity import block_means
+from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.stored import dataset_of
+
+BORDER = "#D55E00"
+MOST_NUMBERS = 12
+"""A block has a number where both of its clusters have at least one in so many of the items."""
+LEAST_NUMBER = 0.005
+"""Probability below which it has none."""
+MOST_NAMES = 90
+"""Items up to which their names stand beside the matrix."""
+NAME = 22
+"""Letters of such a name."""
+NARROWEST = 0.025
+"""Share of the items that a cluster has at least for its number to stand below it."""
+BOUNDS = (
+    ("vertical_upper", "fewest clusters"),
+    ("vertical_lower", "most clusters"),
+    ("horizontal", "furthest"),
+)
+
+
+def can_draw(run: Run) -> bool:
+    """Whether a finished run lists the clusters of its items and a credible ball around them."""
+    return bool(run.is_done and run.summary.get("credible_ball") and "labels" in run.summary["point_estimate"])
+
+
+def co_clustering(run: Run) -> Figure:
+    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate.
+
+    Where the run does not hold the whole matrix its mean over the clusters of the point estimate is drawn.
+    """
+    labels = np.array(run.summary["point_estimate"]["labels"])
+    figure, ax = plt.subplots(figsize=(5.4, 4.7))
+    drawn: Any = None
+    order, ends = points.order_items(labels, run.clusters()["certainty"])
+    N = len(labels)
+    if run.has_similarity:
+        pairs = run.similarity(["row", "other", "probability"])
+        place = np.empty(N, np.int64)
+        place[order] = np.arange(N)
+        shown = np.eye(N)
+        a, b = place[pairs["row"] - 1], place[pairs["other"] - 1]
+        shown[a, b] = shown[b, a] = pairs["probability"]
+        drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
+        said = "Each cell is a pair of items"
+    else:
+        drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
+        said = "Each block is the mean over the pairs of items of two clusters"
+    _outline(ax, ends)
+    names = run.clusters().get("name")
+    if names is not None and N <= MOST_NAMES:
+        _name_items(figure, ax, [str(names[i]) for i in order])
+        ax.set_xlabel("cluster")
+    else:
+        ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
+    _number_clusters(ax, labels[order[ends - 1]], ends)
+    bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
+    bar.set_label("probability of being in one cluster")
+    ax.set_title(f"Which items belong together: {subject(run)}")
+    footnote(
+        figure,
+        f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
+        "first; numbers as in clusters.csv. Within a cluster the most certain items come first.",
+    )
+    return figure
+
+
+def credible_ball(run: Run) -> Figure:
+    """Draw the point estimate and the extremes of its credible ball: as points where they have two columns, else as
+    means of co-clustering over the clusters of each.
+    """
+    summary = run.summary
+    ball, estimate = summary["credible_ball"], summary["point_estimate"]
+    shown = [("point estimate", estimate)]
+    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
+    figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
+    x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
+    sampled = None if x is not None else sampled_partitions(run)
+    drawn: Any = None
+    for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
+        labels = np.array(partition["labels"])
+        if x is not None:
+            points.scatter(ax, x, labels, size=8.0)
+            ax.grid(False)
+            names = dataset_of(run).column_names
+            ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
+        else:
+            assert sampled is not None
+            drawn = _blocks(ax, sampled, labels)
+        ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
+    if drawn is not None:
+        figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
+    figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")
+    footnote(
+        figure,
+        f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
+        f"{ball['radius']:.2f} nats of the point estimate hold {ball['share']:.1%} of {ball['partitions']:,} sampled "
+        "ones.\n"
+        + (
+            "Clusters by size; colours are those of each panel alone. Crosses: points alone."
+            if x is not None
+            else "Blocks: clusters of each panel, the largest first, as wide as they have items; with numbers from "
+            f"{LEAST_NUMBER:g} on\nwhere both clusters have at least 1 in {MOST_NUMBERS} items."
+        ),
+    )
+    return figure
+
+
+def n_clusters(run: Run) -> Figure:
+    """Draw how many clusters with items the posterior has: for all chains together, and for each."""
+    trace = run.trace(["chain", "iteration", "n_clusters"])
+    series = second_half(trace)["n_clusters"].astype(int)
+    values = np.arange(series.min(), series.max() + 1)
+    figure, ax = plt.subplots(figsize=(HALF, 2.7))
+    share = np.array([[(chain == k).mean() for k in values] for chain in series])
+    colour = colour_of(option(run, "sampler"))
+    ax.bar(values, share.mean(axis=0), width=0.8, color=colour, alpha=0.45, label="all chains")
+    if len(series) > 1:
+        for of_chain in share:
+            ax.plot(values, of_chain, ".", color="#222222", markersize=3.5, label="each chain", zorder=4)
+        handles, names = ax.get_legend_handles_labels()
+        ax.legend([handles[-1], handles[0]], [names[-1], names[0]], fontsize=7)
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    ax.set(xlabel="clusters that hold items", ylabel="posterior probability", ylim=(0, None))
+    ax.set_title(f"Number of clusters:\n{subject(run)}")
+    return figure
+
+
+def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> Any:
+    """Mean co-clustering between the clusters of a partition, with its numbers."""
+    drawn, means, edges = _draw_means(ax, sampled, labels)
+    ax.set(xticks=[], yticks=[])
+    ax.grid(False)
+    _outline(ax, edges[1:])
+    wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
+    for a in wide:
+        for b in wide:
+            if means[a, b] < LEAST_NUMBER:
+                continue
+            middle = (edges[b] + edges[b + 1]) / 2, (edges[a] + edges[a + 1]) / 2
+            ax.text(
+                *middle,
+                f"{means[a, b]:.2f}",
+                ha="center",
+                va="center",
+                fontsize=6.5,
+                color="white" if means[a, b] > 0.55 else "#222222",
+            )
+    return drawn
+
+
+def _draw_means(
+    ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]
+) -> tuple[Any, NDArray[np.float64], NDArray[np.int64]]:
+    """Draw mean co-clustering between clusters, each as wide as it has items; the drawing, the means, the edges."""
+    order, ends = points.order_items(labels)
+    by_rank = np.empty(len(labels), np.int64)
+    by_rank[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    means, edges = block_means(sampled, by_rank), np.concatenate([[0], ends])
+    drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
+    ax.set(ylim=(len(labels), 0), aspect="equal")
+    return drawn, means, edges
+
+
+def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
+    """Lines around the blocks of the clusters on the diagonal."""
+    ax.grid(False)
+    start = 0
+    width = max(0.3, 1.0 - 0.01 * len(ends))
+    for end in ends.tolist():
+        ax.plot(
+            [start, end, end, start, start],
+            [start, start, end, end, start],
+            color=BORDER,
+            linewidth=width,
+            zorder=3,
+            clip_on=False,
+        )
+        start = end
+
+
+def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    """Name the clusters, as ``clusters.csv`` numbers them, at the middle of those that are wide enough."""
+    begins = np.concatenate([[0], ends[:-1]])
+    wide = np.flatnonzero(ends - begins >= NARROWEST * ends[-1])
+    middles = (begins + ends)[wide] / 2
+    ax.set_xticks(middles, [f"{clusters[k]}" for k in wide])
+    ax.tick_params(axis="x", length=0)
+
+
+def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
+    """Names of items at the left, in a figure that is high enough for them."""
+    figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * len(names)))
+    figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
+    # a page is higher than wide
+    ax.set_aspect("auto")
+    ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
+    ax.tick_params(axis="y", length=0, pad=2)

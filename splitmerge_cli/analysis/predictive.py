@@ -1,0 +1,350 @@
+"""Predictions of a run for items that it did not see: densities, and the clusters that they would join."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from splitmerge_cli.analysis.draws import BATCHES, Draws, State
+from splitmerge_cli.config import Component, ConfigError, RunSpecification
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.identity import file_digests, of_data
+
+ENOUGH = 0.01
+"""Standard error of a log density (nats) or of a probability below which no more draws are taken."""
+FEW_OUTLIERS = 0.99
+"""Share of the new items whose errors are looked at: the largest ones of others do not ask for more draws."""
+_MOST_SUMS = 2**26
+"""Sums that are held at most for the standard errors of probabilities, where 4 batches do not need more."""
+BLOCK = 8_192
+"""New items that are predicted at once at least; an eighth of the data's where that is more, which costs no more than
+the model of the data."""
+BLOCK_COUPLED = 16
+"""New items that are predicted at once where each has a model of its own."""
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Predictions of states for new items.
+
+    Attributes
+    ----------
+    log_density : numpy.ndarray
+        float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units
+        of the data.
+    probability : numpy.ndarray
+        float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that
+        it founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member
+        of it is in the given partition.
+    log_density_error, probability_error : numpy.ndarray
+        float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
+        successive draws, which counts the dependence of draws. NaN for a single draw.
+    states : int
+        Draws that were averaged, in the block of items that took most.
+    """
+
+    log_density: NDArray[np.float64]
+    probability: NDArray[np.float64]
+    log_density_error: NDArray[np.float64]
+    probability_error: NDArray[np.float64]
+    states: int
+
+
+class Averages:
+    """Averages of densities over draws, and their standard errors from sums by batch.
+
+    Parameters
+    ----------
+    batches, n : int
+        Batches, new items.
+    """
+
+    def __init__(self, batches: int, n: int) -> None:
+        self._log_sums, self._counts = np.full((batches, n), -np.inf), np.zeros(batches)
+
+    def add(self, batch: int, log_density: NDArray[np.float64]) -> None:
+        """Add the log densities ``[n]`` of a draw."""
+        np.logaddexp(self._log_sums[batch], log_density, out=self._log_sums[batch])
+        self._counts[batch] += 1
+
+    def log_mean(self) -> NDArray[np.float64]:
+        """Log of the mean density, ``[n]``."""
+        return np.asarray(logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
+
+    def error(self) -> NDArray[np.float64]:
+        """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
+        total = logsumexp(self._log_sums, axis=0)
+        with np.errstate(invalid="ignore"):
+            shares = np.exp(self._log_sums - total)
+        return spread_of(shares - (self._counts / self._counts.sum())[:, None], self._counts)
+
+
+def spread_of(off: NDArray[np.float64], counts: NDArray[Any]) -> NDArray[np.float64]:
+    """Standard error of a sum, from the deviations of the batches (first axis) from their expected parts."""
+    there = int((counts > 0).sum())
+    factor = there / (there - 1) if there > 1 else np.nan
+    return np.asarray(np.sqrt(factor * (off**2).sum(axis=0)))
+
+
+def are_small(errors: NDArray[np.float64]) -> bool:
+    """Whether standard errors ``[n]`` or ``[n, columns]`` are small for `FEW_OUTLIERS` of the items."""
+    largest = errors.reshape(len(errors), -1).max(axis=1) if errors.size else np.zeros(0)
+    known = largest[~np.isnan(largest)]
+    return len(known) == len(largest) and (
+        not len(known) or float(np.quantile(known, FEW_OUTLIERS, method="higher")) <= ENOUGH
+    )
+
+
+def predict(
+    model: Component,
+    dataset: Dataset,
+    new: Dataset,
+    states: Sequence[State],
+    labels: NDArray[np.int32],
+    wanted: Literal["density", "probability"] | None = None,
+) -> Prediction:
+    """Predict new items, each by itself, from states of chains.
+
+    The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
+    when the errors of its own items are small.
+
+    Parameters
+    ----------
+    model, dataset
+        Of the run.
+    new : Dataset
+        n items of the same kind. ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its `values`.
+    states : sequence of State
+        At least one. `Draws` may end before the last, where the errors are small.
+    labels : numpy.ndarray
+        int32 ``[N]``, the partition whose clusters are predicted, from 0.
+    wanted : {"density", "probability"}, optional
+        What is needed, the other being NaN; by default both.
+
+    Raises
+    ------
+    ConfigError
+        A model whose clusters keep parameters or weights; b0 or kappa0 is resampled, and the states have none.
+    DataError
+        The new items are not like the data.
+    """
+    _check_missing(model, dataset, new)
+    draws = Draws.from_states(states)
+    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
+
+    def join(name: str) -> NDArray[np.float64]:
+        return np.concatenate([getattr(part, name) for part in parts])
+
+    return Prediction(
+        join("log_density"),
+        join("probability"),
+        join("log_density_error"),
+        join("probability_error"),
+        max(part.states for part in parts),
+    )
+
+
+def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
+    """Yield the new items a block at a time."""
+    size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
+    for start in range(0, new.N, size):
+        yield new if size >= new.N else new.take(slice(start, start + size))
+
+
+def _predict_block(
+    model: Component,
+    dataset: Dataset,
+    new: Dataset,
+    draws: Draws,
+    labels: NDArray[np.int32],
+    wanted: Literal["density", "probability"] | None,
+) -> Prediction:
+    """Predict the items of a block; every array of the result has a row for each."""
+    clusters = int(labels.max()) + 1
+    shares = wanted != "density"
+    held = min(BATCHES, max(4, _MOST_SUMS // (new.N * (clusters + 1) + 1))) if shares else BATCHES
+    density = Averages(BATCHES, new.N)
+    # of each item, as multiples of exp(top): a state counts by the density that it gives the item
+    top = np.full(new.N, -np.inf)
+    total, weights = np.zeros((held if shares else 0, new.N, clusters + 1)), np.zeros((held, new.N))
+
+    def probabilities() -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Means over the draws so far, and their standard errors."""
+        all_weights = weights.sum(axis=0)
+        mean = total.sum(axis=0) / all_weights[:, None]
+        counts = np.bincount(draws.batch[:done] * held // BATCHES, minlength=held).astype(float)
+        return mean, spread_of((total - mean * weights[:, :, None]) / all_weights[:, None], counts)
+
+    done = 0
+    for state, log_density, log_weight in by_state(model, dataset, new, draws):
+        log_joint = log_density + log_weight
+        log_p = logsumexp(log_joint, axis=1)
+        batch = int(draws.batch[done])
+        density.add(batch, log_p)
+        done += 1
+        if not shares:
+            if done in draws.looks and are_small(density.error()):
+                break
+            continue
+        batch = batch * held // BATCHES
+        joined = np.exp(log_joint - log_p[:, None])
+        # members of each cluster of the state by cluster of the given partition
+        shared = np.zeros((joined.shape[1], clusters + 1))
+        np.add.at(shared, (state.labels, labels), 1.0)
+        shared[-1, -1] = 1.0
+        size = shared.sum(axis=1)
+        empty = size == 0
+        shared[empty, -1] = size[empty] = 1.0
+        if len(higher := np.flatnonzero(log_p > top)):
+            kept = np.exp(top[higher] - log_p[higher])
+            total[:, higher] *= kept[:, None]
+            weights[:, higher] *= kept
+            top[higher] = log_p[higher]
+        weight = np.exp(log_p - top)
+        total[batch] += weight[:, None] * (joined @ (shared / size[:, None]))
+        weights[batch] += weight
+        if done in draws.looks and are_small(probabilities()[1]):
+            break
+    unknown = np.full((new.N, clusters + 1), np.nan)
+    mean, error = probabilities() if shares else (unknown, unknown)
+    return Prediction(density.log_mean(), mean, density.error(), error, done)
+
+
+class Following:
+    """Log predictive densities of new items in the present state of a chain, each by itself; parameters as of
+    `predict`, and the model of the chain."""
+
+    def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
+        self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
+
+    def __call__(self) -> NDArray[np.float64]:
+        """Log densities in the present state, float64 ``[n]``."""
+        _, log_density, log_weight = next(self._states)
+        return np.asarray(logsumexp(log_density + log_weight, axis=1))
+
+
+def _present(chain: Model) -> State:
+    parameters = None if chain.parameters is None else chain.parameters.ravel()
+    return State(chain.labels, chain.K, chain.prior_values, parameters)
+
+
+def by_state(
+    model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield the predictions of each state for new items; parameters and errors as for `predict`.
+
+    Yields
+    ------
+    state : State
+    log_density : numpy.ndarray
+        float64 ``[n, K + 1]``: log density of each item in each cluster of the state; the last column is a new one.
+    log_weight : numpy.ndarray
+        float64 ``[K + 1]``: log of the prior's probability of these.
+    """
+    return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
+
+
+def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
+    """The model of the data and the new items, its defaults those of the data."""
+    model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
+    if not model.conjugate:
+        raise ConfigError(
+            f"model.conjugate=false: the clusters of model={component.name} keep parameters, which are not recorded, "
+            "so new items are not predicted; expected model.conjugate=true, which integrates them out"
+        )
+    if model.prior is None:
+        raise ConfigError(
+            f"model={component.name}: its clusters have weights, which are not recorded, so new items are not "
+            "predicted; expected another model"
+        )
+    return model
+
+
+def _check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
+    """Raise what the model says of missing cells, which counts the rows of the new items alone."""
+    if new.missing:
+        _model(component, dataset, new)
+
+
+def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
+    model.set_labels(labels, K if model.allows_empty else None)
+    model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
+    if model.parameters is None:
+        return
+    if state.parameters is None:
+        raise ConfigError(
+            "trace.partitions: the partitions were recorded without b0 and kappa0, by an earlier version; expected "
+            "resume=false, which makes the run anew"
+        )
+    try:
+        model.set_parameters(state.parameters)
+    except ValueError as error:
+        raise ConfigError(f"new items: {error}") from error
+
+
+def _exchangeable(
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
+    _check_missing(component, dataset, new)
+    model = _model(component, dataset, dataset.kind.stack(dataset, new))
+    for state in states:
+        labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
+        _set(model, state, labels, state.K + 1)
+        yield state, *model.log_predictive(dataset.N)
+
+
+def _predict_coupled(
+    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
+    alone = _model(component, dataset, dataset)
+    each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
+    whole = [_model(component, dataset, dataset.kind.stack(dataset, one)) for one in each]
+    for state in states:
+        _set(alone, state, state.labels, state.K)
+        before = alone.log_lik_total()
+        density = np.empty((new.N, state.K + 1))
+        weight = np.empty(state.K + 1)
+        for i, model in enumerate(whole):
+            for k in range(state.K + 1):
+                _set(model, state, np.append(state.labels, np.int32(k)), state.K)
+                density[i, k] = model.log_lik_total() - before
+                weight[k] = model.log_prior_total()
+        yield state, density, weight - logsumexp(weight)
+
+
+def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
+    """New items of a file that has the form of the data's; the group data of the run reads it, too.
+
+    Raises
+    ------
+    ConfigError
+        The data are not read from a file, or are a network or documents.
+    DataError
+        The file cannot be read, or has other columns; the message names it.
+    """
+    kind = dataset.kind
+    if not kind.has_rows:
+        raise ConfigError(
+            f"new={file}: data of kind {dataset.kind} have no file of new items; expected rows of a table"
+        )
+    if spec.data.values.get("path") is None:
+        raise ConfigError(
+            f"new={file}: data={spec.data.name} are not read from a file, whose form new items would have"
+        )
+    source = spec.data.with_options(path=file)
+    digests = of_data(file_digests(replace(spec, data=source)))
+    # new rows are items of their own, equal though they may be
+    every_row = {} if dataset.copies is None else {"repeated": "keep"}
+    found = load_dataset(source.with_options(**every_row, **kind.reader_options(dataset)), kind, digests)
+    try:
+        return kind.new_items(dataset, kind.as_given(found))
+    except DataError as error:
+        raise DataError(f"new={file}: {error}") from None

@@ -1,0 +1,464 @@
+"""One chain of `subcluster` on a table in shards, beside the engine of ordinary runs (`splitmerge_cli.runs`).
+
+That engine loads all rows, drives several chains in threads, and records labels in its traces and checkpoints. Here no
+process holds all rows while the chain runs: labels are saved by the workers that hold them, each its own file, and a
+worker that is lost ends the attempt, which the next one continues.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from splitmerge_cli.config import ConfigError, classes
+from splitmerge_cli.core import capabilities
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.rows import Columns
+from splitmerge_cli.data.dataset import COLUMN_TYPES
+from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.runs.datasets import construct
+from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.shards.items import sharded_subcluster
+from splitmerge_cli.runs.shards.messages import ShardLost, Shards
+from splitmerge_cli.runs.shards.source import Source, open_source
+from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file, report_damage, require_writable
+from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, sha256_of, write_sealed
+from splitmerge_cli.runs.store.names import MANIFEST
+from splitmerge_cli.runs.store.tables import SealedFolder
+from splitmerge_cli.runs.sweeps.dask_workers import DaskWorkers
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.subcluster import Subcluster
+
+if TYPE_CHECKING:
+    from splitmerge_cli.config import Component, RunSpecification
+
+HEEDED = (
+    "data.path",
+    "data.columns",
+    "data.drop",
+    "data.types",
+    "model",
+    "sampler",
+    "seed",
+    "iterations",
+    "workers",
+    "timing",
+    "out",
+)
+"""Keys of a run that one on shards takes, with all options of its model and sampler."""
+ATTEMPTS = 5
+"""Times that a run is begun, or continued, where workers are lost."""
+MOST = {"binary": 1, "categorical": 10_000, "count": LARGEST}
+"""The largest value in a column, by type."""
+RUN = "run.json"
+CHECKPOINT = "checkpoint.json"
+LABELS = "labels"
+
+
+def check(spec: "RunSpecification", given: Sequence[str]) -> None:
+    """Reject keys that a run on shards does not take.
+
+    Raises
+    ------
+    ConfigError
+        The message names the key.
+    """
+    for override in given:
+        key = override.lstrip("+").partition("=")[0]
+        if key in ("data", "data.name") or any(key == one or key.startswith(f"{one}.") for one in HEEDED):
+            continue
+        raise ConfigError(f"{override}: a run on shards takes no such key; expected {', '.join(HEEDED)}")
+    if spec.samplers[0].target is not Subcluster:
+        raise ConfigError(f"sampler={spec.sampler_name}: expected subcluster, whose items may be in shards")
+    named = any(re.match(r"[+]*model(@\S*)?=", one) for one in given)
+    if not named or not _may_be_sharded(spec.model.target):
+        offered = [name for name, cls in classes("model").items() if _may_be_sharded(cls)]
+        expected = f"{', '.join(offered[:-1])} or {offered[-1]}"
+        called = f"model={spec.model.name}" if named else "model"
+        raise ConfigError(f"{called}: expected model={expected}, whose items may be in shards")
+    if spec.iterations is None:
+        raise ConfigError("iterations: expected a number")
+
+
+def _may_be_sharded(model: type[Model]) -> bool:
+    """Whether the items of such a model can be in shards."""
+    return model.find_capability(capabilities.Shards) is not None
+
+
+def source_of(spec: "RunSpecification") -> Source:
+    """The table of a configuration; columns of several types may miss cells.
+
+    Raises
+    ------
+    ConfigError, DataError
+        The message names key or file.
+    """
+    kind, data = spec.model.kind, spec.data.options
+    if data["types"] and not kind.any_columns:
+        raise ConfigError("data.types: expected model=mixed with types of columns")
+    found = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
+    return replace(found, binary=bool(kind.truth_values))
+
+
+def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:
+    """The type of each column: as `given` says, binary where all cells are 0 or 1, real where one is no whole number.
+
+    Raises
+    ------
+    ConfigError
+        For a name that is no column's, a word that is no type, or whole numbers without a type.
+    """
+    said = {str(name): word for name, word in given.items()}
+    for name, word in said.items():
+        if name not in names:
+            raise ConfigError(f"data.types: no column {name}; expected one of {', '.join(names)}")
+        if word not in COLUMN_TYPES:
+            raise ConfigError(f"data.types: {name}: {word}; expected {', '.join(COLUMN_TYPES)}")
+    found, unclear = [], []
+    for name, low, high, whole in zip(names, columns.low, columns.high, columns.whole, strict=True):
+        word = said.get(name, "")
+        if not word:
+            word = "real" if low > high or not whole else "binary" if low >= 0 and high <= 1 else "count"
+            if word == "count":
+                unclear.append(name)
+        elif low <= high and word != "real" and not (whole and low >= 0 and high <= MOST[word]):
+            raise ConfigError(
+                f"data.types: {name}: {word}: values from {low:g} to {high:g}; expected whole numbers from 0 to "
+                f"{MOST[word]:,}"
+            )
+        found.append(word)
+    if unclear:
+        example = ",".join(f"{name}:count" for name in unclear)
+        raise ConfigError(
+            f"data.types: columns of whole numbers; say categorical, count or real: data.types={{{example}}}"
+        )
+    return tuple(found)
+
+
+def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
+    """First row, and the one after the last, of shards of the same size, or one row less."""
+    ends = [rows * number // shards for number in range(shards + 1)]
+    return list(pairwise(ends))
+
+
+class ShardedRun:
+    """A chain on items in shards, at its start.
+
+    Parameters
+    ----------
+    shards : Shards
+        That hold their rows, as `bounds` says.
+
+    Attributes
+    ----------
+    path : Path
+        The folder of the run: its name follows from the configuration and what all rows add up to, not from the shards.
+
+    Raises
+    ------
+    ConfigError, DataError
+        A parameter out of range, or rows that the model cannot hold.
+    """
+
+    def __init__(
+        self, spec: "RunSpecification", source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]
+    ) -> None:
+        self.spec, self.source, self.shards, self.bounds = spec, source, shards, bounds
+        sampler, model = spec.samplers[0], spec.model
+        columns = Columns.join(shards.all("columns"))
+        if source.missing:
+            columns = columns.with_types(types_of(source.names, columns, spec.data.options["types"] or {}))
+        self.model: Model = construct(model, lambda: self._build(model, columns, sampler.options["near"]))
+        supported, reason = Subcluster.supports(self.model)
+        if not supported:
+            raise ConfigError(f"sampler=subcluster: {reason}")
+        self.rng = Rng(spec.seed)
+        sizes = [end - first for first, end in bounds]
+        self.sampler, self.items = sharded_subcluster(self.model, self.rng, shards, sizes, **sampler.options)
+        self.sampler.threads = spec.workers or 1
+        self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
+        what = {
+            "model": model.values,
+            "sampler": sampler.values,
+            "seed": spec.seed,
+            "iterations": spec.iterations,
+            "columns": source.names,
+            "rows": source.rows,
+            "data": hashlib.sha256(columns.low.tobytes() + columns.high.tobytes() + self._packed).hexdigest(),
+        } | ({"types": columns.types} if columns.types else {})
+        self.identity = json.loads(json.dumps(what, default=str))
+        digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
+        self.path = Path(spec.out) / f"shards-{digest[:12]}"
+
+    def _build(self, model: "Component", columns: Columns, near: int) -> Model:
+        """Build the model of the clusters, once the shards have counted their rows."""
+        self.shards.all("build", model.target, columns, model.options, near, self.spec.workers or 1)
+        packed = np.concatenate(self.shards.all("count_all"))
+        # sums of whole numbers: added as such by the model of one shard's columns
+        self._packed = self.shards.each("add_statistics", [(packed,)], [0])[0].tobytes()
+        own = model.target.find_capability(capabilities.Shards)
+        assert own is not None
+        return own.build_whole(columns, self._packed, **model.options)
+
+    # -- running
+    def run(self, every: float = 60.0, tell: Callable[[int, int], None] | None = None) -> Path:
+        """Go on to the last iteration, and write the results; returns the folder.
+
+        Parameters
+        ----------
+        every : float
+            Seconds between two checkpoints.
+        tell : callable, optional
+            Called with the iteration and the number of clusters.
+
+        Raises
+        ------
+        ShardLost
+            A worker was lost; what was done since the last checkpoint with it.
+        Interrupted
+            Ctrl-C, after a checkpoint.
+        DamagedRun
+            A file of the run is not what was written.
+        """
+        if self.is_done:
+            self.check()
+            return self.path
+        try:
+            with lock_file(self.path / ".lock"):
+                self._go_on(every, tell)
+        except Locked as error:
+            raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
+        except KeyboardInterrupt as error:
+            if (self.path / CHECKPOINT).is_file():
+                raise Interrupted(self.path) from error
+            raise
+        return self.path
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run was finished."""
+        return (self.path / MANIFEST).is_file()
+
+    def check(self) -> None:
+        """Raise `DamagedRun` where a file of the finished run is not what was written, or is of another run."""
+        remedy = _remedy(self.path)
+        Manifest(self.path / MANIFEST, remedy).check_all()
+        if not self.identity.items() <= read_sealed(self.path / RUN, remedy).items():
+            raise DamagedRun(self.path / RUN, remedy)
+
+    def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
+        rows, begun = self._restore()
+        last = time.monotonic()
+        assert self.spec.iterations is not None  # as `check` says
+        while len(rows) < self.spec.iterations + 1:
+            if rows:
+                start = time.monotonic()
+                self.sampler.step()
+                if self.refresh is not None:
+                    self.refresh.step()
+                begun += time.monotonic() - start
+            rows.append(self._row(len(rows), begun))
+            if tell is not None:
+                tell(len(rows) - 1, self.model.K)
+            if time.monotonic() - last > every:
+                self._checkpoint(rows, begun)
+                last = time.monotonic()
+        self._finish(rows)
+
+    def _row(self, iteration: int, seconds: float) -> dict[str, Any]:
+        sizes = np.sort(self.model.sizes)[::-1]
+        row = {
+            "iteration": iteration,
+            "n_clusters": int(self.model.n_clusters),
+            "log_joint": float(self.model.log_joint()),
+            "largest": int(sizes[0]),
+            "singletons": int((sizes == 1).sum()),
+            "seconds": seconds if self.spec.timing else 0.0,
+        }
+        counts = {count["move"]: count for count in self.sampler.counts()}
+        for move in Subcluster.MOVES:
+            row[f"{move}_proposed"], row[f"{move}_accepted"] = counts[move]["proposed"], counts[move]["accepted"]
+        return row | self.model.hyperparameter_values
+
+    # -- files
+    def _labels_of(self, folder: Path) -> list[Path]:
+        return [folder / f"labels-{first}-{end}.npy" for first, end in self.bounds]
+
+    def _checkpoint(self, rows: list[dict[str, Any]], seconds: float) -> None:
+        """Write the state into a folder of its own, then name it; the one before is removed."""
+        folder = self.path / f"checkpoint-{len(rows)}"
+        folder.mkdir(exist_ok=True)
+        digests = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
+        parameters = self.model.parameters
+        state = {
+            "identity": self.identity,
+            "bounds": self.bounds,
+            "digests": digests,
+            "K": int(self.model.K),
+            "rng": self.rng.state,
+            "parameters": None if parameters is None else np.asarray(parameters).tolist(),
+            "hyperparameters": self.model.prior_values,
+            "counts": self.sampler.counts(),
+            "seconds": seconds,
+            "rows": rows,
+            "folder": folder.name,
+        }
+        write_sealed(self.path / CHECKPOINT, json.loads(json.dumps(state, default=_plain)))
+        for other in self.path.glob("checkpoint-*"):
+            if other.name != folder.name:
+                shutil.rmtree(other)
+
+    def _restore(self) -> tuple[list[dict[str, Any]], float]:
+        """Put the chain into the state of the last checkpoint, or its start; return rows of the trace and seconds."""
+        named, remedy = self.path / CHECKPOINT, _remedy(self.path)
+        if not named.is_file():
+            zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
+            self.items.settle(zeros, 1)
+            return [], 0.0
+        state = read_sealed(named, remedy)
+        with report_damage(named, remedy):
+            if state["identity"] != self.identity:
+                raise ValueError("another run")
+            folder = self.path / Path(state["folder"]).name
+            labels = _labels(folder, state["bounds"], state["digests"], remedy)
+            rows: list[dict[str, Any]] = state["rows"]
+            # of a file that was written with its digest by somebody else, too
+            if [row["iteration"] for row in rows] != list(range(len(rows))):
+                raise ValueError("rows")
+            if len(labels) != self.source.rows or len(np.unique(labels)) != rows[-1]["n_clusters"]:
+                raise ValueError("labels")
+            self.items.settle([labels[first:end] for first, end in self.bounds], state["K"])
+            if self.model.n_clusters != self.model.K:
+                raise ValueError("K")
+            if state["parameters"] is not None:
+                self.model.set_parameters(np.array(state["parameters"]))
+            self.model.set_prior_values(state["hyperparameters"])
+            self.rng.state = state["rng"]
+            self.sampler.set_counts(state["counts"])
+            return rows, state["seconds"]
+
+    def _finish(self, rows: list[dict[str, Any]]) -> None:
+        frame, sizes = pd.DataFrame(rows), self.model.sizes
+        # one that was stopped here may have left those of other shards
+        shutil.rmtree(self.path / LABELS, ignore_errors=True)
+        (self.path / LABELS).mkdir()
+        with SealedFolder(self.path) as files:
+            files.add_parquet("trace", frame)
+            files.add_parquet("clusters", pd.DataFrame({"cluster": np.arange(len(sizes)), "size": sizes}))
+            labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
+            self.shards.each("write", [(str(path.absolute()),) for path in labels])
+            files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
+        (self.path / CHECKPOINT).unlink(missing_ok=True)
+        for folder in self.path.glob("checkpoint-*"):
+            shutil.rmtree(folder)
+
+
+def _remedy(path: Path) -> str:
+    return f"remove {path}, and the same command begins anew"
+
+
+def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str], remedy: str) -> np.ndarray:
+    """The labels of all rows; a `DamagedRun` for other ones than were saved."""
+    parts = []
+    for (first, end), digest in zip(bounds, digests, strict=True):
+        file = folder / f"labels-{first}-{end}.npy"
+        with report_damage(file, remedy):
+            if sha256_of(file) != digest:
+                raise ValueError("not what was written")
+            parts.append(np.load(file, allow_pickle=False))
+            if parts[-1].shape != (end - first,) or parts[-1].dtype != np.int32:
+                raise ValueError(f"labels of rows {first + 1} to {end}")
+    return np.concatenate(parts)
+
+
+def read_summary(path: Path) -> dict[str, Any]:
+    """The summary of a finished run.
+
+    Raises
+    ------
+    DamagedRun
+        The file that holds it is not what was written.
+    """
+    return dict(read_sealed(path / RUN, _remedy(path))["summary"])
+
+
+def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
+    """Clusters in the second half of a trace, with a 95 % interval, and the last log joint."""
+    half = trace.iloc[len(trace) // 2 :]
+    low, high = np.quantile(half["n_clusters"], [0.025, 0.975], method="inverted_cdf")
+    return {
+        "iterations": int(trace["iteration"].iloc[-1]),
+        "n_clusters": int(trace["n_clusters"].iloc[-1]),
+        "n_clusters_95": [int(low), int(high)],
+        "log_joint": float(trace["log_joint"].iloc[-1]),
+        "seconds": float(trace["seconds"].iloc[-1]),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
+
+
+def run_on_shards(
+    spec: "RunSpecification",
+    source: Source,
+    address: str | None = None,
+    shards: int | None = None,
+    every: float = 60.0,
+    patience: float = 300.0,
+    tell: Callable[[int, int], None] | None = None,
+    say: Callable[[str], None] = print,
+) -> Path:
+    """Run a chain on the workers of Dask; returns the folder of the results.
+
+    Parameters
+    ----------
+    source : Source
+        Which every worker sees under the same path, and the folder `out` too.
+    address : str, optional
+        Of a scheduler; by default a cluster of this machine, a process for each processor.
+    shards : int, optional
+        By default one for each worker.
+    every : float
+        Seconds between two checkpoints.
+    patience : float
+        Seconds to wait for the first worker.
+    tell : callable, optional
+        As `ShardedRun.run` takes it.
+    say : callable
+        Called with a line about a worker that was lost.
+
+    Raises
+    ------
+    RunError
+        Workers were lost again and again; the same command continues the run.
+    """
+    from splitmerge_cli.runs.shards.dask_shards import DaskShards
+
+    # of what is finished there nothing is written
+    if not any(Path(spec.out).glob(f"shards-*/{MANIFEST}")):
+        require_writable(Path(spec.out))
+    with ExitStack() as stack:
+        client = stack.enter_context(DaskWorkers(address, patience=patience, called="--address").client(source.rows))
+        for left in reversed(range(ATTEMPTS)):
+            count = shards or len(client.scheduler_info(n_workers=-1)["workers"]) or 1
+            bounds = bounds_of(source.rows, min(count, source.rows))
+            try:
+                return ShardedRun(spec, source, DaskShards(client, source, bounds), bounds).run(every, tell)
+            except ShardLost as error:
+                if not left:
+                    raise RunError(f"{error}; the same command continues the run") from error
+                say(f"{error}; its rows go to another one, from the last checkpoint")
+                client.wait_for_workers(1)
+    raise AssertionError

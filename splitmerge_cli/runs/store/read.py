@@ -1,0 +1,447 @@
+"""Reading runs: finished ones from their parquet files, others as far as they are."""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatch
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from numpy.typing import NDArray
+
+from splitmerge_cli import received
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.store import names, schema, state
+from splitmerge_cli.runs.store.files import is_locked, report_damage
+from splitmerge_cli.runs.store.manifest import Manifest, read_sealed
+from splitmerge_cli.runs.store.names import CONFIG, LISTED_RUNS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+from splitmerge_cli.runs.store.store import STREAMED, ChainStore
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = ("data", "model", "sampler", "schedule")
+"""Keys that every configuration holds."""
+MOST_CONFIG = 1 << 22
+"""Bytes of ``config.yaml``."""
+REMEDY_OF_LIST = "the command of the sweep or race writes it again"
+"""Advice about a damaged list of runs."""
+STATES = ("running", "done", "failed", "interrupted")
+
+
+class Run:
+    """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`.
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder that ``smcmc run`` printed.
+    config_dir : str or Path, optional
+        The folder of the user's own configuration groups, for what loads the data of the run again.
+    contents : mapping of str to bytes, optional
+        Contents of files that this process has just written (`splitmerge_cli.runs.store.store.RunStore`): they are not
+        read again.
+
+    Raises
+    ------
+    FileNotFoundError
+        It holds no run.
+
+    Attributes
+    ----------
+    remedy : str
+        How the run is finished that was interrupted or failed, for messages.
+    """
+
+    def __init__(
+        self, path: str | Path, config_dir: str | Path | None = None, contents: Mapping[str, bytes] | None = None
+    ) -> None:
+        self.path, self.config_dir, self._contents = Path(path), config_dir, contents or {}
+        self.remedy = "the command or call that began the run continues it"
+        if STATUS not in self._contents and not (self.path / STATUS).is_file():
+            raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
+    @cached_property
+    def config(self) -> dict[str, Any]:
+        """The resolved configuration. What it names is not to be trusted: `splitmerge_cli.config.specify_stored`."""
+        status = self.status
+        # the command writes it anew
+        remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
+        with report_damage(self.path / CONFIG, remedy):
+            content = self._contents.get(CONFIG) or received.read(self.path / CONFIG, MOST_CONFIG)
+            if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
+                raise ValueError("not what was written")
+
+            config = yaml.safe_load(content.decode())
+            received.check_nested(config, len(content))
+            for group in GROUPS:
+                str(config[group]["name"])
+            return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
+        # chains can be continued without it
+        begun = any((self.path / WORK).glob("chain*.npz"))
+        remedy = f"once it is removed, {self.remedy}" if begun else None
+        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy, self._contents.get(STATUS))
+        with report_damage(self.path / STATUS, remedy):
+            STATES.index(status["state"])
+            str(status["config_sha256"])
+        if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
+            status["state"] = "interrupted"
+        return status
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the run was finished."""
+        return self.status["state"] == "done"
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run was finished and its files are there; raises `DamagedRun` where one is not what was written.
+
+        Reads every file of a finished run, the first time.
+        """
+        if not self.is_done or not (self.path / MANIFEST).is_file():
+            return False
+        if not all((self.path / name).is_file() for name in self.manifest.names):
+            return False
+        self.manifest.check_all()
+        # digests that fit what is no summary are none of a run either
+        return bool(self.summary)
+
+    def check(self) -> None:
+        """Raise `DamagedRun` where a file of a finished run is gone or not what was written; reads all of them."""
+        if self.is_done:
+            self.manifest.check_all()
+
+    @property
+    def missing(self) -> str | None:
+        """Say what an unfinished run has, and how to finish it; None for a finished one."""
+        status, config = self.status, self.config
+        if (state := status["state"]) == "done":
+            return None
+        if state == "failed":
+            state += f" ({status['error']})"
+        made = [outcome["iterations"] for _, outcome in self._stored_chains()]
+        of = "" if config["iterations"] is None else f" of {config['iterations']:,}"
+        least = "" if not made else f", {min(made):,}{of} iterations each at least"
+        rest = "it is being made" if state == "running" else self.remedy
+        return f"{state} with {len(made)} of {config['chains']} chains{least}; {rest}"
+
+    def best_state(self) -> NDArray[np.int32]:
+        """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far.
+
+        Raises
+        ------
+        FileNotFoundError
+            Nothing is stored yet.
+        """
+        best = max(
+            (outcome for _, outcome in self._stored_chains()), key=lambda found: found["best_log_joint"], default=None
+        )
+        if best is None:
+            raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
+        return np.asarray(best["best_labels"], dtype=np.int32)
+
+    def _stored_chains(self) -> Iterator[tuple[ChainStore, dict[str, Any]]]:
+        """The chains of an unfinished run that have stored something, and the outcome of each so far."""
+        for c in range(self.config["chains"]):
+            store = ChainStore(self.path / WORK, c)
+            if saved := store.read_checkpoint():
+                with report_damage(store.checkpoint_path):
+                    known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
+                    known |= {"iterations": int(saved["outcome"]["iterations"])}
+                    known |= {"best_log_joint": float(saved["outcome"]["best_log_joint"])}
+                yield store, known
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The files of a finished run.
+
+        Raises
+        ------
+        FileNotFoundError
+            The run is not finished.
+        """
+        if not self.is_done:
+            raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
+        return Manifest(self.path / MANIFEST, contents=self._contents)
+
+    @cached_property
+    def summary(self) -> dict[str, Any]:
+        """``summary.json`` of a finished run."""
+        with report_damage(self.path / SUMMARY):
+            from splitmerge_cli.runs.store.summary import Summary, SummaryOfTopics
+
+            summary = received.parse_json(self.content(SUMMARY))
+            (SummaryOfTopics if self.has_topics else Summary).model_validate(summary)
+            if summary["chains"] != self.config["chains"]:
+                raise ValueError("of another number of chains")
+            return dict(summary)
+
+    def content(self, name: str) -> bytes:
+        """The content of a text file of a finished run, which is what was written."""
+        file = self.manifest.check(name)
+        return self._contents[name] if name in self._contents else received.read(file, received.LARGE)
+
+    def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
+        return self._table(names.TRACE, columns)
+
+    def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
+        return self._table(names.PARTITIONS, columns)
+
+    def moves(self) -> "pd.DataFrame":
+        """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
+        if self.is_done:
+            return self._table(names.MOVES, None)
+
+        columns = schema.recorded_columns(names.MOVES)
+        tables = [columns.empty_table()]
+        for store, outcome in self._stored_chains():
+            with report_damage(store.checkpoint_path):
+                rows = [{"chain": store.chain} | move for move in outcome["moves"]]
+                tables.append(pa.Table.from_pylist(rows, columns))
+                schema.check_rows(names.MOVES, tables[-1], self.config["chains"], done=False)
+        return pa.concat_tables(tables).to_pandas()
+
+    def diagnostics(self) -> "pd.DataFrame":
+        """Columns quantity, chain (missing: over all chains), value."""
+        return self._table(names.DIAGNOSTICS, None).astype({"chain": "Int32"})
+
+    @property
+    def has_similarity(self) -> bool:
+        """Whether this is a finished run that holds the co-clustering of its items."""
+        return (self.path / f"{names.SIMILARITY}.parquet").is_file()
+
+    def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
+
+        Pairs that are not there were never together.
+        """
+        return self._table(names.SIMILARITY, columns)
+
+    def clusters(self) -> "pd.DataFrame":
+        """``clusters.csv`` of a finished run: row, cluster, name where items have names, certainty, second,
+        second_probability.
+
+        The last three are missing where they are not known. Of rows that repeat others, where each is read once, the
+        first alone is there: an item.
+        """
+
+        file = self._file(names.CLUSTERS)
+        with report_damage(file):
+            frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
+            rows = self.summary["N"]
+            if schema.COPY_OF in frame:
+                rows = self.summary["repeated_rows"]["rows"]
+            if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
+                raise ValueError("expected a row for every item")
+            if schema.COPY_OF in frame:
+                frame = frame[frame[schema.COPY_OF] == ""].reset_index(drop=True)
+                if "name" not in frame:
+                    frame["name"] = frame["row"].astype(str)
+                if len(frame) != self.summary["N"]:
+                    raise ValueError("expected a row that repeats no other for every item")
+            optional = {"name", *schema.MEMBERSHIP}
+            if any(name not in frame for name in schema.CLUSTERS if name not in optional):
+                raise ValueError(f"columns {list(frame)}; expected {list(schema.CLUSTERS)}")
+            frame = frame.reindex(columns=[c for c in schema.CLUSTERS if c in frame or c in schema.MEMBERSHIP])
+            for column in ("certainty", "second_probability"):
+                values = frame[column].astype(float)
+                if not values.dropna().between(0, 1).all():
+                    raise ValueError(f"{column}: expected probabilities")
+                frame[column] = values
+            frame["second"] = frame["second"].astype("Int64")
+            return frame
+
+    @property
+    def has_cluster_summary(self) -> bool:
+        """Whether this is a finished run that describes its clusters (see docs/files.md)."""
+        return self.is_done and names.CLUSTER_SUMMARY in self.manifest.names
+
+    def cluster_summary(self) -> "pd.DataFrame":
+        """``cluster_summary.csv``: one row per cluster, the largest first."""
+        frame = self._read_summary(names.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
+        with report_damage(self.path / names.CLUSTER_SUMMARY):
+            if frame["size"].sum() != self.summary["N"]:
+                raise ValueError("expected clusters of all items")
+        return frame
+
+    def column_summary(self) -> "pd.DataFrame":
+        """``column_summary.csv``: one row per column of a table and cluster."""
+
+        return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
+
+    def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
+        file = self._file(name)
+        with report_damage(file):
+            frame = _read_csv(file, text)
+            if list(frame)[: len(columns)] != list(columns):
+                raise ValueError(f"columns {list(frame)}; expected {list(columns)}")
+            return frame
+
+    @property
+    def has_topics(self) -> bool:
+        """Whether this is a finished run of topics."""
+        return (self.path / f"{names.TOPICS}.parquet").is_file()
+
+    def topics(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per topic of each chain's last state, largest first. A run of documents alone has these tables."""
+        return self._table(names.TOPICS, columns)
+
+    def topic_words(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per topic and word that it holds."""
+        return self._table(names.TOPIC_WORDS, columns)
+
+    def topic_documents(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per document and topic that it holds."""
+        return self._table(names.TOPIC_DOCUMENTS, columns)
+
+    def topic_sizes(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per recorded iteration and chain: tokens of every topic, descending."""
+        return self._table(names.TOPIC_SIZES, columns)
+
+    def tokens(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per token: its topic in the last state of the chain with the highest log joint density."""
+        return self._table(names.TOKENS, columns)
+
+    @property
+    def has_documents(self) -> bool:
+        """Whether the run lists its documents."""
+        return (self.path / names.DOCUMENTS).is_file()
+
+    def documents(self) -> "pd.DataFrame":
+        """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
+
+        file = self._file(names.DOCUMENTS)
+        with report_damage(file):
+            frame = _read_csv(file, ["name"])
+            if "document" in frame:  # of a run made earlier
+                frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
+            if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
+                raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
+            for column in ("proportion", "low", "high", "second_proportion"):
+                frame[column] = frame[column].astype(float)
+                if not frame[column].dropna().between(0, 1).all():
+                    raise ValueError(f"{column}: expected shares")
+            if frame["row"].tolist() != list(range(1, len(frame) + 1)):
+                raise ValueError("expected a row for every document")
+            return frame.astype({"topic": "Int64", "second": "Int64"})
+
+    @property
+    def has_perplexity(self) -> bool:
+        """Whether the run evaluated held-out documents."""
+        return (self.path / f"{names.PERPLEXITY}.parquet").is_file()
+
+    def perplexity(self, columns: list[str] | None = None) -> "pd.DataFrame":
+        """One row per evaluation of the held-out documents and chain."""
+        return self._table(names.PERPLEXITY, columns)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Versions, commit, machine, digests of the data's files, and of a finished run its configuration and seed:
+        from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
+        if not self.is_done:
+            return self.status
+
+        file = self.manifest.check(f"{names.TRACE}.parquet")
+        with report_damage(file):
+            return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
+
+    def _file(self, name: str) -> Path:
+        """A file of a finished run; that not every run has it is no damage."""
+        if name not in self.manifest.names:
+            raise FileNotFoundError(f"{self.path}: such a run has no {name}")
+        return self.manifest.check(name)
+
+    def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> pa.Table:
+        """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
+
+        file = self._file(f"{table}.parquet")
+        with report_damage(file):
+            # partitioning off: a folder name such as a=b in the path is no column
+            options: Any = {"partitioning": None, "page_checksum_verification": True}
+            schema.check_columns(table, pq.read_schema(file), whole=True)
+            found = pq.read_table(file, columns=columns, **options)
+            schema.check_rows(table, found, self.config["chains"], done=True)
+            return found
+
+    def states(self) -> dict[str, Any]:
+        """The states of the chains at the end of a finished run, from which a longer one goes on."""
+        pattern = names.STATES.format("*")
+        held = (name for name in self.manifest.names if fnmatch(name, pattern))
+        return dict(state.load(self._file(next(held, pattern))))
+
+    def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
+        if self.is_done:
+            return self.rows(table, columns).to_pandas()
+
+        chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
+        tables = [
+            chain.table(table, self.config["chains"])
+            for chain in chains
+            if table in STREAMED and chain.read_checkpoint()
+        ]
+        if not any(len(rows) for rows in tables):
+            raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
+        frame = pa.concat_tables(tables).to_pandas()
+        return frame if columns is None else frame[columns]
+
+
+def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
+    """Read a table whose columns `text` are text, a name such as NA being a name; in those of `missing` (by default in
+    all others) an empty cell is a missing value."""
+    import pandas as pd  # takes longer than a short run
+
+    head = pd.read_csv(file, nrows=0).columns if missing is None else missing
+    empty: Any = {column: [""] for column in head if column not in text}
+    return pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=empty)
+
+
+def find_runs(out: str | Path) -> list[Run]:
+    """All runs under a folder, in the order of their paths; else those that sweeps and races list there, in theirs.
+
+    The table of a sweep or race stands for its folder.
+
+    Raises
+    ------
+    DataError
+        A run that is listed is not there.
+    DamagedRun
+        A list is not what was written.
+    """
+    folder = Path(out)
+    if folder.is_file():
+        folder = folder.parent
+        if not (folder / LISTED_RUNS).is_file():
+            return []
+    if below := [Run(status.parent) for status in sorted(folder.rglob(STATUS)) if status.is_file()]:
+        return below
+    lists = [file for file in sorted(folder.rglob(LISTED_RUNS)) if file.is_file()]
+    return list({run.path.resolve(): run for file in lists for run in _listed_runs(file)}.values())
+
+
+def _listed_runs(file: Path) -> list[Run]:
+    """The runs of a sweep or race, whose folders are named from the folder of the results."""
+    Manifest(file.parent / MANIFEST, REMEDY_OF_LIST).check(file.name)
+    runs = []
+    for number, line in enumerate(received.read(file, received.LARGE).decode().splitlines(), 1):
+        places = [file.parents[2] / line, Path(line)]
+        path = next((place for place in places if (place / STATUS).is_file()), None)
+        if path is None:
+            raise DataError(
+                f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"
+            )
+        runs.append(Run(path))
+    return runs

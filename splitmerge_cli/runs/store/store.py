@@ -1,0 +1,466 @@
+"""Writing a run: streams and checkpoints while the chains run, parquet files at the end.
+
+While it runs, a run's folder holds ``config.yaml``, ``status.json`` and ``work/`` (a lock, and the streams and the
+checkpoint of each chain). At the end the parquet files are written whole, then the manifest of all files, and ``work/``
+goes. What that takes is imported then: the first iterations do not wait for it.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from splitmerge_cli.runs.store import schema, state, streams
+from splitmerge_cli.runs.store.arrays import array_of, table_of
+from splitmerge_cli.runs.store.files import (
+    DamagedRun,
+    json_text,
+    lock_file,
+    naming,
+    open_new,
+    replace_file,
+    report_damage,
+    write_text,
+)
+from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
+from splitmerge_cli.runs.store.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STREAMED = (schema.TRACE, schema.PARTITIONS)
+"""Tables that every chain writes while it runs."""
+RESERVE = "reserve"
+"""In `WORK`: room for the last words of a run whose disk is full."""
+_RESERVED = 1 << 16
+TOGETHER = "chains.npz"
+"""In `WORK`: the checkpoint of chains that advance together, so that all are stored at one iteration."""
+
+_GROUP_VALUES = 4_000_000
+"""About so many numbers make a row group; its rows depend on the data alone, never on how they were batched."""
+
+
+class ChainStore:
+    """The files of one chain while it runs.
+
+    Parameters
+    ----------
+    work : Path
+        The run's ``work`` folder.
+    chain : int
+        Number of the chain.
+    optional : collection of str
+        The optional columns that its trace and partitions have, see `schema.core`.
+    streamed : sequence of str
+        The tables that grow while it runs.
+    """
+
+    def __init__(
+        self, work: Path, chain: int, optional: Collection[str] = (), streamed: Sequence[str] = STREAMED
+    ) -> None:
+        self.chain = chain
+        self._checkpoint = work / f"chain-{chain}.npz"
+        self._together = work / TOGETHER
+        self._schemas = {table: schema.recorded_columns(table, optional) for table in streamed}
+        self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
+        self._streams: dict[str, streams.Stream] = {}
+
+    def open(self) -> dict[str, Any] | None:
+        """Open the streams, cut at the last checkpoint; the state stored there, or None at the start.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it.
+        """
+        saved = self.read_checkpoint()
+        for table, path in self._paths.items():
+            mark = saved["marks"][table] if saved else None
+            self._streams[table] = streams.Stream(path, self._schemas[table], mark)
+        return saved["state"] if saved else None
+
+    def find_other_columns(self) -> str:
+        """Describe how the streams of an interrupted chain differ from what it records; empty where it can go on.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it.
+        """
+        if not self.checkpoint_path.exists():
+            return ""
+        marks = self._load_checkpoint()["marks"]
+        for table, path in self._paths.items():
+            if table not in marks:
+                return f"no table of {table}"
+            with report_damage(path):
+                mark = streams.Mark(*marks[table])
+            if difference := schema.find_difference(streams.schema_of(path, mark), self._schemas[table]):
+                return f"{table}: {difference}"
+        return ""
+
+    def open_into(self, chain: Any) -> None:
+        """Open the streams, and let a chain go on where its last checkpoint was, if there is one.
+
+        Raises
+        ------
+        DamagedRun
+            A file does not hold what was written to it, or the checkpoint none of such a chain.
+        """
+        stored = self.open()
+        if stored is not None:
+            with report_damage(self.checkpoint_path):
+                chain.state = stored
+
+    def read_checkpoint(self) -> dict[str, Any] | None:
+        """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None.
+
+        Raises
+        ------
+        DamagedRun
+            The checkpoint is not what was written.
+        """
+        path = self.checkpoint_path
+        if not path.exists():
+            return None
+        stored = self._load_checkpoint()
+        with report_damage(path):
+            marks = {table: streams.Mark(*stored["marks"][table]) for table in self._paths}
+            return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
+
+    def _load_checkpoint(self) -> Any:
+        path = self.checkpoint_path
+        return state.load(path, "chains", self.chain) if path == self._together else state.load(path)
+
+    @property
+    def checkpoint_path(self) -> Path:
+        """The file of the last checkpoint."""
+        return self._together if self._together.exists() else self._checkpoint
+
+    def append(self, rows: dict[str, Any]) -> None:
+        """Add the rows that ``Chain.advance`` returned."""
+        for table, stream in self._streams.items():
+            if table != schema.HELDOUT:
+                prefix = "partition_" if table == schema.PARTITIONS else ""
+                stream.append(_batch(stream.schema, self.chain, rows, prefix))
+
+    def append_heldout(self, iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
+        """Add the log likelihoods ``[D]`` of the held-out documents under the state at hand."""
+        stream = self._streams[schema.HELDOUT]
+        row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
+        stream.append(_batch(stream.schema, self.chain, row, ""))
+
+    def checkpoint(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> None:
+        """Store what a resumed run needs, after the rows so far are on the disk.
+
+        Parameters
+        ----------
+        chain_state : dict
+            ``Chain.state``.
+        outcome : dict
+            What the summary needs of the chain: `moves`, `iterations`, `seconds`, `best_log_joint`,
+            `best_iteration`, `best_labels`, the same three of `best_log_lik`, and `last_labels`.
+        finished : bool
+            Whether the chain is complete.
+        """
+        state.save(self._checkpoint, self.entry(chain_state, outcome, finished))
+
+    def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
+        """Open the streams with the `rows` of this chain that a finished run recorded, by table; a checkpoint is to
+        follow."""
+        for table, path in self._paths.items():
+            self._streams[table] = streams.Stream(path, self._schemas[table])
+            for batch in rows[table].to_batches() if table in rows else []:
+                self._streams[table].append(batch)
+
+    def entry(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> dict[str, Any]:
+        """Entry of this chain in a checkpoint, its rows so far being on the disk; parameters as `checkpoint`."""
+        marks = {table: stream.sync() for table, stream in self._streams.items()}
+        return {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks}
+
+    def close(self) -> None:
+        """Close the streams."""
+        for stream in self._streams.values():
+            stream.close()
+
+    def read(self, table: str) -> Iterator[pa.RecordBatch]:
+        """Rows of a stream up to the last checkpoint."""
+        saved = self.read_checkpoint()
+        assert saved is not None
+        return streams.read_marked(self._paths[table], saved["marks"][table])
+
+    def table(self, table: str, chains: int) -> pa.Table:
+        """Read the rows as a table, checked to be those of a run with so many chains.
+
+        Raises
+        ------
+        DamagedRun
+            They are not.
+        """
+        with report_damage(self._paths[table]):
+            batches = list(self.read(table))
+            found = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
+            schema.check_columns(table, found.schema, whole=False)
+            schema.check_rows(table, found, chains, done=False)
+        return found
+
+
+def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
+    """Rows of ``Chain.advance`` as a record batch; the columns of the result named with `prefix`.
+
+    Lists of one length are rows of an array; of lists of any length the values stand one after the other, with a column
+    NAME_end that says where each ends.
+    """
+    n = len(rows[f"{prefix}iteration"])
+    arrays = []
+    for field in columns:
+        if field.name == "chain":
+            arrays.append(array_of(np.full(n, chain), field.type))
+            continue
+        values = np.ascontiguousarray(rows[prefix + field.name])
+        if pa.types.is_list(field.type):
+            if (ends := rows.get(f"{prefix}{field.name}_end")) is not None:
+                offsets = np.concatenate([[0], ends]).astype(np.int32)
+            else:
+                offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
+            ends, numbers = array_of(offsets, pa.int32()), array_of(values.ravel(), field.type.value_type)
+            arrays.append(pa.ListArray.from_arrays(ends, numbers))
+        else:
+            arrays.append(array_of(values, field.type))
+    return pa.record_batch(arrays, schema=columns)
+
+
+class RunStore:
+    """The folder of one run, open for writing.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    provenance : dict
+        Configuration, versions, commit, seed, machine: the metadata of every parquet file.
+    run_id, sampler, seed
+        The columns that distinguish rows of several runs.
+    optional : collection of str
+        The optional columns of the trace and of the partitions, see `schema.core`.
+    streamed : sequence of str
+        The tables that grow while the chains run.
+
+    Attributes
+    ----------
+    contents : dict of str to bytes
+        Contents of the text files that were written, for whoever would read them again.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        provenance: dict[str, Any],
+        run_id: str,
+        sampler: str,
+        seed: int,
+        optional: Collection[str],
+        streamed: Sequence[str] = STREAMED,
+    ) -> None:
+        self.path = path
+        self.work = path / WORK
+        self.optional = optional
+        self.streamed = streamed
+        self.contents: dict[str, bytes] = {}
+        self._written: list[str] = []
+        self._metadata = json.dumps(provenance, sort_keys=True).encode()
+        self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
+        self._status: dict[str, Any] = {}
+        self._lock: os.stat_result | None = None
+
+    @contextmanager
+    def session(self) -> Iterator[None]:
+        """Create the folder and hold its lock.
+
+        Raises
+        ------
+        Locked
+            Another process writes this run.
+        """
+        if self.work.is_symlink():  # what is cleared there would be of another folder
+            raise DamagedRun(
+                self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder"
+            )
+        with lock_file(self.work / LOCK):
+            self._lock = (self.work / LOCK).stat()
+            with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
+                reserve.write(bytes(_RESERVED))
+            yield
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the folder that a session holds was removed or replaced meanwhile."""
+        try:
+            return self._lock is not None and not os.path.samestat(self._lock, (self.work / LOCK).stat())
+        except OSError:
+            return True
+
+    def clear_work(self) -> None:
+        """Remove what a finished run does not need."""
+        # another process that waits for the lock may keep the folder
+        shutil.rmtree(self.work, ignore_errors=True)
+
+    def clear(self) -> None:
+        """Remove everything but the lock: the run begins anew."""
+        for item in [*self.path.iterdir(), *self.work.iterdir()]:
+            if item in (self.work, self.work / LOCK, self.work / RESERVE):
+                continue
+            if item.is_dir() and not item.is_symlink():
+                shutil.rmtree(item)
+            else:
+                item.unlink()
+
+    def write_config(self, text: str) -> None:
+        """Write ``config.yaml``; the status holds its digest."""
+        self._write_text(CONFIG, text)
+        self._status["config_sha256"] = hashlib.sha256(self.contents[CONFIG]).hexdigest()
+
+    def write_status(self, state: str, **fields: Any) -> None:
+        """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
+        self.contents[STATUS] = write_sealed(self.path / STATUS, self._status)
+
+    def write_failure(self, error: str) -> None:
+        """Write the status of a run that failed, on a full disk too: its reserve makes room."""
+        (self.work / RESERVE).unlink(missing_ok=True)
+        self.write_status("failed", error=error)
+
+    def chain(self, chain: int) -> ChainStore:
+        """The files of one chain."""
+        return ChainStore(self.work, chain, self.optional, self.streamed)
+
+    def checkpoint_together(self, entries: list[dict[str, Any]]) -> None:
+        """Store one checkpoint of all chains, made of `ChainStore.entry` of each, in the order of their numbers."""
+        state.save(self.work / TOGETHER, {"chains": entries})
+
+    def write_streamed(self, table: str, chains: Iterable[ChainStore], width: int) -> None:
+        """Turn the streams of all chains into a parquet file; `width` is the number of values in a row."""
+        rows = max(1, _GROUP_VALUES // width)
+        batches = (batch for chain in chains for batch in chain.read(table))
+        self._write(table, _regroup(batches, schema.recorded_columns(table, self.optional), rows))
+
+    def write_frame(self, table: str, frame: "pd.DataFrame") -> None:
+        """Write a table that is at hand as a whole."""
+        columns = schema.recorded_columns(table, self.optional)
+        self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
+
+    def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
+        """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
+        self._write(table, [table_of(rows, schema.recorded_columns(table, self.optional))])
+
+    def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
+        """Write a table that is made part by part; each becomes a row group."""
+        self._write(table, parts)
+
+    def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
+        import pyarrow.parquet as pq
+
+        columns = schema.full(table, self.optional, self._metadata)
+        with (
+            replace_file(self.path / f"{table}.parquet") as temporary,
+            pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
+        ):
+            for group in groups:
+                for name, value in self._constants.items():
+                    field = columns.field(name)
+                    group = group.append_column(field, pa.repeat(array_of([value], field.type)[0], group.num_rows))
+                # a cast imports pandas
+                if not group.schema.equals(columns):
+                    group = group.cast(columns)
+                writer.write_table(group, row_group_size=max(1, group.num_rows))
+        self._written.append(f"{table}.parquet")
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Write ``summary.json``."""
+        self._write_text(SUMMARY, json_text(summary))
+
+    def write_states(self, name: str, states: dict[str, Any]) -> None:
+        """Write the states of the chains at the end, from which another run can go on."""
+        state.save(self.path / name, states)
+        self._written.append(name)
+
+    def write_clusters(
+        self,
+        labels: list[int],
+        names: list[str] | None = None,
+        membership: Mapping[str, NDArray[Any]] | None = None,
+        item_of_row: NDArray[np.int32] | None = None,
+    ) -> None:
+        """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
+
+        `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
+        they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
+        table is, `names` are those of the rows, and `copy_of` is the row that a row repeats.
+        """
+        items, copy_of = list(range(len(labels))), list[int | None]()
+        if item_of_row is not None:
+            items = item_of_row.tolist()
+            first: dict[int, int] = {}
+            rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
+            copy_of = [None if of == row else of for row, of in enumerate(rows, start=1)]
+        table: dict[str, Iterable[Any]] = {"row": range(1, len(items) + 1), "cluster": [labels[i] for i in items]}
+        if names is not None:
+            table["name"] = names
+        for column in schema.MEMBERSHIP:
+            values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
+            shown = [value if value is not None and value >= 0 else None for value in values]
+            table[column] = [shown[i] for i in items]
+        if item_of_row is not None:
+            table[schema.COPY_OF] = copy_of
+        text = io.StringIO(newline="")
+        csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
+        self._write_text(CLUSTERS, text.getvalue())
+
+    def write_csv(self, name: str, frame: "pd.DataFrame") -> None:
+        """Write a table as text, whole or not at all; numbers with six significant digits."""
+        self._write_text(name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+
+    def write_documents(self, frame: "pd.DataFrame") -> None:
+        """Write ``documents.csv``: some of the columns `schema.DOCUMENTS`."""
+        self._write_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+
+    def _write_text(self, name: str, text: str) -> None:
+        write_text(self.path / name, text)
+        self.contents[name] = text.encode()
+
+    def finish(self) -> None:
+        """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
+        self.write_status("done", share=1.0)
+        names = {*self.contents, *self._written}
+        self.contents[MANIFEST] = write_manifest(self.path / MANIFEST, names, self.contents)
+        self.clear_work()
+
+
+def _regroup(batches: Iterable[pa.RecordBatch], columns: pa.Schema, rows: int) -> Iterator[pa.Table]:
+    """Regroup rows into tables of exactly `rows` rows, but for the last."""
+    pending: list[pa.RecordBatch] = []
+    held = 0
+    for batch in batches:
+        pending.append(batch)
+        held += batch.num_rows
+        if held < rows:
+            continue
+        table = pa.Table.from_batches(pending, columns)
+        for begin in range(0, held - rows + 1, rows):
+            yield table.slice(begin, rows).combine_chunks()
+        pending = table.slice(held // rows * rows).to_batches()
+        held %= rows
+    if held:
+        yield pa.Table.from_batches(pending, columns).combine_chunks()

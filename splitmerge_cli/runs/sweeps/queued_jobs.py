@@ -1,0 +1,277 @@
+"""Jobs in the queue of Slurm, through submitit: ``hydra/launcher=submitit_slurm`` (and ``submitit_local``).
+
+The options are those of the plugin of Hydra. A job that is preempted or comes to its time limit is queued again by
+submitit and goes on from its last checkpoint. A job that is submitted is noted in a file, so that the same command,
+given again, waits for it and does not submit it twice.
+
+Submitit hands jobs over as pickles, which run code when they are read. So every submission has a folder of its own,
+which nobody can have filled before; and what became of a job is read from a sealed file, never from its pickle.
+"""
+
+import secrets
+import shlex
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.identity import is_written
+from splitmerge_cli.runs.store.files import DamagedRun, report_damage
+from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
+from splitmerge_cli.runs.store.names import STATUS
+from splitmerge_cli.runs.sweeps.job import Ended
+from splitmerge_cli.runs.sweeps.remote import RemoteTask, on_worker
+
+LOOK = 2.0
+"""Seconds between two looks at the queue."""
+KILLED = 300.0
+"""Seconds that Slurm may take to kill a job after its first signal."""
+LATE = 30.0
+"""Seconds that a shared file system may take to show the result of a job that has left the queue."""
+UNLOCKED = 15
+"""Looks in a row that have to see a run written without a lock, before that is believed."""
+RECENT = 20.0
+"""Seconds since a run was written to."""
+SUBMITTED = ".submitted"
+"""Folder in `out` of the notes on jobs that were submitted."""
+REQUEUED = 1_000
+"""Default number of times that a job at its time limit is queued again."""
+ENDS = ("done", "elsewhere", "locked", "failed")
+"""Ends that a job may write."""
+_AT_START = ("max_num_timeout",)
+_COMMON = (
+    "timeout_min", "cpus_per_task", "gpus_per_node", "tasks_per_node", "mem_gb", "nodes", "name", "stderr_to_stdout"
+)  # fmt: skip
+
+
+REMEDY = "remove it once its job has left the queue (squeue --me)"
+"""Advice about a damaged note."""
+
+
+class Call:
+    """Makes a job on a node, and writes to a file what became of it. Submitit calls `checkpoint` when the node is about
+    to be taken away."""
+
+    def __call__(self, remote: RemoteTask, result: Path) -> None:
+        try:
+            status, error = on_worker(remote)
+        except Exception as failure:  # as submitit's own, of a job that came to its time limit too often
+            status, error = "failed", f"{type(failure).__name__}: {failure}"
+        if status == "interrupted":
+            # a signal to all processes of the job: it is about to be killed, perhaps to be queued again, and has no
+            # result
+            time.sleep(KILLED)
+            status, error = "failed", "ended by a signal; the same command continues it"
+        write_sealed(result, {"status": status, "error": error})
+
+    def checkpoint(self, remote: RemoteTask, result: Path) -> Any:
+        """Queue this call again: the run goes on from its own checkpoint."""
+        from submitit.helpers import DelayedSubmission
+
+        return DelayedSubmission(self, remote, result)
+
+
+class QueuedJobs:
+    """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` where
+    it is not there.
+
+    `options` are those of the plugin of Hydra, of which the user `named` some. `detach`: submit, and do not wait.
+    """
+
+    waits = False
+
+    def __init__(self, cluster: str, options: Mapping[str, Any], named: Sequence[str], detach: bool = False) -> None:
+
+        given = {key: value for key, value in options.items() if value is not None}
+        if "max_num_timeout" in given and "max_num_timeout" not in named:
+            given["max_num_timeout"] = REQUEUED
+        self.cluster, self.detach = cluster, detach
+        self.folder = Path(str(given.pop("submitit_folder"))).resolve()
+        self._at_start = {f"{cluster}_{key}": given.pop(key) for key in _AT_START if key in given}
+        self._rest = {key if key in _COMMON else f"{cluster}_{key}": value for key, value in given.items()}
+        try:
+            self._executor(self.folder)
+        except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
+            raise ConfigError(f"submitit_{cluster}: {' '.join(str(error).split())}") from error
+        if cluster == "slurm" and (reason := _no_answer()):
+            raise ConfigError(f"submitit_slurm: no Slurm answers: {reason}")
+
+    def _executor(self, folder: Path) -> Any:
+        import submitit
+
+        # nothing is imported from the working directory
+        at_start = {f"{self.cluster}_python": f"{shlex.quote(sys.executable)} -P", **self._at_start}
+        executor = submitit.AutoExecutor(folder=folder, cluster=self.cluster, **at_start)
+        executor.update_parameters(**self._rest)
+        return executor
+
+    def _new_folder(self) -> Path:
+        """The folder of a submission, which nobody else has written to; beneath it what the options ask for."""
+        from submitit.core.utils import JobPaths
+
+        base = JobPaths.get_first_id_independent_folder(self.folder)
+        own = base / secrets.token_hex(16)
+        base.mkdir(parents=True, exist_ok=True)
+        own.mkdir(mode=0o700)
+        return own / self.folder.relative_to(base)
+
+    def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
+        """How each job ended, in their order."""
+        notes = [note_of(task.path) for task in tasks]
+        found = [self._waiting(note) for note in notes]
+        new = [number for number, job in enumerate(found) if job is None]
+        if new:
+            folder = self._new_folder()
+            results = [_result_of(folder, notes[number]) for number in new]
+            try:
+                jobs = self._executor(folder).map_array(Call(), [tasks[number] for number in new], results)
+            except Exception as error:  # sbatch says what it does not like
+                raise ConfigError(f"submitit_{self.cluster}: {' '.join(str(error).split())}") from error
+            for number, job, result in zip(new, jobs, results, strict=True):
+                found[number] = job, result
+                notes[number].parent.mkdir(parents=True, exist_ok=True)
+                write_sealed(notes[number], {"job": job.job_id, "cluster": self.cluster, "folder": str(folder)})
+        if self.detach:
+            return [("submitted", None)] * len(tasks)
+        known = [each for each in found if each is not None]
+        return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
+
+    def _waiting(self, note: Path) -> tuple[Any, Path] | None:
+        """The job of an earlier command that is still in the queue, and where its result will be, or None; a
+        `DamagedRun` where the note is not what was written."""
+        from submitit import SlurmJob
+
+        if self.cluster != "slurm" or not note.is_file():
+            return None
+        stored = read_sealed(note, REMEDY)
+        with report_damage(note, REMEDY):
+            job_id, folder = str(stored["job"]), Path(str(stored["folder"]))
+        # a note says which job is waited for, and cancelled on Ctrl-C: one that the queue knows by its folder
+        if job_id not in in_queue([job_id], folder):
+            return None
+        return SlurmJob(folder=folder, job_id=job_id), _result_of(folder, note)
+
+    def _ends(
+        self, jobs: Sequence[Any], results: Sequence[Path], notes: Sequence[Path], tasks: Sequence[RemoteTask]
+    ) -> list[Ended]:
+        paths = [task.path for task in tasks]
+        ended: dict[int, Ended] = {}
+        gone: dict[int, float] = {}
+        unlocked: Counter[int] = Counter()
+        try:
+            while len(ended) < len(jobs):
+                left = [number for number in range(len(jobs)) if number not in ended]
+                alive = self._alive([jobs[number] for number in left])
+                for number in left:
+                    job = jobs[number]
+                    if results[number].exists():
+                        ended[number] = _read_result(results[number])
+                    elif job.job_id in alive:
+                        gone.pop(number, None)
+                        unlocked[number] = unlocked[number] + 1 if _writes_unlocked(paths[number]) else 0
+                        if self.cluster == "slurm" and unlocked[number] == UNLOCKED:
+                            raise RunError(
+                                f"{paths[number]}: job {job.job_id} writes it, and no lock is seen: locks do not hold "
+                                "between these machines; expected out= on a file system with locks, such as NFS 4, or "
+                                "NFS 3 with its lock service"
+                            )
+                    elif time.monotonic() > gone.setdefault(number, time.monotonic()) + LATE:
+                        ended[number] = (
+                            "failed",
+                            f"job {job.job_id} left the queue without a result (its log: {job.paths.stderr}); the same "
+                            "command continues it",
+                        )
+                    if number in ended:
+                        forget(paths[number])
+                if len(ended) < len(jobs):
+                    time.sleep(LOOK if self.cluster == "slurm" else 0.2)
+        except KeyboardInterrupt:
+            for number, job in enumerate(jobs):
+                if number not in ended:
+                    with suppress(Exception):
+                        job.cancel(check=False)
+                    forget(paths[number])
+            raise
+        return [ended[number] for number in range(len(jobs))]
+
+    def _alive(self, jobs: Sequence[Any]) -> set[str]:
+        if self.cluster == "slurm":
+            return in_queue([job.job_id for job in jobs])
+        return {job.job_id for job in jobs if not job.done()}
+
+
+def _writes_unlocked(path: Path) -> bool:
+    """Whether a run has been written to in the last seconds, and nobody holds its lock."""
+    with suppress(OSError):
+        return time.time() - (path / STATUS).stat().st_mtime < RECENT and not is_written(path)
+    return False
+
+
+def _no_answer() -> str | None:
+    """Message of squeue where no Slurm answers; None: one does."""
+    try:
+        answer = subprocess.run(
+            ["squeue", "--noheader", "--me"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    lines = answer.stderr.strip().splitlines()
+    return (lines[-1] if lines else f"exit status {answer.returncode}") if answer.returncode else None
+
+
+def in_queue(jobs: Sequence[str], folder: Path | None = None) -> set[str]:
+    """Return the jobs that wait or run; where a folder is given, those by a script in it. Where the queue does not
+    answer, all of them: nothing is known."""
+    call = ["squeue", "--noheader", "--array", "--format=%i %T %o", "--me"]
+    try:
+        answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return set(jobs)
+    if answer.returncode:
+        return set(jobs)
+    over = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
+    rows = [line.split(maxsplit=2) for line in answer.stdout.splitlines()]
+    alive = [row for row in rows if len(row) == 3 and row[1] not in over]
+    return {job for job, _, script in alive if folder is None or _own(folder) in Path(script).parents} & set(jobs)
+
+
+def _own(folder: Path) -> Path:
+    """The folder of a submission, in which that of its jobs has another name for each."""
+    from submitit.core.utils import JobPaths
+
+    return JobPaths.get_first_id_independent_folder(folder)
+
+
+def _read_result(file: Path) -> Ended:
+    """Read how a job ended from its note."""
+    try:
+        found = read_sealed(file, "the same command continues it")
+        with report_damage(file, "the same command continues it"):
+            error = found["error"]
+            return ENDS[ENDS.index(found["status"])], None if error is None else str(error)
+    except DamagedRun as damage:
+        return "failed", str(damage)
+
+
+def _result_of(folder: Path, note: Path) -> Path:
+    """Where a job writes what became of it."""
+    return _own(folder) / note.name
+
+
+def note_of(run: Path) -> Path:
+    """Where it is noted that the job of a run was submitted: OUT/.submitted/SAMPLER-DATA-ID.json."""
+    return run.parent.parent / SUBMITTED / f"{run.parent.name}-{run.name}.json"
+
+
+def forget(run: Path) -> None:
+    """Remove the note on the job of a run, which has come to its end."""
+    note = note_of(run)
+    with suppress(OSError):
+        note.unlink(missing_ok=True)
+        note.parent.rmdir()  # unless it holds others

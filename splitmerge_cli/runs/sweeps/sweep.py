@@ -1,0 +1,423 @@
+"""Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
+
+import json
+import math
+import multiprocessing.resource_tracker
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from joblib.externals.loky.backend import resource_tracker
+from joblib.externals.loky.backend.process import LokyProcess
+
+from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
+from splitmerge_cli.config.composition import compose_raw
+from splitmerge_cli.data.standard_input import SIGN
+from splitmerge_cli.overrides import quote, shell_word, split_values
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.identity import DATA_FILES, complete, finished_run, is_done, is_written, run_dir
+from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
+from splitmerge_cli.runs.plan import Plan, prepare
+from splitmerge_cli.runs.progress import SweepProgress, SweepState
+from splitmerge_cli.runs.store.files import DamagedRun
+from splitmerge_cli.runs.store.names import STATUS
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.sweeps.job import Ended, block_signal, safe_imports
+from splitmerge_cli.runs.sweeps.launch import Launch
+from splitmerge_cli.runs.sweeps.queued_jobs import forget
+from splitmerge_cli.runs.undecided import require_model
+
+LOOK = 0.2
+"""Seconds between two looks at runs that another process makes."""
+
+
+@dataclass(frozen=True)
+class JobOutcome:
+    """How one job ended.
+
+    Attributes
+    ----------
+    overrides : list of str
+        The job.
+    status : str
+        done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
+        the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or submitted
+        (to a queue, which goes on without the sweep).
+    path : Path or None
+        Folder of the run; None where it was rejected.
+    error : str or None
+        Why it was rejected or failed.
+    notes : list of str
+        What is to be said of how its data were read.
+    elsewhere : bool
+        Whether it was done by another process while the sweep ran.
+    """
+
+    overrides: list[str]
+    status: str
+    path: Path | None = None
+    error: str | None = None
+    notes: list[str] = field(default_factory=list)
+    elsewhere: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run is there, whole."""
+        return self.status in ("done", "skipped")
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of the run is there."""
+        return self.path is not None and (self.path / STATUS).is_file()
+
+
+def interruption(outcomes: Sequence[JobOutcome]) -> str | None:
+    """One line on what an interrupted sweep has done and left to do; None where it was not interrupted."""
+    counts = Counter(o.status for o in outcomes)
+    if not counts.keys() & {"interrupted", "running elsewhere"}:
+        return None
+    shown = {key: counts[key] for key in ("done", "skipped", "failed", "running elsewhere")}
+    shown["to do"] = counts["interrupted"]
+    return "interrupted: " + ", ".join(f"{number} {what}" for what, number in shown.items() if number)
+
+
+def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[list[str]]:
+    """The jobs of a grid, each the overrides of one run, keys of Hydra itself left out.
+
+    ``KEY=A,B``, ``KEY=range(3)`` and ``KEY=glob(*)`` make a grid. An experiment adds its ``hydra.sweeper.params``, and
+    `args` override those.
+
+    Raises
+    ------
+    ConfigError
+        Overrides that cannot be read, an unknown experiment, a grid without a job, or a file with a comma in its name
+        that stands without quotes.
+    """
+    args = [arg for arg in args if not _is_hydra(arg)]
+    experiments = [a for a in args if a.startswith("experiment=")]
+    rest = [a for a in args if not a.startswith("experiment=")]
+    for key, text in (arg.partition("=")[::2] for arg in rest):
+        if key in ("init", *DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
+            word = shell_word(f"{key}={quote(text)}")
+            raise ConfigError(
+                f"{key}={text}: several values in a sweep, and the name of a file; expected {word} for it"
+            )
+    jobs: list[list[str]] = []
+    with hydra_adapter.hydra_session():
+        for experiment in hydra_adapter.grid(experiments):
+            # the main configuration has no grid of its own
+            composed = compose_raw(experiment, config_dir) if experiment else None
+            own = (composed.hydra.sweeper.params or {}).items() if composed else ()
+            params = [f"{key}={value}" for key, value in own]
+            jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
+    # jobs are made by processes that have no standard input
+    if any(f"data.path={SIGN}" in job for job in jobs):
+        raise ConfigError(f"data.path={SIGN}: a sweep does not read standard input; expected a file")
+    return jobs
+
+
+def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
+    """The finished run of a job, None where it is not finished. Cheap: neither data nor model is built."""
+    return complete(run_dir(specify(overrides, config_dir)))
+
+
+def check_jobs(
+    jobs: Sequence[Sequence[str]],
+    config_dir: str | Path | None = None,
+    launcher: Sequence[str] = (),
+    detach: bool = False,
+) -> list[JobOutcome]:
+    """Compose and check every job, down to its data and the parameters of model and samplers; run none.
+
+    Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``. A
+    `ConfigError` where there is no such launcher, or it has no such options.
+    """
+    outcomes = []
+    with hydra_adapter.hydra_session():
+        if launcher or detach:
+            Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
+        alike: dict[str, Plan] = {}
+        for job in jobs:
+            outcomes.append(_check_job(list(job), config_dir, alike))
+    return outcomes
+
+
+def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, Plan]) -> JobOutcome:
+    """Check a job before it is made. Of jobs that differ in the seed of their chains alone the first is
+    planned, and stands in `alike`."""
+    path = None
+    spec: RunSpecification | None = None
+    try:
+        spec = specify(job, config_dir)
+        require_model(spec)
+        key = json.dumps({name: value for name, value in spec.values.items() if name != "seed"}, sort_keys=True)
+        # nothing is built for a finished run, unless others like it were planned before
+        if key not in alike and (done := finished_run(spec)):
+            return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
+        if key not in alike:
+            # no chain is kept
+            alike[key] = replace(prepare(spec), _built={})
+        plan = replace(alike[key], spec=spec)
+        path = plan.path
+        if not (done_now := plan.is_done):
+            plan.require_writable()
+        return JobOutcome(job, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
+    except (ConfigError, DataError) as error:
+        return JobOutcome(job, "rejected", error=str(error))
+    except DamagedRun as error:
+        assert spec is not None
+        return JobOutcome(job, "failed", path or run_dir(spec), str(error))
+
+
+def run_jobs(
+    jobs: Sequence[Sequence[str]],
+    workers: int | None = None,
+    progress: str = "auto",
+    launcher: Sequence[str] = (),
+    config_dir: str | Path | None = None,
+    timed: Collection[Sequence[str]] = (),
+    detach: bool = False,
+) -> list[JobOutcome]:
+    """Run what is missing of the given jobs, each a list of overrides, at the same time where the machine allows.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Jobs that run at the same time; by default one per processor.
+    progress : str
+        auto, bars, lines or none.
+    launcher : sequence of str
+        Hydra's own overrides, such as ``hydra/launcher=basic``; Joblib's processes by default.
+    timed : collection of sequences of str
+        Those of the jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
+    detach : bool
+        Leave the jobs to the queue of a cluster (``submitted``), and do not wait.
+
+    Returns
+    -------
+    list of JobOutcome
+        One per job, in their order. Where one is ``rejected`` none runs. A job that fails, or whose process is killed,
+        does not stop the others. Runs that another process writes are waited for, and made here where it leaves them
+        unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
+        elsewhere``.
+
+    Raises
+    ------
+    ConfigError
+        There is no such launcher, it has no such options, or it cannot launch.
+    RunError
+        The launcher failed on the way; what was stored is intact.
+    """
+    outcomes = check_jobs(jobs, config_dir, launcher, detach)
+    if any(o.status == "rejected" for o in outcomes):
+        return outcomes
+    for outcome in outcomes:
+        if outcome.status == "skipped" and outcome.path:
+            forget(outcome.path)
+    # the same run may be asked for twice
+    missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
+    missing = dict(reversed(missing.items()))
+    if missing:
+        alone = set(map(tuple, timed))
+        parts = [
+            ({path: job for path, job in missing.items() if tuple(job) not in alone}, workers),
+            ({path: job for path, job in missing.items() if tuple(job) in alone}, 1),
+        ]
+        parts = [(part, at_once) for part, at_once in parts if part]
+        poll = _Poll([(part, at_once or os.cpu_count() or 1) for part, at_once in parts])
+        with (
+            hydra_adapter.hydra_session(),
+            SweepProgress(progress, len(missing), poll) as shown,
+            safe_imports(),
+            _joblib_in_step_with_signals(),
+        ):
+            if alone and parts[-1][1] == 1 and len(parts[-1][0]) > 1:
+                shown.say(f"{len(parts[-1][0])} of {len(missing)} jobs are timed: one at a time, after the others")
+            ended: dict[Path, Ended] = {}
+            for part, at_once in parts:
+                # one job alone gains nothing from a process, but its chains from threads
+                own = launcher or ["hydra/launcher=basic"] * (len(part) == 1 and not detach)
+                ended |= _make(part, Launch(own, at_once, config_dir, detach), shown.say)
+                if any(status == "interrupted" for status, _ in ended.values()):
+                    break
+            ended |= {path: _outcome_of_interruption(path) for path in missing if path not in ended}
+        for i, outcome in enumerate(outcomes):
+            if outcome.status == "to run" and outcome.path:
+                status, error = ended[outcome.path]
+                elsewhere = status == "elsewhere"
+                outcomes[i] = replace(outcome, status="done" if elsewhere else status, error=error, elsewhere=elsewhere)
+    return outcomes
+
+
+def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str], None]) -> dict[Path, Ended]:
+    """Make the missing runs, those first that nobody else writes; what became of each."""
+    ended: dict[Path, Ended] = {}
+    left = list(missing)
+    # with resume=false
+    repeated = {path for path in missing if is_done(path)}
+    waiting = False
+    try:
+        with AnsweredBy(interrupt):
+            while left:
+                # another process may have finished one since it was looked at
+                ended |= {path: ("elsewhere", None) for path in left if path not in repeated and _is_whole(path)}
+                if free := [path for path in left if path not in ended and not is_written(path)]:
+                    launch.make({path: missing[path] for path in free}, ended)
+                elif any(path not in ended for path in left):
+                    if not waiting:
+                        say(f"{len(left)} {_jobs(left)} running elsewhere; waiting for the end")
+                    waiting = True
+                    time.sleep(LOOK)
+                left = [path for path in left if path not in ended]
+    except KeyboardInterrupt:
+        return {path: _outcome_of_interruption(path) for path in missing} | ended
+    return ended
+
+
+def _is_whole(path: Path) -> bool:
+    with suppress(DamagedRun):  # it is written at this moment
+        return is_done(path)
+    return False
+
+
+@contextmanager
+def _joblib_in_step_with_signals() -> Iterator[None]:
+    """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
+
+    Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
+    before what they track; that of joblib, too, prints what it tidies up when the sweep was killed. To kill its pool
+    joblib asks psutil or pgrep; where neither is there it calls what its processes lack.
+    """
+    start, kill = LokyProcess.start, LokyProcess.kill
+
+    def start_deaf(process: LokyProcess) -> None:
+        with block_signal(signal.SIGINT):
+            start(process)
+
+    options = list(sys.warnoptions)
+    LokyProcess.start, LokyProcess.kill = start_deaf, LokyProcess.terminate
+    try:
+        sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
+        with block_signal(signal.SIGHUP):
+            # first: while it starts, Python's own lets Ctrl-C in
+            multiprocessing.resource_tracker.ensure_running()
+            resource_tracker.ensure_running()
+        sys.warnoptions[:] = options
+        with warnings.catch_warnings():
+            # it says then that what its processes have started is left; ours end with them
+            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
+            yield
+    finally:
+        sys.warnoptions[:] = options
+        LokyProcess.start, LokyProcess.kill = start, kill
+
+
+def _jobs(counted: Sequence[object]) -> str:
+    return "job is" if len(counted) == 1 else "jobs are"
+
+
+def _outcome_of_interruption(path: Path) -> Ended:
+    """How a run ended when the sweep was interrupted."""
+    if is_written(path):
+        return "running elsewhere", None
+    return ("done" if is_done(path) else "interrupted"), None
+
+
+class _Poll:
+    """Looks how far runs are, and estimates the time left from the durations of those that are complete.
+
+    `parts`: jobs by the folder of their run, made one part after the other, and how many of a part at the same time.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Mapping[Path, Sequence[str]], int]]) -> None:
+        self._parts = parts
+        self._durations: dict[Path, float] = {}
+        # runs that differ in their seed alone take alike
+        jobs = [(path, job) for part, _ in parts for path, job in part.items()]
+        self._alike = {path: tuple(o for o in job if not o.startswith("seed=")) for path, job in jobs}
+        self._budget = {path: _budget(job) for path, job in jobs}
+
+    def __call__(self) -> SweepState:
+        shares: dict[Path, float] = {}
+        for path in (path for paths, _ in self._parts for path in paths):
+            shares[path] = 1.0 if path in self._durations else self._look(path)
+        return SweepState(len(self._durations), sum(shares.values()), self._left(shares))
+
+    def _look(self, path: Path) -> float:
+        """The share of a run that is done; its duration is noted once it is complete."""
+        if not (path / STATUS).is_file():
+            return 0.0
+        with suppress(DamagedRun):  # it is written anew at once
+            status: dict[str, Any] = Run(path).status
+            if status["state"] == "done":
+                begin, end = (datetime.fromisoformat(status[key]) for key in ("started", "updated"))
+                self._durations[path] = (end - begin).total_seconds()
+            return float(status["share"])
+        return 0.0
+
+    def _left(self, shares: Mapping[Path, float]) -> float:
+        if not self._durations:
+            return math.inf
+        # beyond the time that a job is given; of one like which none is complete, first its experiment stands in
+        keys = (lambda path: self._alike[path], lambda path: path.parent, lambda path: None)
+        means = []
+        for key in keys:
+            groups: dict[object, list[float]] = {}
+            for path, seconds in self._durations.items():
+                groups.setdefault(key(path), []).append(seconds - self._budget[path])
+            means.append({group: sum(seconds) / len(seconds) for group, seconds in groups.items()})
+        left = 0.0
+        for paths, at_once in self._parts:
+            seconds = 0.0
+            for path in paths:
+                beyond = next(mean[key(path)] for key, mean in zip(keys, means, strict=True) if key(path) in mean)
+                seconds += (1 - shares[path]) * max(0.0, self._budget[path] + beyond)
+            left += seconds / max(1, min(at_once, len(paths)))
+        return left
+
+
+def _budget(job: Sequence[str]) -> float:
+    """The seconds that a job says it may take; 0 where it says none."""
+    said = [override.partition("=")[2] for override in job if override.startswith("budget=")]
+    with suppress(ValueError):
+        return float(said[-1]) if said else 0.0
+    return 0.0
+
+
+def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
+    """Raise a `ConfigError` where the number of jobs at the same time is given, and a launcher says it in another way.
+
+    Parameters
+    ----------
+    workers : int or None
+        What ``--workers`` says.
+    launcher : sequence of str
+        Hydra's own overrides.
+    """
+    for given in launcher if workers is not None else ():
+        key, _, value = given.lstrip("+~").partition("=")
+        if key == "hydra.launcher.n_jobs" and value != str(workers):
+            raise ConfigError(f"--workers {workers}: beside {given}; expected one of the two")
+        if key == "hydra/launcher" and value != "joblib":
+            raise ConfigError(
+                f"--workers {workers}: {given} has options of its own, hydra.launcher.KEY; expected joblib"
+            )
+
+
+def _is_hydra(arg: str) -> bool:
+    return arg.lstrip("+~").startswith(("hydra.", "hydra/"))
+
+
+def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Separate the overrides of the jobs from those of Hydra itself (launcher and so on)."""
+    own = [arg for arg in args if _is_hydra(arg)]
+    return [arg for arg in args if not _is_hydra(arg)], own
