@@ -193,7 +193,7 @@ def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: b
         found = f"a prior of mean {zeta * scale[d]:.3g}" if is_resampled else f"{zeta * scale[d]:.3g}"
         raise ValueError(
             f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
-            f"covariance=full and this model.m0, got {found}: less leaves no digits of the "
+            f"model.covariance=full and this model.m0, got {found}: less leaves no digits of the "
             "covariances"
         )
 

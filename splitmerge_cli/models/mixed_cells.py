@@ -28,15 +28,15 @@ def types_of(
     if len(types) != values.shape[1]:
         raise ValueError(f"types: expected one for each of {values.shape[1]} columns, got {len(types)}")
     for j, column in enumerate(types):
-        kind = column if isinstance(column, str) else column.type
-        if kind not in TYPES:
-            raise ValueError(f"types: {kind}: expected one of {', '.join(TYPES)}")
-        n = 2 if kind == "binary" else 0
-        if kind == "categorical":
+        of_type = column if isinstance(column, str) else column.type
+        if of_type not in TYPES:
+            raise ValueError(f"types: {of_type}: expected one of {', '.join(TYPES)}")
+        n = 2 if of_type == "binary" else 0
+        if of_type == "categorical":
             # at least one, so that a column without cells has a proper prior
             largest = np.nanmax(values[:, j], initial=-1.0) if columns is None else max(columns.high[j], -1.0)
             n = max(1, 1 + int(largest) if isinstance(column, str) else len(column.levels))
-        kinds.append(kind)
+        kinds.append(of_type)
         levels.append(n)
     return tuple(kinds), tuple(levels)
 

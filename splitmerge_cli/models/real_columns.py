@@ -139,7 +139,7 @@ def prior_of(
     elif scale is None:
         scale = 0.1 * variance
     elif covariance == "iso" and np.ptp(scale) > 0.0:
-        raise ValueError("model.b0: expected one number, since covariance=iso has one variance")
+        raise ValueError("model.b0: expected one number, since model.covariance=iso has one variance")
     least = 1e-24 * span**2
     if not ((scale >= 1e-100) & (scale <= 1e100)).all():
         raise ValueError(f"model.b0: expected positive numbers from 1e-100 to 1e100, got {scale.min():g}")

@@ -9,13 +9,15 @@ against these data. A model names its function as ``simulate``.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.core.options import Gamma
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
@@ -24,6 +26,12 @@ Labels = NDArray[np.int64]
 
 MOST_PAIRS = 2_000
 """Nodes of a network of which every pair is drawn; of a larger one the ties."""
+
+
+def _sparse(*given: Any, **more: Any) -> "csr_array":
+    from scipy.sparse import csr_array
+
+    return csr_array(*given, **more)
 
 
 @dataclass(frozen=True)
@@ -76,9 +84,9 @@ class Given:
         return self.labels[: self.known]
 
     @cached_property
-    def _indicator(self) -> csr_array:
+    def _indicator(self) -> "csr_array":
         z = self.evidence
-        return csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
+        return _sparse((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
 
     @cached_property
     def members(self) -> list[Labels]:
@@ -292,7 +300,7 @@ class _Values:
 
 
 # -- networks, words, lines
-def simulate_ties(rng: Rng, given: Given) -> csr_array:
+def simulate_ties(rng: Rng, given: Given) -> "csr_array":
     """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
     n, of, z = len(given.evidence), given.options, given.labels
     size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
@@ -307,10 +315,10 @@ def simulate_ties(rng: Rng, given: Given) -> csr_array:
     if len(z) > MOST_PAIRS:
         return _draw_ties(rng, p, z)
     upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
-    return csr_array(upper + upper.T)
+    return _sparse(upper + upper.T)
 
 
-def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
+def _draw_ties(rng: Rng, p: Array, z: Labels) -> "csr_array":
     """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
     replacement, those that are there left out, until there are as many."""
     K, N, size = len(p), len(z), np.bincount(z)
@@ -330,7 +338,7 @@ def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
         lacking = number - np.bincount(low * K + high, minlength=K * K)[a * K + b]
     row, column = np.divmod(keys, N)
     places = np.append(row, column), np.append(column, row)
-    return csr_array((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))
+    return _sparse((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))
 
 
 def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:

@@ -115,7 +115,7 @@ main()
 @pytest.mark.parametrize(
     ("module", "name", "args", "said"),
     [
-        ("splitmerge_cli.runs.datasets", "_dataset", '"run"', "smcmc: interrupted"),
+        ("splitmerge_cli.runs.datasets", "_load_once", '"run"', "smcmc: interrupted"),
         (
             "splitmerge_cli.runs.plan",
             "file_digests",

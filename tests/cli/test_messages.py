@@ -23,9 +23,7 @@ FILLED = {
     "{' '.join(ids)}": "sdds-fig3",
     "{' '.join(names)}": "sdds-fig3",
     "{absent[0]}": "pubmed",
-    "{escape(name)}": "sdds-fig3",
-    "{escape(where)}": "",
-    "{f' --scale {escape(scale)}' if scale else ''}": "",
+    "{f' --scale {scale}' if scale else ''}": "",
     "{figure}": "sdds-fig3",
     "{folder}": "kept",
     "clusters={}": "clusters=5",
@@ -167,7 +165,7 @@ def advice() -> Iterator[tuple[str, str, str]]:
     """Where, key and value of what messages set."""
     for where, text, documents in strings():
         # pictures and pages are made with words of that form, verify has keys of its own; help shows its docstrings
-        if not where.startswith(("pages/html", "plots/", "papers/", "verify/")) and (
+        if not where.startswith(("analysis/pages/html", "analysis/plots/", "papers/", "verify/")) and (
             not documents or where.startswith("cli/")
         ):
             for key, value in SET.findall(re.sub(r"\{[^{}]*\}", "{}", text)):

@@ -45,8 +45,9 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"np.save", "open", "replace_file"},
         "estimates of a pair: the sealed pairs.json has digests",
     ),
+    "runs/shards/parquet.py": ({"ParquetWriter", "replace_file", "write_table"}, "labels of a shard, as of shard.py"),
     "runs/shards/shard.py": (
-        {"ParquetWriter", "np.save", "open", "replace_file", "write_table"},
+        {"np.save", "open", "replace_file"},
         "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",
     ),
     "data/corpora/bag_of_words.py": (

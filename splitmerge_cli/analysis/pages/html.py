@@ -9,9 +9,10 @@ import re
 from collections.abc import Iterable, Sequence
 from html import escape as _escape
 from io import BytesIO
+from typing import TYPE_CHECKING
 
-import matplotlib.pyplot as plt
-from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 from splitmerge_cli.terminal import printable
 
@@ -165,8 +166,10 @@ def _table(parts: Sequence[Markup], caption: object, css: str = "") -> Markup:
     return element("div", element("table", join([above, *parts]), css), "scroll", tabindex="0")
 
 
-def picture(figure: Figure, alt: str, caption: object = "") -> Markup:
+def picture(figure: "Figure", alt: str, caption: object = "") -> Markup:
     """A figure within the page, which is closed, with a text that stands for it. Equal figures give equal HTML."""
+    import matplotlib.pyplot as plt
+
     out = BytesIO()
     figure.savefig(out, format="png", dpi=DOTS, metadata={"Software": None})
     plt.close(figure)
