@@ -25,8 +25,8 @@ from splitmerge_cli.diagnostics.meeting_times import (
     wasserstein_bound,
 )
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.store.files import replace_file, report_damage
-from splitmerge_cli.runs.store.manifest import sha256_of
+from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_damage
+from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of
 from splitmerge_cli.runs.store.tables import SealedFolder
 
 PAIRS = "pairs.json"
@@ -453,3 +453,32 @@ class Certificate:
             f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that "
             f"none of them visits stays unseen, and a bound is then far too small{advice}"
         )
+
+
+def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
+    """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
+    found = read_sealed(stored, REMEDY)
+    with report_damage(stored, REMEDY):
+        pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
+        if not isinstance(found["identity"], str) or not set(pairs) <= set(range(found["begun"])):
+            raise DamagedRun(stored, REMEDY)
+        schedule = dict(found["schedule"])
+        powers = tuple(schedule.pop("powers", ()))
+        return found, Schedule(**schedule, powers=powers), pairs
+
+
+def open_certificate(path: Path) -> Certificate:
+    """Read the certificate of a folder: the pairs that are finished.
+
+    Raises
+    ------
+    DamagedRun
+        A file is not what was written.
+    """
+    found, schedule, pairs = read_pairs(path / PAIRS)
+    return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
+
+
+def find_certificates(folder: Path) -> list[Path]:
+    """The folders of all certificates in a folder, in the order of their paths."""
+    return sorted(file.parent for file in folder.rglob(PAIRS) if file.is_file())

@@ -38,6 +38,7 @@ from splitmerge_cli.analysis.certificate import (
     Pair,
     Schedule,
     digest_of,
+    read_pairs,
     write_estimates,
 )
 from splitmerge_cli.analysis.predictive import Following
@@ -52,8 +53,8 @@ from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.runs.store import provenance
-from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file, report_damage
-from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
+from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file
+from splitmerge_cli.runs.store.manifest import write_sealed
 from splitmerge_cli.runs.store.names import LOCK
 
 if TYPE_CHECKING:
@@ -246,39 +247,10 @@ def _certify(
 
 def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
     """The schedule, how many pairs were begun, and those whose outcome is known."""
-    found, schedule, pairs = _contents(stored)
+    found, schedule, pairs = read_pairs(stored)
     if found["identity"] != identity:
         raise DamagedRun(stored, REMEDY)
     return schedule, found["begun"], pairs
-
-
-def _contents(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
-    """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
-    found = read_sealed(stored, REMEDY)
-    with report_damage(stored, REMEDY):
-        pairs = {entry["number"]: Pair.from_entry(entry) for entry in found["pairs"]}
-        if not isinstance(found["identity"], str) or not set(pairs) <= set(range(found["begun"])):
-            raise DamagedRun(stored, REMEDY)
-        schedule = dict(found["schedule"])
-        powers = tuple(schedule.pop("powers", ()))
-        return found, Schedule(**schedule, powers=powers), pairs
-
-
-def open_certificate(path: Path) -> Certificate:
-    """Read the certificate of a folder: the pairs that are finished.
-
-    Raises
-    ------
-    DamagedRun
-        A file is not what was written.
-    """
-    found, schedule, pairs = _contents(path / PAIRS)
-    return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
-
-
-def find_certificates(folder: Path) -> list[Path]:
-    """The folders of all certificates in a folder, in the order of their paths."""
-    return sorted(file.parent for file in folder.rglob(PAIRS) if file.is_file())
 
 
 def choose_schedule(

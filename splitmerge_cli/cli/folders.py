@@ -5,8 +5,7 @@ from pathlib import Path
 import typer
 from rich.table import Table
 
-from splitmerge_cli.analysis.certificate import Certificate
-from splitmerge_cli.analysis.coupled_pairs import find_certificates, open_certificate
+from splitmerge_cli.analysis.certificate import Certificate, find_certificates, open_certificate
 from splitmerge_cli.cli.base import console
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs.store.read import Run, find_runs

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from splitmerge_cli.analysis.coupled_pairs import open_certificate
+from splitmerge_cli.analysis.certificate import open_certificate
 from splitmerge_cli.analysis.pages import certificates as pages_of_certificates
 from splitmerge_cli.analysis.pages import runs as pages_of_runs
 from splitmerge_cli.cli.base import ConfigDir, Out, app, explain_errors
