@@ -179,6 +179,7 @@ class Run:
     @cached_property
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
+        _ = self.manifest  # of an unfinished run, which is not damaged
         with report_damage(self.path / SUMMARY):
             from splitmerge_cli.runs.store.summary import Summary, SummaryOfTopics
 
