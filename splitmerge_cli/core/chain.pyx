@@ -539,8 +539,8 @@ cdef class Chain:
         return 0
 
     def moves(self):
-        """list of dict: move, proposed, accepted, null, seconds, last_accepted, as ``Sampler.counts``, for every sampler
-        since the chain began.
+        """list of dict: move, proposed, accepted, null, seconds, last_accepted, as ``Sampler.counts``, for every
+        sampler since the chain began.
 
         A sampler that stands in the schedule more than once is counted once.
         """

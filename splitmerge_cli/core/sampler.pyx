@@ -206,7 +206,9 @@ cdef class Sampler:
             if not isinstance(row, dict) or row.keys() != {
                 "move", "proposed", "accepted", "null", "seconds", "last_accepted"
             }:
-                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null, seconds and last_accepted")
+                raise ValueError(
+                    f"counts of {move}: expected move, proposed, accepted, null, seconds and last_accepted"
+                )
             if row["move"] != move:
                 raise ValueError(f"counts of {row['move']} given for {move}")
             for name in ("proposed", "accepted", "null"):

@@ -14,7 +14,7 @@ cdef extern from "fixed_point.h":
 cdef class DenseGaussian(Normal):
     cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
     cdef const int32_t *gap_of          # [N] number of a row among those with missing cells, or -1
-    cdef const double *filled           # [rows with gaps, D] these rows as they are at present; NULL: no cell is missing
+    cdef const double *filled           # [rows with gaps, D] these rows as they are now; NULL: no cell is missing
     cdef object given                   # the points as they were given
     cdef const double *middle           # [D] of the columns, in the data's units
     cdef const double *units            # [D]

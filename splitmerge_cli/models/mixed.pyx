@@ -102,8 +102,8 @@ cdef class Mixed(Scaled):
     x : array_like of float, shape (N, D)
         NaN where a cell is missing. Codes from 0 (binary, categorical), whole numbers from 0 (count), numbers (real).
     types : sequence of length D
-        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With the
-        word ``categorical`` alone, the largest code is the last level.
+        Of each column a word of ``TYPES``, or an object with `type` and `levels` (``data.dataset.ColumnType``). With
+        the word ``categorical`` alone, the largest code is the last level.
     **options
         See ``OPTIONS``. By default the mean of the rates' prior is that of a column's counts, and the prior of real
         columns spreads over the data as that of ``gaussian``; a column without spread counts as one of variance 1.

@@ -2,8 +2,8 @@
 
 The sampler (``subcluster.pyx``) decides what is to be done with clusters; `Items` does it to what is in them. Both see
 the same columns of statistics. Items in shards, on other machines, are the same class there, and one here that asks
-them (``splitmerge_cli/runs/shards``): what goes between them are parameters, one way, and sums of whole numbers, the other.
-So nothing here may depend on which items are beside which, or on the order in which anything is summed.
+them (``splitmerge_cli/runs/shards``): what goes between them are parameters, one way, and sums of whole numbers, the
+other. So nothing here may depend on which items are beside which, or on the order in which anything is summed.
 """
 from libc.math cimport INFINITY, exp, fabs, log1p
 from libc.stdint cimport int8_t, int32_t, uint64_t
