@@ -216,7 +216,8 @@ def read_index(folder: Path) -> dict[str, Any]:
             {"quick": "quick", "paper": "paper"}[figure["scale"]]
             figure["files"][f"{name}-claims.csv"]
             if "rules" in figure:
-                index["rules"][figure["rules"]]["files"].items()
+                of = index["rules"][figure["rules"]]
+                dict(of["files"]), dict(of.get("judgements", {}))
             for one, said in figure["files"].items():
                 if one != Path(one).name or not isinstance(said["bytes"], int) or not isinstance(said["sha256"], str):
                     raise ValueError("expected files of this folder, each with its size and digest")
@@ -305,13 +306,13 @@ def find_damage(folder: Path, index: Mapping[str, Any], whole: bool = False) -> 
 
 
 def rule_changes(index: Mapping[str, Any], names: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
-    """Name what has changed since figures were kept: rules by file, see `splitmerge_cli.papers.rules.changes`.
+    """Name the rules that have changed since figures were kept, see `splitmerge_cli.papers.rules.changes`.
 
     Figures of which no rules were kept, those of an index of format 2, are passed over.
     """
     digests = {index["figures"][name].get("rules") for name in names} - {None}
-    files = rules(config_dir)["files"]
-    return sorted({line for digest in digests for line in changes(index["rules"][digest]["files"], files)})
+    now = rules(config_dir) if digests else {}
+    return sorted({line for digest in digests for line in changes(index["rules"][digest], now)})
 
 
 def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:

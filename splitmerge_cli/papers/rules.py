@@ -2,21 +2,85 @@
 
 The rules are, of every paper, its claims, their readings, the settings chosen and the numbers that several claims
 share; the files of all experiments, which say what is run; and the modules that turn numbers into intervals and these
-into verdicts. Not among them: the modules that measure and draw a figure; their state is the commit of the runs.
+into verdicts. These modules are compared by what they make of numbers, rule by rule (`judgements`): code that is
+written otherwise and judges alike is no other rule. Not among the rules: the modules that measure and draw a figure;
+their state is the commit of the runs.
 """
 
 import hashlib
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.papers import discovery
+import numpy as np
+
+from splitmerge_cli.diagnostics import intervals
+from splitmerge_cli.papers import claims, discovery, verdicts
 from splitmerge_cli.papers.experiments import FOLDER
 
 OF_PAPER = ("claims.csv", "readings.csv", "settings.csv", "shared.csv")
 OF_CODE = ("papers/verdicts.py", "papers/claims.py", "diagnostics/intervals.py")
+
+SAMPLES = (
+    [0.9, 1.0, 1.1, 1.05, 0.95, 1.0, 0.98],
+    [1.02, 1.11, 1.06, 1.12, 1.14, 1.1, 1.09],
+    [1.9, 2.1, 2.4, 1.7, 2.0, 2.2, 1.8, 2.3, 2.0],
+    [0.4, 3.0, 0.2, np.nan, 5.0, 1.5, 0.1, 2.5],
+    [1.12, 1.25, 1.16, 1.3, 1.17, 1.22],
+    [1.2, 1.4],
+    [2.0],
+)
+"""Measured values that every rule judges; each is a unit."""
+PUBLISHED = ((1.0, 1.1), (1.15, 1.5), (2.0, 1.25), (1.0, 0.1))
+"""Published values and tolerances that they are judged by."""
+
+
+def _by_frequencies(claim: claims.Claim, x: np.ndarray) -> verdicts.Verdict:
+    """Judge shares x / 6 of two states, a restart each, by the probability value / 6 of the first."""
+    shares, exact = (np.stack([y, 6 - y], axis=-1) / 6 for y in (x, claim.value))
+    away, noise = abs(shares.mean(axis=0) - exact).sum() / 2, shares.std(axis=0).sum() / len(x)
+    return verdicts.by_noise(claim, shares, exact, away, noise)
+
+
+def _by_jackknife(claim: claims.Claim, x: np.ndarray) -> verdicts.Verdict:
+    """Judge the mean as an R-hat, by leaving out one unit at a time."""
+    told = intervals.leave_one_out(lambda kept: float(x[kept].mean()), len(x))
+    return verdicts.by_rhat(claim, verdicts.jackknife(*told, intervals.excess_interval, "restarts"))
+
+
+JUDGES: dict[str, Callable[[claims.Claim, np.ndarray], verdicts.Verdict]] = {
+    "exact": lambda claim, x: verdicts.exactly(claim, x.mean()),
+    "holds": lambda claim, x: verdicts.holds(claim, x.mean(), bool((x > claim.value).all()), ""),
+    "factor": verdicts.by_factor,
+    "distance": verdicts.by_distance,
+    "at_most": verdicts.by_bound,
+    "at_least": lambda claim, x: verdicts.judge_interval(
+        claim, verdicts.estimate(x, intervals.median_interval), claim.tolerance, np.inf, "", "at_least"
+    ),
+    "mixing": _by_jackknife,
+    "most": lambda claim, x: verdicts.by_majority(claim, x, x > claim.value, ""),
+    "positive": lambda claim, x: verdicts.by_sign(claim, {"difference": x - claim.value}),
+    "noise": _by_frequencies,
+    "none": lambda claim, x: verdicts.untestable(claim, x, "", summary=intervals.geometric_interval),
+}
+"""Every rule of `splitmerge_cli.papers.claims.RULES`, as a judge of a claim by values."""
+
+
+@np.errstate(all="ignore")
+def judgements() -> dict[str, str]:
+    """Return the SHA-256 of every rule: of its words, and of its verdicts on `SAMPLES` with intervals of six digits."""
+    found = {}
+    for rule, judge in JUDGES.items():
+        lines = [claims.RULES[rule]]
+        for value, tolerance in PUBLISHED:
+            claim = claims.Claim("", "", "", "", value, "", "", rule=rule, tolerance=tolerance)
+            for samples in (np.array(x) for x in SAMPLES):
+                v = judge(claim, samples)
+                lines.append(f"{v.verdict} {v.ours:.6g} {v.low:.6g} {v.high:.6g} {v.n} {v.needed}")
+        found[rule] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return found
 
 
 def rule_files(config_dir: str | Path | None = None) -> dict[str, Path]:
@@ -37,8 +101,9 @@ def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
     Returns
     -------
     dict
-        `digest`, the SHA-256 of all; `files`, that of each by name; `commit` and `committed`, the commit of this
-        checkout that changed one of them last, and its time, None where that is not known or one was edited since.
+        `digest`, the SHA-256 of all; `files`, that of each by name; `judgements`, see there; `commit` and `committed`,
+        the commit of this checkout that changed a file last, and its time, None where that is not known or one was
+        edited since.
     """
     paths = rule_files(config_dir)
     # a checkout may have other ends of lines
@@ -51,6 +116,7 @@ def rules(config_dir: str | Path | None = None) -> dict[str, Any]:
         "commit": commit,
         "committed": committed,
         "files": files,
+        "judgements": judgements(),
     }
 
 
@@ -68,11 +134,21 @@ def _last_commit(paths: list[Path]) -> tuple[str | None, str | None]:
     return (last[0], last[1]) if len(last) == 2 and not edited else (None, None)
 
 
-def changes(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Name what differs between the files of two sets of rules: ``NAME (changed)``, ``(new)``, ``(gone)``."""
+def changes(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """Name what differs between two sets of `rules`: ``NAME (changed)``, ``(new)``, ``(gone)``.
+
+    A name is that of a file, or ``rule NAME`` where numbers are judged otherwise. The modules that judge are compared
+    as files only with rules that were kept without `judgements`.
+    """
+    by_file = "judgements" not in before
+    old, new = (
+        {name: digest for name, digest in of["files"].items() if by_file or name not in OF_CODE}
+        | {f"rule {name}": digest for name, digest in ({} if by_file else of["judgements"]).items()}
+        for of in (before, now)
+    )
     words = {
-        name: "gone" if name not in now else "new" if name not in before else "changed"
-        for name in sorted({*before, *now})
-        if before.get(name) != now.get(name)
+        name: "gone" if name not in new else "new" if name not in old else "changed"
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
     }
     return [f"{name} ({word})" for name, word in words.items()]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.intervals import (
@@ -366,6 +366,33 @@ def by_sign(
     kept = tuple(one for each in of.values() for one in each.samples)
     ours, low, high = worst
     return replace(verdict, ours=ours, low=low, high=high, n=n, reason=reason, needed=needed, samples=kept)
+
+
+def by_noise(
+    claim: Claim,
+    restarts: NDArray[np.float64],
+    exact: NDArray[np.float64],
+    away: float,
+    noise: float,
+    reading: str = "",
+) -> Verdict:
+    """Judge "visits every state as often as it should".
+
+    Reproduced where frequencies are `away`, in total variation, at most the claim's tolerance times the `noise` that
+    an exact sampler has. `restarts`: frequencies ``[restarts, states]``, `exact`: probabilities.
+    """
+    verdict, n = REPRODUCED if away <= claim.tolerance * noise else NOT_REPRODUCED, len(restarts)
+    visible = "visually the same" if away < 0.02 else "visibly different"
+    reason = (
+        f"total variation {away:.4f}, {away / noise:.1f} times the {noise:.4f} expected of an exact sampler of "
+        f"this length (rule: at most {claim.tolerance:g} times); {visible} in a plot"
+    )
+    names = ["exact", *range(1, n + 1)]
+    kept = tuple(
+        Samples.build(f"frequency of partition {k + 1}", "noise", names, [exact[k], *each])
+        for k, each in enumerate(restarts.T)
+    )
+    return Verdict(claim, reading, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts", samples=kept)
 
 
 def exactly(claim: Claim, value: float, reason: str = "", reading: str = "") -> Verdict:

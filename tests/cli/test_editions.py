@@ -16,6 +16,7 @@ import recompute_verdicts
 
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import (
+    claims,
     discovery,
     editions,
     experiments,
@@ -81,14 +82,28 @@ def test_one_digest_of_all_rules_and_the_names_of_what_changed(tmp_path: Path) -
     assert {*papers, *figures, *rules.OF_CODE} <= set(files)
     now = rules.rules()
     assert now == rules.rules() and list(now["files"]) == sorted(files)
-    assert rules.changes(now["files"], now["files"]) == []
-    other = now["files"] | {"arm/readings.csv": "0", "arm/new.csv": "1"}
-    del other["arm/claims.csv"]
-    assert rules.changes(now["files"], other) == [
-        "arm/claims.csv (gone)",
-        "arm/new.csv (new)",
-        "arm/readings.csv (changed)",
-    ]
+    assert rules.changes(now, now) == []
+    other = now | {"files": now["files"] | {"arm/readings.csv": "0", "arm/new.csv": "1"}}
+    del other["files"]["arm/claims.csv"]
+    assert rules.changes(now, other) == ["arm/claims.csv (gone)", "arm/new.csv (new)", "arm/readings.csv (changed)"]
+
+
+def test_a_rule_is_what_it_makes_of_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert set(rules.JUDGES) == set(claims.RULES)
+    now = rules.rules()
+    moved = now | {"files": now["files"] | dict.fromkeys(rules.OF_CODE, "0")}
+    assert rules.changes(moved, now) == []
+    without = {key: value for key, value in moved.items() if key != "judgements"}
+    assert rules.changes(without, now) == [f"{name} (changed)" for name in sorted(rules.OF_CODE)]
+    monkeypatch.setattr(verdicts, "MIXED", 1.15)
+    assert rules.changes(now, rules.rules()) == ["rule mixing (changed)"]
+    monkeypatch.setitem(claims.RULES, "most", "another")
+    assert rules.changes(now, rules.rules()) == ["rule mixing (changed)", "rule most (changed)"]
+
+
+def test_no_rule_changed_since_the_last_edition() -> None:
+    index = kept.read_index(Path(__file__).parents[2] / "docs" / "reproduction" / "edition-2")
+    assert kept.rule_changes(index, list(index["figures"])) == []
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from splitmerge_cli.analysis.plots.runs import pick
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, legend, look_of, mark, mark_alone, title_of
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Samples, Verdict, exactly
+from splitmerge_cli.papers.verdicts import Verdict, by_noise, exactly
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify.enumerate import irm_log_weight, mixture_states, normalise, state_of
@@ -157,21 +157,7 @@ def _fig3_verdicts(found: dict[str, Frequencies], exact: NDArray[np.float64]) ->
         for method, frequency in found.items():
             if METHODS[method][0] != claim.sampler:
                 continue
-            # with a t interval the sum of errors is worth that of normal ones
-            away, noise = total_variation(frequency.mean, exact), frequency.noise
-            same = away <= claim.tolerance * noise
-            visible = "visually the same" if away < 0.02 else "visibly different"
-            reason = (
-                f"total variation {away:.4f}, {away / noise:.1f} times the {noise:.4f} expected of an exact sampler of "
-                f"this length (rule: at most {claim.tolerance:g} times); {visible} in a plot"
-            )
             words = "adaptation: population" if method == "population" else ""
-            verdict, n = REPRODUCED if same else NOT_REPRODUCED, len(frequency.restarts)
-            names = ["exact", *range(1, n + 1)]
-            kept = tuple(
-                Samples.build(f"frequency of partition {k + 1}", "noise", names, [exact[k], *each])
-                for k, each in enumerate(frequency.restarts.T)
-            )
-            found_here = (words, away, np.nan, np.nan, n, verdict, reason, "noise", "restarts")
-            verdicts.append(Verdict(claim, *found_here, samples=kept))
+            away = total_variation(frequency.mean, exact)
+            verdicts.append(by_noise(claim, frequency.restarts, exact, away, frequency.noise, words))
     return verdicts
