@@ -74,14 +74,10 @@ def crate(
         "conformsTo": {"@id": PROFILE},
         "about": {"@id": "./"},
     }
-    software = {"@id": SOFTWARE, "@type": "SoftwareApplication", "name": "smcmc", "softwareVersion": _version()}
+    version = __version__ if (commit := provenance.commit()) is None else f"{__version__} (commit {commit})"
+    software = {"@id": SOFTWARE, "@type": "SoftwareApplication", "name": "smcmc", "softwareVersion": version}
     licence = {"@id": LICENSE, "@type": "CreativeWork", "name": "BSD 3-Clause License"}
     return {"@context": CONTEXT, "@graph": [descriptor, root, software, licence, *told]}
-
-
-def _version() -> str:
-    commit = provenance.commit()
-    return __version__ if commit is None else f"{__version__} (commit {commit})"
 
 
 def _file(path: str, name: str) -> dict[str, Any]:

@@ -64,10 +64,8 @@ def jobs(
     folder of the user's own. `edition`: whose seeds, see `splitmerge_cli.papers.editions`.
     """
     own = _plan(name, config_dir)
-    found = []
-    for source in own["of"]:
-        found += _jobs_of(source, scale, stand_in, config_dir, edition, own.get("only"))
-    found += _jobs_of(name, scale, stand_in, config_dir, edition)
+    sources = [*((source, own.get("only")) for source in own["of"]), (name, None)]
+    found = [job for of, only in sources for job in _jobs_of(of, scale, stand_in, config_dir, edition, only)]
     # of a network that stands in for a published one there is one size
     return [[*job, out_override(out)] for job in dict.fromkeys(map(tuple, found))]
 
@@ -86,8 +84,7 @@ def timed_jobs(
     """
     found: set[tuple[str, ...]] = set()
     for source in [*_plan(name, config_dir)["of"], name] if scale == "paper" else []:
-        settings = _plan(source, config_dir).get("timed", False)
-        if settings:
+        if settings := _plan(source, config_dir).get("timed", False):
             only = None if settings is True else settings
             own = _jobs_of(source, scale, stand_in, config_dir, edition, only)
             found |= {(*job, out_override(out)) for job in own}
@@ -162,8 +159,7 @@ def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
 def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) -> bool:
     """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent; a
     `ConfigError` where they are absent at another scale."""
-    own = _plan(name, config_dir)
-    sources = dict.fromkeys([*own["of"], name])
+    sources = dict.fromkeys([*_plan(name, config_dir)["of"], name])
     absent = [
         str(instead["published"])
         for source in sources

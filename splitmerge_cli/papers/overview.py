@@ -104,17 +104,10 @@ def table(kept: Mapping[str, pd.DataFrame]) -> list[list[str]]:
         See `kept_claims`.
     """
     whole = total(kept)
-    rows = [(paper.name, found) for paper, found in by_paper(kept)] + [("all", whole)]
-    head = ["paper", "claims", *VERDICTS] + (["not kept yet"] if whole.n_absent else [])
-    return [head] + [
-        [
-            name,
-            str(found.claims),
-            *map(str, found.verdicts.values()),
-            *([str(found.n_absent)] if whole.n_absent else []),
-        ]
-        for name, found in rows
-    ]
+    rows = [["paper", "claims", *VERDICTS, "not kept yet"]]
+    for name, found in [*((paper.name, found) for paper, found in by_paper(kept)), ("all", whole)]:
+        rows.append([name, *map(str, (found.claims, *found.verdicts.values(), found.n_absent))])
+    return rows if whole.n_absent else [row[:-1] for row in rows]
 
 
 @dataclass(frozen=True)
@@ -143,10 +136,8 @@ def editions(folder: Path) -> list[Edition]:
     """The editions that a folder keeps, by number; parameters and errors as for `kept_claims`."""
     found = []
     for number, place, index in _indexes(folder):
-        rules = [
-            {"digest": digest, "commit": of["commit"], "committed": of["committed"]}
-            for digest, of in index.get("rules", {}).items()
-        ]
+        known = index.get("rules", {}).items()
+        rules = [{"digest": digest, "commit": of["commit"], "committed": of["committed"]} for digest, of in known]
         began = [figure["began"] for figure in index["figures"].values() if figure.get("began")]
         found.append(Edition(number, kept_claims(place), rules, min(began, default=None)))
     return found
@@ -198,9 +189,8 @@ def latest_claims(figures: Mapping[str, LatestFigure]) -> dict[str, pd.DataFrame
 
 def names_in_common(of: Sequence[Edition]) -> list[str]:
     """Ids of the figures that all editions have at the same scale."""
-    first, *others = of
-    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in (first, *others)]
-    return [name for name in first.kept if all(each.get(name) == scales[0][name] for each in scales)]
+    scales = [{name: set(frame["scale"]) for name, frame in each.kept.items()} for each in of]
+    return [name for name, scale in scales[0].items() if all(each.get(name) == scale for each in scales)]
 
 
 def editions_table(of: Sequence[Edition]) -> list[list[str]]:
@@ -214,10 +204,8 @@ def editions_table(of: Sequence[Edition]) -> list[list[str]]:
         ids = [figure.id for figure in paper.figures]
         both = [name for name in ids if name in common]
         for each in of:
-            found = count(both, each.kept)
-            rows.append(
-                [paper.name, str(each.number), f"{len(both)} of {len(ids)}", *map(str, found.verdicts.values())]
-            )
+            verdicts = map(str, count(both, each.kept).verdicts.values())
+            rows.append([paper.name, str(each.number), f"{len(both)} of {len(ids)}", *verdicts])
     return [["paper", "edition", "figures in all editions", *VERDICTS], *rows]
 
 
@@ -228,7 +216,7 @@ def list_absent(first: Edition, later: Edition) -> list[str]:
     return [name for name in of_papers if name in first.kept and name not in common]
 
 
-READ = ("reading", "rule", "tolerance")
+READ = ["reading", "rule", "tolerance"]
 """Columns that say how a claim was judged."""
 
 
@@ -248,12 +236,8 @@ def pair_verdicts(first: Edition, later: Edition) -> pd.DataFrame:
         return pd.DataFrame(columns=[*key, "before", "after", "reread"])
     one, two = (pd.concat([each.kept[name] for name in names]) for each in (first, later))
     pairs = one[one["counted"]].merge(two[two["counted"]], on=key, suffixes=("_before", "_after"))
-    same = [
-        (pairs[f"{name}_before"] == pairs[f"{name}_after"])
-        | (pairs[f"{name}_before"].isna() & pairs[f"{name}_after"].isna())
-        for name in READ
-    ]
-    reread = ~pd.concat(same, axis=1).all(axis=1)
+    before, after = (pairs[[f"{name}_{end}" for name in READ]].set_axis(READ, axis=1) for end in ("before", "after"))
+    reread = ~(before.eq(after) | (before.isna() & after.isna())).all(axis=1)
     return pairs[key].assign(before=pairs["verdict_before"], after=pairs["verdict_after"], reread=reread)
 
 

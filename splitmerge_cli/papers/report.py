@@ -218,12 +218,10 @@ def _table(frame: pd.DataFrame) -> Markup:
 
 def _errata(paper: Paper) -> list[Markup]:
     """Return a paper's errata as a table: what is wrong, why, how much it matters and how to see it."""
-    cells = [
-        [r.where, r.printed, _lines(r.correct, _soft(r.why)), r.effect]
-        if r.command == "none"
-        else [r.where, r.printed, _lines(r.correct, _soft(r.why)), _lines(r.effect, element("code", r.command))]
-        for r in errata(paper).itertuples(index=False)
-    ]
+    cells = []
+    for r in errata(paper).itertuples(index=False):
+        effect = r.effect if r.command == "none" else _lines(r.effect, element("code", r.command))
+        cells.append([r.where, r.printed, _lines(r.correct, _soft(r.why)), effect])
     heads = ["where", "printed", "what holds, why", "effect, command"]
     return _listing(f"{paper.key}-errata", f"Errata of {paper.name}", heads, cells) if cells else []
 

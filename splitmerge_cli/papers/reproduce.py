@@ -86,7 +86,8 @@ def reproduce(
     for name in names:
         function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
     # likewise an override that an exact figure has no key for
-    specs = {name: _specify(name, out, overrides, config_dir) for name in names if known[name].compute}
+    exact = [name for name in names if known[name].compute]
+    specs = {name: compose([f"experiment={name}", out_override(out), *overrides], config_dir) for name in exact}
     wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
     distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))
@@ -109,10 +110,6 @@ def reproduce(
             _compute(known[name], specs[name], tables)
         _draw(known[name], [o.path for o in own if o.path], scale, tables, config_dir, folder, overrides)
     return status
-
-
-def _specify(name: str, out: Path, overrides: Sequence[str], config_dir: str | Path | None) -> RunSpecification:
-    return compose([f"experiment={name}", out_override(out), *overrides], config_dir)
 
 
 def _plan(
@@ -290,8 +287,7 @@ class Finished:
         """The runs of all jobs; None as soon as one is missing."""
         runs = []
         for job in wanted:
-            run = self._run(tuple(job))
-            if run is None:
+            if (run := self._run(tuple(job))) is None:
                 return None
             runs.append(run)
         return runs

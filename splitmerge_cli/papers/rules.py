@@ -56,9 +56,7 @@ JUDGES: dict[str, Callable[[claims.Claim, np.ndarray], verdicts.Verdict]] = {
     "factor": verdicts.by_factor,
     "distance": verdicts.by_distance,
     "at_most": verdicts.by_bound,
-    "at_least": lambda claim, x: verdicts.judge_interval(
-        claim, verdicts.estimate(x, intervals.median_interval), claim.tolerance, np.inf, "", "at_least"
-    ),
+    "at_least": lambda claim, x: verdicts.by_edge(claim, verdicts.estimate(x, intervals.median_interval), ""),
     "mixing": _by_jackknife,
     "most": lambda claim, x: verdicts.by_majority(claim, x, x > claim.value, ""),
     "positive": lambda claim, x: verdicts.by_sign(claim, {"difference": x - claim.value}),

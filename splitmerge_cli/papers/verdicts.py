@@ -320,6 +320,14 @@ def by_distance(
     return judge_interval(claim, of, least, most, reason, "distance", reading)
 
 
+def by_edge(claim: Claim, of: Estimate, reason: str, reading: str = "") -> Verdict:
+    """Judge an estimate: at or below the claim's tolerance where its rule is ``at_most``, otherwise at or above it."""
+    edge, below = claim.tolerance, claim.rule == "at_most"
+    least, most, rule = (-np.inf, edge, "at_most") if below else (edge, np.inf, "at_least")
+    reason = f"{reason}; rule: at {rule.removeprefix('at_')} {edge:g}"
+    return judge_interval(claim, of, least, most, reason, rule, reading)
+
+
 def by_rhat(claim: Claim, of: Estimate, reading: str = "", note: str = "") -> Verdict:
     """Judge an R-hat between restarts.
 

@@ -115,8 +115,8 @@ def test_generated_documents_stand_in_for_published_ones(no_data, tmp_path):
 
 def test_hitting_time_is_the_first_row_with_as_many():
     K = [[1, 5, 10, 9, 10], [1, 2, 3, 3, 9], [1, 12, 1, 1, 1]]
-    assert smag_runs.hitting_times(K).tolist() == [2, np.inf, 1]
-    assert smag_runs.settled_count([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
+    assert smag_counts.hitting_times(K).tolist() == [2, np.inf, 1]
+    assert smag_counts.settled_count([[1, 1, 10, 10, 9], [10, 10, 3, 4, 4]]).tolist() == [10, 4]
 
 
 def test_median_of_hitting_times_counts_those_that_never_reach():
@@ -127,7 +127,7 @@ def test_median_of_hitting_times_counts_those_that_never_reach():
 
 def test_what_was_accepted_by_then(synthetic):
     runs = smag_runs.beginnings(synthetic, "groups4", "one_cluster", "coin")
-    table = smag_runs.acceptance(runs)
+    table = smag_counts.acceptance(runs)
     assert sorted(set(table["iteration"])) == [5, 12] and len(table) == 4
     assert (table["proposed"] == table["iteration"]).all() and table["share"].between(0, 1).all()
     # the shorter runs are the beginnings of the longer ones

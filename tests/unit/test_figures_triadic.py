@@ -112,7 +112,7 @@ def test_paths_hold_the_last_row_before(runs):
     run = triadic_runs.select_runs(runs, "main", "triadic")[0]
     trace = run.trace()
     expected = trace[trace["iteration"] == 7].groupby("chain")["ari"].first().mean()
-    assert triadic_runs.paths([run], "iteration", np.array([7.5]))[0, 0] == pytest.approx(expected)
+    assert triadic_table.paths([run], "iteration", np.array([7.5]))[0, 0] == pytest.approx(expected)
 
 
 # figures

@@ -59,7 +59,8 @@ def table5(runs: Sequence[Run]) -> Drawing:
         f"restarts ({describe_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
         "bootstrap intervals over restarts; hollow: the paper."
     )
-    numbers = _rates_frame(rates)
+    rows = [(*key, k, rate) for key, each in rates.items() for k, rate in enumerate(each)]
+    numbers = pd.DataFrame(rows, columns=[*KEY, "restart", "acceptance_percent"])
     verdicts = name_networks(runs, _table5_verdicts(runs, rates, claims))
     return Drawing(picture_table5(numbers), numbers, verdicts, notes)
 
@@ -134,16 +135,6 @@ def _draw_ratios(ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequen
     ax.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
     ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
     ax.xaxis.set_minor_locator(plt.NullLocator())
-
-
-def _rates_frame(rates: Rates) -> pd.DataFrame:
-    return pd.DataFrame(
-        [
-            {"level": level, "start": start, "sampler": sampler, "restart": k, "acceptance_percent": rate}
-            for (level, start, sampler), each in rates.items()
-            for k, rate in enumerate(each)
-        ]
-    )
 
 
 def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[Verdict]:

@@ -273,14 +273,14 @@ def picture_fig6b(numbers: pd.DataFrame) -> Figure:
 # Figure 4
 
 
-def jaggedness(run: Run) -> NDArray[np.float64]:
-    """Mean absolute step of the fractions in the one, two, ... five largest blocks, of every chain."""
+def _jaggedness(run: Run) -> float:
+    """Mean absolute step of the fractions in the one, two, ... five largest blocks, over all chains."""
     steps = []
     for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
         kept = chain[chain["iteration"] > run.config["warmup"]]
         stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
         steps.append(np.abs(np.diff(stacked, axis=0)).mean())
-    return np.array(steps)
+    return float(np.mean(steps))
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
@@ -296,7 +296,8 @@ def fig4(runs: Sequence[Run]) -> Drawing:
         f"largest, ... in the five largest. The first {runs[0].config['warmup']} iterations are Gibbs scans alone."
     )
     claims = {c.metric: c for c in published_claims("arm-fig4")}
-    steps = {s: np.array([jaggedness(r).mean() for r in _by_set(runs, s)]) for s in SAMPLERS}
+    by_set = sorted(pick(runs), key=lambda run: int(run.config["data"]["seed"]))
+    steps = {s: np.array([_jaggedness(run) for run in by_set if option(run, "sampler") == s]) for s in SAMPLERS}
     verdicts = []
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])
@@ -317,7 +318,3 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     axes[0].set_ylabel("cumulative fraction")
     return figure
-
-
-def _by_set(runs: Sequence[Run], sampler: str) -> list[Run]:
-    return sorted(pick(runs, sampler=sampler), key=lambda run: int(run.config["data"]["seed"]))

@@ -44,6 +44,7 @@ from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
     Verdict,
+    by_edge,
     by_majority,
     estimate,
     jackknife,
@@ -189,9 +190,8 @@ def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Ve
         level = float(np.median(b.final))
         first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
         ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
-    reason = f"sweeps of SM over those of ARM to SM's final level; rule: at least {claim.tolerance:g}"
     of = estimate(ratios, geometric_interval, "restarts")
-    return judge_interval(claim, of, claim.tolerance, np.inf, reason, "at_least")
+    return by_edge(claim, of, "sweeps of SM over those of ARM to SM's final level")
 
 
 def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
@@ -202,10 +202,7 @@ def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
     of = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
     if not np.isfinite(of.interval[0]):
         return no_run(claim, "R-hat undefined", claim.rule)
-    edge = claim.tolerance
-    least, most = (-np.inf, edge) if claim.rule == "at_most" else (edge, np.inf)
-    reason = f"R-hat between restarts; rule: at {claim.rule.removeprefix('at_')} {edge:g}"
-    return judge_interval(claim, of, least, most, reason, claim.rule)
+    return by_edge(claim, of, "R-hat between restarts")
 
 
 def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:

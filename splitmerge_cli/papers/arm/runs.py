@@ -19,7 +19,6 @@ NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "cal
 """Published networks, and how claims call them; in the order of the seeds, from 1, of what stands in for them."""
 TITLES = {"nips": "NIPS", "hagmann": "Hagmann", "usair": "USAir", "caltech": "Caltech"}
 STARTS = {"random": "20 random blocks", "one_cluster": "one block", "singletons": "singletons"}
-SAMPLERS = ("gibbs", "sm", "bsm", "sarm", "arm")
 INDEPENDENT = ("gibbs", "sm")
 """Samplers whose chains share nothing; the others propose from the history of all chains in a run."""
 LENGTH = 1000

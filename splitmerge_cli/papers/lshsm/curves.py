@@ -22,29 +22,29 @@ from splitmerge_cli.analysis.plots.style import (
     mark_alone,
     marks_along,
 )
+from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
-    AXES,
     FORMS,
     METHODS,
     SETS,
     STARTS,
     TOLERANCE,
     Climbs,
-    curves,
+    by_least,
     data_of,
     handles,
     is_stand_in,
-    judge_cost,
-    judge_lead,
-    judge_times_faster,
+    judge_ratio,
+    lead,
     methods_of,
     style_of,
 )
-from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, no_run, untestable
+from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_majority, no_run, untestable
 from splitmerge_cli.runs.store.read import Run
 
+AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
 LEVEL = (
     f"Level: {1 - TOLERANCE:.0%} of the climb of the log joint from the start to the best "
     "that any sampler found on that data set."
@@ -103,13 +103,20 @@ def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
 
 
 def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
-    """The numbers of one panel: medians and ranges of every method at points `x` of an axis."""
+    """The numbers of one panel: medians and ranges of every method at points `x` of an axis, as far as all chains go;
+    log likelihoods less that of the best state on the same data."""
     frames = []
     for method, chains in climbs.chains_of(data, start).items():
-        frame = curves(chains, axis, {seed: climbs.best_log_lik[data, seed] for seed in chains})
+        along = [climb.axis_values(axis) for climb in chains.values()]
+        first = max(min(float(x[min(1, len(x) - 1)]) for x in along), 1e-6)
+        where = np.geomspace(first, max(min(float(x[-1]) for x in along), first), 250)
+        values = np.stack(
+            [c.column_at(c.log_lik, axis, where) - climbs.best_log_lik[data, seed] for seed, c in chains.items()]
+        )
+        ends = {"median": np.median(values, axis=0), "low": values.min(axis=0), "high": values.max(axis=0)}
         middle = float(np.median(climbs.hitting_times(data, start, method, axis)))
-        where = {"data": data, "start": start, "method": method, "axis": axis, "median_to_level": middle}
-        frames.append(frame.rename(columns={axis: "x"}).assign(**where))
+        about = {"data": data, "start": start, "method": method, "axis": axis, "median_to_level": middle}
+        frames.append(pd.DataFrame({"x": where, **ends, "chains": len(chains), **about}))
     return pd.concat(frames, ignore_index=True)
 
 
@@ -186,14 +193,31 @@ def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
 
 
 def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
+    """Judge who reaches the level first, how many times sooner, or what an iteration costs."""
+    chains, unit = climbs.chains_of(claim.data, start), climbs.unit(claim.data)
     if claim.metric == "times_faster":
-        return judge_times_faster(claim, climbs, start, form, reading)
+        # against SDDS or RGSM, the faster one
+        leads = []
+        for seed, own in chains.get(form, {}).items():
+            level = climbs.level(claim.data, start, seed)
+            others = [chains[m][seed] for m in ("sdds", "rgsm") if seed in chains.get(m, {})]
+            against = (lead(own, other, level, "seconds") for other in others)
+            leads.append(min(against, key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)))
+        return judge_ratio(claim, leads, reading, unit)
     if claim.metric == "cost_below_sdds":
-        return judge_cost(claim, climbs, start, form, reading)
-    first = form if claim.sampler == "lshsm" else claim.sampler
-    second = claim.metric.removeprefix("leads_")
-    second = form if second == "lshsm" else second
-    return judge_lead(claim, climbs, start, first, second, axis, reading)
+        lshsm, sdds = chains.get(form, {}), chains.get("sdds", {})
+        ratios = [sdds[seed].pace / lshsm[seed].pace for seed in lshsm if seed in sdds]
+        if not ratios:
+            return no_run(claim, rule="at_least", reading=reading)
+        reason = f"an iteration of SDDS costs {geometric_interval(ratios)[0]:.3g} times that of LSHSM"
+        return by_least(claim, ratios, reading, unit, reason)
+    pair = claim.sampler, claim.metric.removeprefix("leads_")
+    first, second = (form if name == "lshsm" else name for name in pair)
+    found = climbs.leads(claim.data, start, first, second, axis)
+    reached = [f"{METHODS[m]} {climbs.reached_text(claim.data, start, m)}" for m in (first, second)]
+    rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
+    ratios, ahead = [x.ratio for x in found], [x.ahead for x in found]
+    return by_majority(claim, ratios, ahead, rule, reading, summary=geometric_interval, unit=unit)
 
 
 # Figure 3: large data

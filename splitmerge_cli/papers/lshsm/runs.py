@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
@@ -14,7 +13,7 @@ from splitmerge_cli.analysis.plots.style import entry, look_of
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.verdicts import Verdict, by_majority, estimate, judge_interval, no_run
+from splitmerge_cli.papers.verdicts import Verdict, by_edge, estimate, no_run
 from splitmerge_cli.runs.store.read import Run
 
 METHODS = {
@@ -38,7 +37,6 @@ STOOD_IN = 1000
 """Seed of the generated data that stand in for ohsumed23: none of the runs' seeds, which are data sets as well."""
 TOLERANCE = 0.02
 """A chain has reached the level when this share of the climb is left: what a plot can show."""
-AXES = {"iteration": "iteration", "seconds": "seconds of sampling"}
 
 
 def method_of(run: Run) -> str:
@@ -213,30 +211,6 @@ class Climbs:
         return f"{int(np.isfinite(times).sum())} of {len(times)}"
 
 
-def judge_lead(claim: Claim, climbs: Climbs, start: str, first: str, second: str, axis: str, reading: str) -> Verdict:
-    """Judge "leads" against iteration or time: in most chains `first` reaches the level first."""
-    found = climbs.leads(claim.data, start, first, second, axis)
-    reached = [f"{METHODS[m]} {climbs.reached_text(claim.data, start, m)}" for m in (first, second)]
-    rule = f"{METHODS[first]} reaches the level first (reached: {', '.join(reached)}; if neither, the one both reach)"
-    ratios = [x.ratio for x in found]
-    ahead, unit = [x.ahead for x in found], climbs.unit(claim.data)
-    return by_majority(claim, ratios, ahead, rule, reading, summary=geometric_interval, unit=unit)
-
-
-def judge_times_faster(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
-    """Judge "five times faster": time to the level of SDDS or RGSM, the faster one, over that of an LSHSM form."""
-    leads = []
-    chains = climbs.chains_of(claim.data, start)
-    for seed, own in chains.get(method, {}).items():
-        level = climbs.level(claim.data, start, seed)
-        others = [chains[m][seed] for m in ("sdds", "rgsm") if seed in chains.get(m, {})]
-        found = min(
-            (lead(own, other, level, "seconds") for other in others), key=lambda x: np.nan_to_num(x.ratio, nan=np.inf)
-        )
-        leads.append(found)
-    return judge_ratio(claim, leads, reading, climbs.unit(claim.data))
-
-
 def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "data sets") -> Verdict:
     """Judge how many times sooner the level is reached, by the geometric mean."""
     told = [x for x in leads if np.isfinite(x.ratio)]
@@ -254,38 +228,4 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
 
 def by_least(claim: Claim, ratios: Sequence[float], reading: str, unit: str, reason: str) -> Verdict:
     """Judge "so many times": reproduced at or above the claim's tolerance, however far above."""
-    reason = f"{reason}; rule: at least {claim.tolerance:g}"
-    of = estimate(ratios, geometric_interval, unit)
-    return judge_interval(claim, of, claim.tolerance, np.inf, reason, "at_least", reading)
-
-
-def judge_cost(claim: Claim, climbs: Climbs, start: str, method: str, reading: str) -> Verdict:
-    """Judge "an iteration costs orders of magnitude less": seconds an iteration of SDDS over those of an LSHSM form."""
-    chains = climbs.chains_of(claim.data, start)
-    own, other = chains.get(method, {}), chains.get("sdds", {})
-    ratios = [other[seed].pace / own[seed].pace for seed in own if seed in other]
-    if not ratios:
-        return no_run(claim, rule="at_least", reading=reading)
-    reason = f"an iteration of SDDS costs {geometric_interval(ratios)[0]:.3g} times that of LSHSM"
-    return by_least(claim, ratios, reading, climbs.unit(claim.data), reason)
-
-
-def curves(climbs: dict[int, Climb], axis: str, best: dict[int, float]) -> pd.DataFrame:
-    """Log likelihood of a method's chains, by seed, less that of the `best` state of each seed, as far as all chains
-    go: columns `axis` (iteration or seconds), median, low, high (over the seeds), chains."""
-    ends = [
-        (float(c.axis_values(axis)[min(1, len(c.iteration) - 1)]), float(c.axis_values(axis)[-1]))
-        for c in climbs.values()
-    ]
-    first = max(min(start for start, _ in ends), 1e-6)
-    where = np.geomspace(first, max(min(end for _, end in ends), first), 250)
-    values = np.stack([c.column_at(c.log_lik, axis, where) - best[seed] for seed, c in climbs.items()])
-    return pd.DataFrame(
-        {
-            axis: where,
-            "median": np.median(values, axis=0),
-            "low": values.min(axis=0),
-            "high": values.max(axis=0),
-            "chains": len(climbs),
-        }
-    )
+    return by_edge(claim, estimate(ratios, geometric_interval, unit), reason, reading)

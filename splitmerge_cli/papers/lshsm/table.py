@@ -13,7 +13,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from splitmerge_cli.analysis.plots.runs import option
 from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, untestable
@@ -183,33 +183,23 @@ def _verdicts(found: pd.DataFrame) -> list[Verdict]:
             verdicts.append(_without_labels(claim, found))
             continue
         for (schedule, start), title in SETTINGS.items():
-            if claim.metric not in METRICS:
-                verdicts += _compare(claim, found, schedule, start)
-                continue
             for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-                here = _rows_of(found, _Row(schedule, start, form), claim.data)
-                if len(here):
-                    reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
-                    verdicts.append(by_distance(claim, here[claim.metric], reading))
-    return verdicts
-
-
-def _compare(claim: Claim, found: pd.DataFrame, schedule: str, start: str) -> list[Verdict]:
-    """Judge the accuracy of one sampler against another's, paired by data set: more, or the same."""
-    other = claim.metric.rpartition("_")[2]
-    against = _rows_of(found, _Row(schedule, start, other), claim.data).set_index("seed")["accuracy"]
-    verdicts = []
-    for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-        own = _rows_of(found, _Row(schedule, start, form), claim.data).set_index("seed")["accuracy"]
-        gain = (own - against).dropna()
-        if not len(gain):
-            continue
-        words = [SETTINGS[schedule, start], *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])]
-        if claim.metric.startswith("above"):
-            what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
-            verdicts.append(by_sign(claim, {what: gain}, ", ".join(words)))
-        else:
-            verdicts.append(by_distance(claim, gain, ", ".join(words)))
+                own = _rows_of(found, _Row(schedule, start, form), claim.data)
+                reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
+                if claim.metric in METRICS:
+                    verdicts += [by_distance(claim, own[claim.metric], reading)] if len(own) else []
+                    continue
+                # the accuracy of one sampler against another's, paired by data set: more, or the same
+                other = claim.metric.rpartition("_")[2]
+                against = _rows_of(found, _Row(schedule, start, other), claim.data)
+                gain = (own.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
+                if not len(gain):
+                    continue
+                if claim.metric.startswith("above"):
+                    what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
+                    verdicts.append(by_sign(claim, {what: gain}, reading))
+                else:
+                    verdicts.append(by_distance(claim, gain, reading))
     return verdicts
 
 

@@ -18,7 +18,7 @@ from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.sdds.runs import ITERATIONS, SINGLE_SITE, TARGETS, share_accepted
-from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_factor, estimate, judge_interval, untestable
+from splitmerge_cli.papers.verdicts import Verdict, by_bound, by_edge, by_factor, estimate, untestable
 from splitmerge_cli.runs.store.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -78,7 +78,13 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     rows, verdicts = _measure_acceptance(runs, claims)
     more, times = _measure_times(runs, claims)
     order = {claim: i for i, claim in enumerate(claims)}
-    verdicts = sorted(verdicts + times + _judge_drops(runs, claims), key=lambda v: order[v.claim])
+    drops = [
+        judge_drop(claim, pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed"), words)
+        for claim in claims
+        if claim.metric.endswith("_drop")
+        for schedule, words in [("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)]
+    ]
+    verdicts = sorted(verdicts + times + drops, key=lambda v: order[v.claim])
     numbers = pd.DataFrame(rows + more)
     return Drawing(picture_fig5(numbers), numbers, verdicts, NOTES)
 
@@ -166,27 +172,11 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
                 judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
                 note, sets = _note_short(here, N), data_sets(of_size[N])
                 verdicts.append(judge(claim, rates[N], reading=TARGETS[target], note=note, units=sets))
-        verdicts += [_judge_rates(claim, runs, move) for claim in about]
+        for claim in about:
+            judge = by_factor if claim.value > 0 else by_bound
+            here = pick(runs, N=_size_of(claim), sampler=sampler, schedule="single_site")
+            verdicts.append(judge(claim, share_accepted(here, move), reading=SINGLE_SITE, units=data_sets(here)))
     return rows, verdicts
-
-
-def _judge_rates(claim: Claim, runs: Sequence[Run], move: str) -> Verdict:
-    """Judge a rate of acceptance with one Gibbs site after each move, under the ratios as printed."""
-    judge = by_factor if claim.value > 0 else by_bound
-    here = pick(runs, N=_size_of(claim), sampler=claim.sampler, schedule="single_site")
-    return judge(claim, share_accepted(here, move), reading=SINGLE_SITE, units=data_sets(here))
-
-
-def _judge_drops(runs: Sequence[Run], claims: Sequence[Claim]) -> list[Verdict]:
-    """Judge how far the rates of SS fall from the smallest N to the largest, by data set."""
-    verdicts = []
-    for claim in claims:
-        if not claim.metric.endswith("_drop"):
-            continue
-        for schedule, words in [("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)]:
-            here = pick(runs, sampler=claim.sampler, schedule=schedule, model__label_prior="as_printed")
-            verdicts.append(judge_drop(claim, here, words))
-    return verdicts
 
 
 def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
@@ -212,11 +202,8 @@ def _note_short(runs: Sequence[Run], N: int) -> str:
 
 def _judge_growth(claim: Claim, ratios: NDArray[np.float64], reading: str, sets: NDArray[np.int64]) -> Verdict:
     """Judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable."""
-    stays, edge = claim.rule == "at_most", claim.tolerance
-    least, most = (-np.inf, edge) if stays else (edge, np.inf)
-    reason = f"time at the largest N over that at the smallest; rule: at {'most' if stays else 'least'} {edge:g}"
     of = estimate(ratios, median_interval, units=sets)
-    return judge_interval(claim, of, least, most, reason, claim.rule, reading)
+    return by_edge(claim, of, "time at the largest N over that at the smallest", reading)
 
 
 def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:

@@ -43,13 +43,9 @@ class _Climb:
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
 
-    def final_log_joint(self) -> float:
-        """Median log joint in the second half of its time."""
-        return float(np.median(self.log_joint[self.seconds > self.seconds[-1] / 2]))
-
-    def end(self) -> float:
-        """Median log likelihood in the second half of its time."""
-        return float(np.median(self.log_lik[self.seconds > self.seconds[-1] / 2]))
+    def late_median(self, column: NDArray[np.float64]) -> float:
+        """Median of a column in the second half of its time."""
+        return float(np.median(column[self.seconds > self.seconds[-1] / 2]))
 
     def reaches(self, level: float) -> float:
         """Seconds until the log joint first is at `level`; infinite if never."""
@@ -70,7 +66,8 @@ def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
     """The chain that settles highest on each data set."""
     found: dict[int, _Climb] = {}
     for climb in climbs:
-        if climb.data not in found or climb.final_log_joint() > found[climb.data].final_log_joint():
+        best = found.setdefault(climb.data, climb)
+        if climb.late_median(climb.log_joint) > best.late_median(best.log_joint):
             found[climb.data] = climb
     return found
 
@@ -105,15 +102,15 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     for N in sizes:
         climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
         best = _best(c for chains in climbs.values() for c in chains)
-        levels = {
-            data: c.final_log_joint() - TOLERANCE * (c.final_log_joint() - c.log_joint[0]) for data, c in best.items()
-        }
+        highest = {data: c.late_median(c.log_joint) for data, c in best.items()}
+        top = {data: c.late_median(c.log_lik) for data, c in best.items()}
+        levels = {data: high - TOLERANCE * (high - best[data].log_joint[0]) for data, high in highest.items()}
         first = min(c.seconds[1] for chains in climbs.values() for c in chains)
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
-            at = np.stack([c.log_lik[last] - best[c.data].end() for c, last in zip(chains, rows, strict=True)])
+            at = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
             median, low, high = np.median(at, axis=0), at.min(axis=0), at.max(axis=0)
             times = [c.reaches(levels[c.data]) for c in chains]

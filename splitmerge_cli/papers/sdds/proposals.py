@@ -95,7 +95,9 @@ INVERSE = {"smart_split": "merge", "smart_merge": "split"}
 
 def fig1(table: pd.DataFrame) -> Drawing:
     """The conflict of smart split and smart merge."""
-    return Drawing(picture_fig1(table), table, _fig1_verdicts(_Proposals(table)), NOTES)
+    q = _Proposals(table)
+    verdicts = [verdict for end, reading in SMART.items() for verdict in _judge_smart(q, end, reading)]
+    return Drawing(picture_fig1(table), table, verdicts, NOTES)
 
 
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
@@ -166,10 +168,6 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
 
 def _colour(move: str) -> str:
     return boxes.SPLIT if move.endswith("split") else boxes.MERGE
-
-
-def _fig1_verdicts(q: _Proposals) -> list[Verdict]:
-    return [verdict for end, reading in SMART.items() for verdict in _judge_smart(q, end, reading)]
 
 
 def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:

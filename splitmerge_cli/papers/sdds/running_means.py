@@ -106,14 +106,6 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
 
 
-def _exact(run: Run) -> float:
-    """Return the posterior mean of K under a run's target, in the limit of concentration 0."""
-    config = run.config
-    data, model = config["data"], config["model"]
-    of_prior = [model[key] for key in ("kmax", "mu", "sigma", "label_prior")]
-    return mean_K(config["N"], data["entities"], data["n_tokens"], *of_prior)
-
-
 def _judge_mean(claim: Claim, run: Run, exact: float) -> list[Verdict]:
     """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
     c = run.config
@@ -182,7 +174,9 @@ def _measure_targets(
     about, paths = {}, {}
     for target, value in product(TARGETS, values(runs, key)):
         here = pick(runs, model__label_prior=target, **{key: value})
-        about[target, value] = here[0], _exact(here[0])
+        c, prior = here[0].config, ("kmax", "mu", "sigma", "label_prior")
+        sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
+        about[target, value] = here[0], mean_K(*sizes, *(c["model"][key] for key in prior))
         paths[target, value] = {s: _paths(pick(here, sampler=s)) for s in samplers_of(runs)}
     return about, paths
 

@@ -18,25 +18,49 @@ from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.smag.runs import (
-    EARLY,
     FORMS,
     METHODS,
     SETTINGS,
     STARTS,
     STYLES,
     TRUE_K,
-    acceptance,
     beginnings,
     describe_seeds,
     describe_setting,
-    hitting_times,
     reading,
     select,
     setting_of,
-    settled_count,
 )
 from splitmerge_cli.papers.verdicts import REPRODUCED, Verdict, by_majority
 from splitmerge_cli.runs.store.read import Run
+
+EARLY = 25
+"""Iterations within which the paper's sampler finds ten topics."""
+
+
+def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
+    """The first row of each chain, ``[chains, rows]``, with at least so many topics; infinite where it has none."""
+    enough = np.asarray(K) >= topics
+    return np.where(enough.any(axis=1), enough.argmax(axis=1), np.inf)
+
+
+def settled_count(K: ArrayLike) -> NDArray[np.int64]:
+    """The commonest number of topics in the second half of every chain, int64 ``[chains]``."""
+    K = np.asarray(K, dtype=np.int64)
+    return np.array([np.bincount(row[len(row) // 2 :]).argmax() for row in K], dtype=np.int64)
+
+
+def acceptance(runs: Sequence[Run]) -> pd.DataFrame:
+    """Share of the proposals so far that were accepted, from runs that are the beginnings of each other: columns
+    iteration, seed, chain, proposed, accepted, share."""
+    frames = []
+    for run in runs:
+        moves = run.moves()
+        own = moves[moves["move"].isin(["split", "merge"])]
+        sums = own.groupby("chain", as_index=False)[["proposed", "accepted"]].sum()
+        frames.append(sums.assign(iteration=run.config["iterations"], seed=run.config["seed"]))
+    frame = pd.concat(frames, ignore_index=True)
+    return frame.assign(share=frame["accepted"] / frame["proposed"])
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:

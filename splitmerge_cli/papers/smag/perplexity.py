@@ -104,20 +104,18 @@ class Curves:
             for seed, chain in self.chains_of(where, method).items()
         ]
 
-    def differences(self, where: Where, method: str) -> NDArray[np.float64]:
-        """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed."""
+    def differences(self, where: Where, method: str, by_iteration: bool = False) -> NDArray[np.float64]:
+        """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed; `by_iteration`: that at
+        equal iterations, where the one that made fewer of them ends."""
         gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
-        return np.array([own[seed].final - gibbs[seed].final for seed in own if seed in gibbs])
-
-    def early_differences(self, where: Where, method: str) -> NDArray[np.float64]:
-        """Return the same at equal iterations: where the one that made fewer of them ends."""
-        gibbs, own = self.chains_of(where, "gibbs"), self.chains_of(where, method)
+        pairs = [(own[seed], gibbs[seed]) for seed in own if seed in gibbs]
+        if not by_iteration:
+            return np.array([first.final - second.final for first, second in pairs])
         found = []
-        for seed in own:
-            if seed in gibbs:
-                pair = (own[seed], gibbs[seed])
-                last = np.array([min(chain.frame["iteration"].iloc[-1] for chain in pair)], dtype=float)
-                found.append(float((pair[0].values_at("iteration", last) - pair[1].values_at("iteration", last))[0]))
+        for pair in pairs:
+            last = np.array([min(chain.frame["iteration"].iloc[-1] for chain in pair)], dtype=float)
+            first, second = (chain.values_at("iteration", last)[0] for chain in pair)
+            found.append(float(first - second))
         return np.array(found)
 
 
@@ -277,8 +275,7 @@ def _verdicts(name: str, curves: Curves) -> list[Verdict]:
 
 
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
-    by_iteration = claim.metric.endswith("_by_iteration")
-    lower = -(curves.early_differences if by_iteration else curves.differences)(where, form)
+    lower = -curves.differences(where, form, claim.metric.endswith("_by_iteration"))
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
     on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"
     said = f"Gibbs ({curves.level(where):.1f}) − split-merge"

@@ -3,10 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-
 from splitmerge_cli.analysis.plots.runs import option, pick
 from splitmerge_cli.analysis.plots.style import look_of, mark
 from splitmerge_cli.runs.store.read import Run
@@ -32,8 +28,6 @@ STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
 SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}
 """Generated corpora with their hyper-parameters: the paper's, another, and where its claims come nearest."""
 TRUE_K = 10
-EARLY = 25
-"""Iterations within which the paper's sampler finds ten topics."""
 
 
 def method_of(run: Run) -> str:
@@ -75,31 +69,6 @@ def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[R
 def beginnings(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:
     """Return the runs of a setting, start and method, whatever their number of iterations."""
     return pick(r for r in runs if (setting_of(r), start_of(r), method_of(r)) == (setting, start, method))
-
-
-def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
-    """The first row of each chain, ``[chains, rows]``, with at least so many topics; infinite where it has none."""
-    enough = np.asarray(K) >= topics
-    return np.where(enough.any(axis=1), enough.argmax(axis=1), np.inf)
-
-
-def settled_count(K: ArrayLike) -> NDArray[np.int64]:
-    """The commonest number of topics in the second half of every chain, int64 ``[chains]``."""
-    K = np.asarray(K, dtype=np.int64)
-    return np.array([np.bincount(row[len(row) // 2 :]).argmax() for row in K], dtype=np.int64)
-
-
-def acceptance(runs: Sequence[Run]) -> pd.DataFrame:
-    """Share of the proposals so far that were accepted, from runs that are the beginnings of each other: columns
-    iteration, seed, chain, proposed, accepted, share."""
-    frames = []
-    for run in runs:
-        moves = run.moves()
-        own = moves[moves["move"].isin(["split", "merge"])]
-        sums = own.groupby("chain", as_index=False)[["proposed", "accepted"]].sum()
-        frames.append(sums.assign(iteration=run.config["iterations"], seed=run.config["seed"]))
-    frame = pd.concat(frames, ignore_index=True)
-    return frame.assign(share=frame["accepted"] / frame["proposed"])
 
 
 def reading(setting: str, start: str, method: str) -> str:

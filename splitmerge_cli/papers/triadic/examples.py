@@ -1,7 +1,7 @@
 """Figure 2: two last states of the triadic sampler, with typical errors."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 
 import matplotlib.pyplot as plt
@@ -17,7 +17,7 @@ from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import describe_data, name_data, name_sets, number_of, select_runs
-from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, judge_interval
+from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, by_edge
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -187,5 +187,4 @@ def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdi
     low, high = share_interval(k, n)
     kept = Samples.build(what, "share", range(1, n + 1), shows)
     of = Estimate((k / n, low, high), n, unit, None, (kept,))
-    verdict = judge_interval(claim, of, claim.tolerance, 1.0, f"{what}: in {k} of {n} last states", "at_least")
-    return replace(verdict, reason=f"{verdict.reason}; rule: at least {claim.tolerance:g}")
+    return by_edge(claim, of, f"{what}: in {k} of {n} last states")

@@ -176,19 +176,3 @@ class Scores:
         """`method` minus `other`, paired by data set, ``[sets]``."""
         first, second = (self._by_set[setting, m][column] for m in (method, other))
         return (first - second).dropna().to_numpy(float)
-
-
-def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Adjusted Rand index at points of the trace's `column` (iteration or seconds), mean over seeds, ``[sets, grid]``.
-
-    The state at a point is that of the last row before it.
-    """
-    rows = []
-    for run in runs:
-        trace = run.trace(["chain", column, "ari"])
-        each = []
-        for _, chain in trace.groupby("chain", sort=True):
-            at = np.searchsorted(chain[column].to_numpy(float), grid, side="right") - 1
-            each.append(chain["ari"].to_numpy(float)[at])
-        rows.append(np.mean(each, axis=0))
-    return np.stack(rows)

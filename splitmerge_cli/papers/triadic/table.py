@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.gridspec import GridSpec
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import FULL, footnote, look_of, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import mean_interval
@@ -27,7 +28,6 @@ from splitmerge_cli.papers.triadic.runs import (
     describe_data,
     name_data,
     name_sets,
-    paths,
     select_runs,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
@@ -172,6 +172,22 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
     ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
     # room for the numbers
     ax.set_xlim(low, high + 0.6 * (high - low))
+
+
+def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Adjusted Rand index at points of the trace's `column` (iteration or seconds), mean over seeds, ``[sets, grid]``.
+
+    The state at a point is that of the last row before it.
+    """
+    rows = []
+    for run in runs:
+        trace = run.trace(["chain", column, "ari"])
+        each = []
+        for _, chain in trace.groupby("chain", sort=True):
+            at = np.searchsorted(chain[column].to_numpy(float), grid, side="right") - 1
+            each.append(chain["ari"].to_numpy(float)[at])
+        rows.append(np.mean(each, axis=0))
+    return np.stack(rows)
 
 
 def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
