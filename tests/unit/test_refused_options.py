@@ -25,6 +25,7 @@ FILES = {
     "unclosed.csv": '"a\nb\nc\n',
     "twice.csv": "t,t,a\nx,y,1\nx,z,0\n",
     "points.csv": "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n",
+    "gap.csv": "x,y\n0,1\n1,\n2,3\n",
     "part.csv": "x,y,who\n0,1,a\n1,2,\n3,4,b\n",
     "e.csv": "a,b\nb,c\nc,a\n",
     "odd.csv": "a,b\nb,\n",
@@ -121,6 +122,7 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
 ]
 
 POINTS = ["data=csv", "data.path=points.csv"]
+GAP = ["data=csv", "data.path=gap.csv"]
 LINES = [*POINTS, "data.drop=who", "model=lines", "sampler=triadic"]
 KEPT = [*LINES, "model.conjugate=false"]
 CLOUDS = [*POINTS, "data.drop=who", "model=gaussian", "sampler=sams"]
@@ -192,6 +194,27 @@ MODELS: list[tuple[list[str], str]] = [
     (
         ["data=csv", "data.path=part.csv", "data.truth=who", "model=lines", "init=truth"],
         "init=truth: 1 of 3 items of part have no true label; expected one each",
+    ),
+    ([*GAP, "model=lines"], "model=lines with data=csv: row 2, column 2 ('y'): a missing cell, which model=gaussian"),
+    ([*GAP, "model=gaussian", "model.covariance=iso"], "model.covariance=iso: row 2, column 2 ('y'): a missing cell"),
+    ([*GAP, "model=gaussian", "sampler=lshsm"], "model=gaussian: its items are no vectors, or have missing"),
+    # starts that need more than the model has
+    *(
+        ([*given, "init=search"], message)
+        for given, message in [
+            (["data=emm", "N=12"], "keeps empty clusters"),
+            (["data=groups4", "data.length=20"], "has topics"),
+            (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
+            (["data=jain_neal", "N=12", "K0=3"], "not init=search"),
+        ]
+    ),
+    *(
+        ([*given, "init=stages"], message)
+        for given, message in [
+            (["data=emm", "N=12"], "keeps empty clusters"),
+            (["data=networkx", "model=irm"], "expected a table"),
+            (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
+        ]
     ),
     ([*LINES, "K0=6"], "K0=6: expected at most 5"),
     ([*LINES, "N=6"], "N=6: expected at most 5"),
@@ -305,6 +328,10 @@ TYPES: list[tuple[str | list[str], str]] = [
     ("budget='5'", "budget=5: expected a positive number"),
     ("schedule=[{sdds: 1e308}, {gibbs: 1e308}]", "schedule.mix.sdds.weight=1e+308: expected a number from"),
     ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
+    ("until.rhat=0.9", "until.rhat=0.9: expected"),
+    ("until.ess=0", "until.ess=0: expected"),
+    (["until.rhat=1.01", "chains=1"], "until.rhat: expected chains of at least 2"),
+    ("until=1.01", "until=1.01: expected until.rhat=VALUE or until.ess=VALUE"),
     ("model.alpha=" + "9" * 400, "model.alpha=999"),
     (["model.sigma=true"], "model.sigma=true: expected a positive number"),
     (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),
