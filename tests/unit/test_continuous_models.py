@@ -28,40 +28,6 @@ MAKE = {
 }
 
 
-@pytest.mark.parametrize("name", MAKE)
-def test_ten_million_changes_leave_no_trace(name):
-    """Sums are whole numbers: after ten million pairs of additions and removals every bit is as before."""
-    model = MAKE[name](CLOUD)
-    model.set_labels(np.arange(60) % 4)
-    before, joint = model.statistics()["counts"], model.log_joint()
-    pieces.shake(model, 10_000_000, 3)
-    np.testing.assert_array_equal(model.statistics()["counts"], before)
-    assert model.log_joint() == joint
-
-
-@pytest.mark.parametrize("name", MAKE)
-def test_statistics_are_those_of_a_fresh_count_after_a_run(name):
-    model = MAKE[name](CLOUD)
-    rng = Rng(2)
-    Chain(model, rng, [Triadic(model, rng), Gibbs(model, rng)]).advance(300)
-    other = MAKE[name](CLOUD)
-    other.set_labels(model.labels)
-    np.testing.assert_array_equal(model.statistics()["counts"], other.statistics()["counts"])
-    assert model.log_joint() == other.log_joint()
-
-
-@pytest.mark.parametrize("name", MAKE)
-def test_a_state_goes_on_to_the_bit(name):
-    """Labels, parameters and concentration are the whole state: a chain taken up elsewhere makes the same moves."""
-
-    def chain():
-        model = MAKE[name](CLOUD)
-        rng = Rng(5)
-        return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
-
-    check_resumption(chain, 100, 200)
-
-
 def test_a_state_with_parameters_goes_on_to_the_bit():
     def chain():
         model = Lines(POINTS, conjugate=False, noise="nig", refresh="metropolis", concentration="gamma(1,1)")
