@@ -21,8 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
-from splitmerge_cli.config import ConfigError, hydra_adapter
-from splitmerge_cli.config.commands import override
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
@@ -259,14 +258,6 @@ def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch)
 def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None:
     with pytest.raises(error, match=said):
         call()
-
-
-@pytest.mark.parametrize(
-    "text", ["plain", "it's", 'a "quote"', "comma, brackets [1] {2}", "back\\", "a=b", "é \n line", "$x ${y}"]
-)
-def test_texts_reach_the_configuration_as_they_are(text: str) -> None:
-    (parsed,) = hydra_adapter.parse_overrides([override("data.path", text)])
-    assert parsed.value == text
 
 
 def test_rhat_of_one_chain_shows_nothing() -> None:

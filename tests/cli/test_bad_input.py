@@ -9,10 +9,7 @@ import pytest
 
 FILES = {
     "tokens.csv": "a\nb\na\nc\nb\na\n",
-    "binary.csv": "1,0\n0,1\n0,0\n1,1\n0,1\n1,1\n",
-    "words.csv": "0,1\n1,x\n0,0\n",
     "odd.csv": "a,b\nb,\n",
-    "odd.ldac": "1 0:1\n2 1:1 2:x\n",
     "d.csv": "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n",
 }
 LINES = ["data=csv", "data.path=d.csv", "data.drop=who", "model=lines", "sampler=triadic"]
@@ -23,17 +20,7 @@ PRIOR = "expected a positive number or gamma(shape,rate)"
     ("args", "named"),
     [
         (["run", "smapler=sdds"], "smcmc: smapler: no such key. Did you mean sampler?"),
-        (["run", "sampler=sdss"], "Did you mean sampler=sdds?"),
-        (["run", "N=1,2"], "smcmc sweep"),
-        (["run", "N=0"], "N=0: expected a whole number from 1"),
-        (["run", "N=20", "K0=21"], "K0=21: expected at most 20"),
-        (["run", "data=jain_neal", "model=emm"], "model=bernoulli"),
-        (["run", "data=csv"], "data.path"),
-        (["run", "data=csv", "data.path=5"], "smcmc: 5: no such file"),
-        (["run", "data=csv", "model=bernoulli", "data.path=words.csv"], "words.csv: row 2, column 2: 'x'; expected 0"),
         (["run", "data=edges", "data.path=odd.csv"], "odd.csv: row 2, column 2: an empty cell; expected the name of"),
-        (["run", "data=corpus", "data.path=odd.ldac"], "odd.ldac: row 2, field 3: '2:x'; expected WORD:COUNT"),
-        (["run", *LINES, "model.concentration=gamma(0,1)"], "model.concentration=gamma(0,1): shape of gamma"),
         # where the results cannot go
         (["run", "out=tokens.csv"], "out=tokens.csv"),
         (["run", "--config-dir", "nowhere"], "nowhere"),
@@ -45,6 +32,9 @@ PRIOR = "expected a positive number or gamma(shape,rate)"
         (["sweep", "--dry-run", *LINES, "model.concentration=beta(1,1),1"], PRIOR),
         (["sweep", "--dry-run", *LINES, "K0=1,choice(2,3)"], "K0=1,choice(2,3): cannot be read as a value"),
         (["diagnose", "nowhere"], "nowhere"),
+        (["compare", "."], "no run here; expected a folder that smcmc run, sweep, race or certify printed"),
+        (["report", "nowhere"], "nowhere: no run here"),
+        (["summary", "."], "no run here"),
         (["data", "info", "emn"], "Did you mean data=emm?"),
         (["data", "info", "1"], "data=1"),
         (["list", "smaplers"], "samplers"),

@@ -199,11 +199,6 @@ def test_short_cells_are_counted_as_what_they_become(read_rejection) -> None:
     assert told in read_rejection(*TABLE, "data.path=x.csv", "data.max_bytes=9000")
 
 
-@pytest.mark.parametrize("value", ["0", "-1", "1.5", "many", "true"])
-def test_the_limit_is_a_number_of_bytes(read_rejection, value: str) -> None:
-    assert f"data.max_bytes={value}: expected a whole number" in read_rejection(f"data.max_bytes={value}")
-
-
 def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
     Path("x.csv").write_text("1\n2\n4\n")
     args = ["run", "sampler=gibbs", "iterations=3", "chains=1", *TABLE, "data.path=x.csv"]

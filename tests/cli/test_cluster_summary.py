@@ -12,7 +12,6 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics import convergence
 from splitmerge_cli.runs import summaries
-from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.read import Run
 
 OPTIONS = ["sampler=sams", "chains=2", "iterations=800", "progress=none"]
@@ -103,17 +102,3 @@ def test_experiments_are_not_described(people: pd.DataFrame) -> None:
     plan = runs.prepare(compose(TABLE))
     figure = replace(plan.spec, experiment="sdds-fig3")
     assert not summaries.is_described(replace(plan, spec=figure))
-
-
-def test_damage_is_named(smcmc, people: pd.DataFrame) -> None:
-    path = run_path(smcmc("run", *TABLE))
-    (path / "cluster_summary.csv").write_text("cluster\n")
-    with pytest.raises(DamagedRun, match=r"cluster_summary\.csv"):
-        Run(path).cluster_summary()
-    found = smcmc("summary", str(path))
-    assert found.exit_code == 1 and "cluster_summary.csv" in found.stderr
-
-
-def test_what_cannot_be_summarised(smcmc, tmp_path: Path) -> None:
-    nothing = smcmc("summary", str(tmp_path))
-    assert nothing.exit_code == 2 and "no run here" in nothing.stderr

@@ -1,15 +1,12 @@
 """``smcmc compare``, and the table and file that end a sweep."""
 
-import math
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
 from splitmerge_cli.analysis import comparison
-from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.store.manifest import Manifest
 from splitmerge_cli.runs.store.read import Run, find_runs
 
@@ -53,17 +50,6 @@ def test_a_sweep_ends_with_a_table_and_a_file(smcmc, launcher) -> None:
     assert "2 jobs: 2 skipped" in smcmc(*grid, "out=one").stdout
 
 
-def test_interval_of_the_number_of_clusters(smcmc) -> None:
-    assert smcmc("run", "sampler=gibbs", "data=mixed", "N=30", *QUICK).exit_code == 0
-    (run,) = find_runs("results")
-    trace = run.trace()
-    late = np.sort(trace.loc[trace["iteration"] > 20, "n_clusters"].to_numpy())
-    low, high = interval_of_run(run)
-    # the least interval of order statistics that leaves out at most 2.5 % on each side
-    k = math.ceil(0.025 * len(late)) - 1
-    assert (low, high) == (late[k], late[len(late) - 1 - k])
-
-
 def test_compare_says_how_far_apart_estimates_are(smcmc) -> None:
     write_table("a.csv", list(range(24)))
     write_table("b.csv", list(range(20)))
@@ -96,12 +82,6 @@ def test_items_of_two_files_are_matched_by_name(smcmc) -> None:
     frames = [run.clusters().set_index("name")["cluster"] for run in runs]
     assert found["ari"].iloc[0] == pytest.approx(adjusted_rand_score(frames[0], frames[1][frames[0].index]))
     assert not apart
-
-
-def test_compare_asks_for_finished_runs(smcmc) -> None:
-    result = smcmc("compare", "results")
-    assert result.exit_code == 2
-    assert "no run here; expected a folder that smcmc run, sweep, race or certify printed" in result.stderr
 
 
 @pytest.mark.parametrize(

@@ -68,20 +68,6 @@ def test_the_reproduction_of_the_repository_says_of_itself_what_its_files_hold()
     agrees(OURS)
 
 
-def test_the_table_of_papers_counts_their_figures_and_claims() -> None:
-    text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")
-    rows = re.findall(r"^\| `(\w+)` \| .* \| (\d+) \| (\d+) \| (\d+) \|$", text, re.MULTILINE)
-    found = {
-        paper.key: (
-            len(paper.figures),
-            sum(len(claims.published_claims(figure.id)) for figure in paper.figures),
-            len(claims.errata(paper)),
-        )
-        for paper in discovery.papers()
-    }
-    assert {key: tuple(map(int, counts)) for key, *counts in rows} == found
-
-
 @pytest.mark.slow
 def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(smcmc: Callable[..., Any], folder: Path) -> None:
     result = smcmc("reproduce", *EXACT, "--check", "--kept", "kept")

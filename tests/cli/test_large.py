@@ -77,16 +77,6 @@ def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: A
         assert one == two
 
 
-def test_what_cannot_start_in_stages(smcmc: Any) -> None:
-    for words, said in (
-        (["data=emm", "N=12"], "keeps empty clusters"),
-        (["data=networkx", "model=irm"], "expected a table"),
-        (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
-    ):
-        result = smcmc("run", *words, *QUICK, "init=stages")
-        assert result.exit_code == 2 and "init=stages: " in result.stderr and said in result.stderr, result.stderr
-
-
 def test_a_network_starts_from_many_blocks(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stages, "NODES", 30)
     ended = smcmc("run", "data=networkx", "data.graph=karate", "model=irm", *QUICK)

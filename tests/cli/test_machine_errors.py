@@ -99,11 +99,7 @@ def read_table(path: str) -> Any:
 
 READERS: dict[str, tuple[Callable[[Path], Any], Callable[..., Any], str]] = {
     "a.npy": (lambda path: np.save(path, FRAME.to_numpy()), read_table, "numpy.lib.format.read_array"),
-    "a.npz": (
-        lambda path: save_npz(path, csr_array(FRAME.to_numpy())),
-        read_table,
-        "scipy.sparse.csr_array.sum_duplicates",
-    ),
+    "a.npz": (write_sparse, read_table, "scipy.sparse.csr_array.sum_duplicates"),
     "a.xlsx": (write_sheet, read_table, "openpyxl.load_workbook"),
     "a.parquet": (FRAME.to_parquet, read_table, "pyarrow.parquet.ParquetFile"),
     "a.feather": (FRAME.to_feather, read_table, "pyarrow.ipc.open_stream"),

@@ -145,12 +145,6 @@ def test_a_report_without_runs_is_of_the_reproduction(smcmc) -> None:
     assert all(title in page.text for _, title in list_figures())
 
 
-def test_a_report_asks_for_finished_runs(smcmc) -> None:
-    result = smcmc("report", "nowhere")
-    assert result.exit_code == 2
-    assert "nowhere: no run here" in result.stderr
-
-
 @pytest.mark.parametrize(
     "args",
     [

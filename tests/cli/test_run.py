@@ -28,10 +28,6 @@ from splitmerge_cli.runs.store.schema import OPTIONAL
 SMALL = ["sampler=sdds", "N=30", "chains=2", "iterations=200", "progress=none"]
 # long enough to be caught in the act, in the short batches that go with bars
 LONG = ["sampler=sdds", "N=300", "chains=2", "iterations=200000", "thin=20", "timing=false", "trace.partitions=10000"]
-LEARNING = [
-    *("sampler=arm", "data=network", "N=80", "chains=3", "iterations=20000", "thin=20", "timing=false"),
-    "trace.partitions=5000",
-]
 
 
 def test_files_and_columns(smcmc) -> None:
@@ -279,43 +275,6 @@ def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
 
 
-KEPT = ["sampler=triadic", "data=lines", "model=lines", "model.conjugate=false", "model.noise=nig"]
-
-
-def test_parameters_and_concentration_go_through_checkpoints(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Batches of another length cut the chain at other places: its state holds all that it needs to go on."""
-    args = [*KEPT, "model.refresh=metropolis", "model.concentration=gamma(2,1)", "N=60", "chains=2", "iterations=1500"]
-    args += ["timing=false", "progress=none"]
-    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.002)
-    monkeypatch.setattr(drive, "BATCH", 0.003)
-    drive_one = drive._drive
-
-    def in_two_sittings(plan, store, stop, batch, on_progress, end):
-        """Stop after the first batches, and take the chain up from its checkpoint."""
-        heard_of = iter(range(5))
-
-        def hear(number, at):
-            if next(heard_of, None) is None:
-                pause.set()
-            on_progress(number, at)
-
-        pause = drive.Stop()
-        drive_one(plan, store, pause, batch, hear, end)
-        drive_one(plan, store, stop, batch, on_progress, end)
-
-    monkeypatch.setattr(drive, "_drive", in_two_sittings)
-    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
-    assert parquet_bytes(one) == parquet_bytes(two)
-    run = Run(one)
-    trace = run.trace()
-    assert trace["concentration"].nunique() > 1000
-    diagnosed = run.diagnostics().set_index("quantity")["value"]
-    second_half = trace[trace["iteration"] > 750]["concentration"]
-    assert diagnosed["mean/concentration"].iloc[0] == pytest.approx(second_half.mean())
-    assert {"parameters", "concentration", "neal8"} <= set(run.moves()["move"])
-
-
 def test_chains_do_not_depend_on_their_number(smcmc) -> None:
     args = ["N=40", "iterations=100", "timing=false", "progress=none"]
     few = Run(run_path(smcmc("run", *args, "chains=1"))).trace()
@@ -356,13 +315,6 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_killed_and_resumed(smcmc, spawn, whole: Path) -> None:
     killed_and_resumed(smcmc, spawn, LONG, whole)
-
-
-@pytest.mark.slow
-def test_chains_that_learn_killed_and_resumed(smcmc, spawn, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """On one thread where the uninterrupted run had two."""
-    whole = run_to_the_end(tmp_path_factory, [*LEARNING, "workers=2"])
-    killed_and_resumed(smcmc, spawn, [*LEARNING, "workers=1"], whole)
 
 
 def killed_and_resumed(smcmc, spawn, long: list[str], whole: Path) -> None:

@@ -64,17 +64,6 @@ def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pyt
     assert (first["log_joint"] > model.log_joint() - 25.0).all()
 
 
-def test_what_cannot_start_by_search(smcmc: Any) -> None:
-    for words, said in (
-        (["data=emm", "N=12"], "keeps empty clusters"),
-        (["data=groups4", "data.length=20"], "has topics"),
-        (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
-        (["data=jain_neal", "N=12", "K0=3"], "not init=search"),
-    ):
-        result = smcmc("run", *words, "iterations=8", "chains=2", "progress=none", "init=search")
-        assert result.exit_code == 2 and said in result.stderr, result.stderr
-
-
 def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """It then names the search; a run that started so, or has a length, goes on."""
     monkeypatch.setattr(stopping, "APART_AFTER", 300)

@@ -274,13 +274,6 @@ def test_scales_come_from_the_data(smcmc, tilted_cloud: np.ndarray) -> None:
     }
 
 
-def test_a_table_of_ones_own(smcmc, tmp_path: Path) -> None:
-    pd.DataFrame({"sex": ["f", "m"] * 10, "age": np.arange(20) + 0.5}).to_csv(tmp_path / "t.csv", index=False)
-    result = smcmc("run", "data=csv", "data.path=t.csv", "model=auto", "iterations=20", "chains=2", "progress=none")
-    assert "model=auto: model=mixed" in result.stderr and result.exit_code == 0
-    assert Run(result.stdout.split()[-1]).config["model"]["name"] == "mixed"
-
-
 @pytest.mark.parametrize(
     ("args", "said"),
     [

@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 import pytest
 
 from cli.calls import parquet_bytes, wait_for
@@ -53,18 +52,6 @@ def test_only_missing_jobs_run(smcmc) -> None:
     assert "4 jobs: 3 done, 1 skipped" in result.stdout
     assert states() == ["done"] * 4
     assert "4 jobs: 4 skipped" in smcmc("sweep", *GRID).stdout
-
-
-@pytest.mark.slow
-def test_joblib_makes_the_same_runs(smcmc) -> None:
-    args = [*GRID, "timing=false"]
-    assert smcmc("sweep", *args, "out=basic", "hydra/launcher=basic").exit_code == 0
-    assert smcmc("sweep", *args, "out=joblib", "hydra/launcher=joblib").exit_code == 0
-    files = list(Path("basic").rglob("*.parquet"))
-    assert len(files) == 20
-    for file in files:
-        twin = Path("joblib", *file.parts[1:])
-        assert pq.read_table(file, partitioning=None).equals(pq.read_table(twin, partitioning=None))
 
 
 def test_failed_jobs_do_not_stop_the_others(smcmc) -> None:

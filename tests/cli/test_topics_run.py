@@ -7,20 +7,18 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from cli.calls import parquet_bytes, run_path, wait_for
+from cli.calls import run_path
 from splitmerge_cli.analysis.plots.topics import FEW_WORDS
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.models.heldout import METHODS
-from splitmerge_cli.runs import drive, finish, prepare
+from splitmerge_cli.runs import finish, prepare
 from splitmerge_cli.runs.recorders import topics
-from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.read import Run
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
 SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]
 TINY = ["data=docs200", "N=12", "data.length=20", "sampler=smag", "chains=2", "iterations=30", "progress=none"]
-FILES = 10
-"""Parquet files of a run that evaluates held-out documents."""
 
 
 @pytest.fixture
@@ -147,37 +145,6 @@ def test_without_evaluation_there_is_no_perplexity(smcmc) -> None:
     assert "held-out" not in result.stderr
 
 
-def test_threads_and_batches_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    args = [*SMALL, "timing=false", "perplexity.every=3", "trace.partitions=10"]
-    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.001)
-    monkeypatch.setattr(drive, "BATCH", 0.001)
-    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
-    assert parquet_bytes(one, FILES) == parquet_bytes(two, FILES)
-    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
-
-
-@pytest.mark.slow  # tests/cli/test_run kills and resumes a run of clusters
-def test_killed_and_resumed(smcmc, spawn) -> None:
-    long = [*SMALL, "iterations=6000", "perplexity.every=50", "timing=false"]
-    whole = run_path(smcmc("run", *long, "out=whole"))
-    process = spawn("run", *long, "progress=bars", "out=broken")
-    wait_for(lambda: list(Path("broken").glob("*/*/work/chain*.npz")), process)
-    process.kill()
-    process.wait()
-    run = find_runs("broken")[0]
-    assert run.status["state"] == "interrupted"
-    # rows that reached the disk after the last checkpoint, whole or torn, are cut off
-    streams = [*run.path.glob("work/*.heldout.arrows"), *run.path.glob("work/*.topic_sizes.arrows")]
-    assert len(streams) == 4
-    for stream in streams:
-        with stream.open("ab") as file:
-            file.write(stream.read_bytes()[-333:])
-    broken = run_path(smcmc("run", *long, "out=broken"))
-    assert parquet_bytes(broken, FILES) == parquet_bytes(whole, FILES)
-    assert (broken / "summary.json").read_bytes() == (whole / "summary.json").read_bytes()
-
-
 def test_top_words_are_printed_and_the_path_comes_last(smcmc) -> None:
     result = smcmc("run", *SMALL)
     run = Run(run_path(result))
@@ -224,26 +191,6 @@ def test_pictures(smcmc, args: list[str]) -> None:
     for name in ("traces.png", "topics.png", "topics.pdf"):
         assert (path / name).stat().st_size > 10_000
         assert str(path / name) in result.stdout
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("diagnose", "summary.json"),
-        ("diagnose", "tokens.parquet"),
-        ("diagnose", "topic_words.parquet"),
-        ("plot", "summary.json"),
-        ("plot", "topics.parquet"),
-        ("plot", "topic_sizes.parquet"),
-    ],
-)
-def test_damaged_files_of_topics(smcmc, command: str, name: str) -> None:
-    path = run_path(smcmc("run", *TINY))
-    (path / name).write_text("[]")
-    result = smcmc(command, str(path))
-    assert result.exit_code == 1, result.output
-    assert len(result.stderr.splitlines()) == 1
-    assert f"{name}: damaged; smcmc run with resume=false" in result.stderr
 
 
 @pytest.mark.slow

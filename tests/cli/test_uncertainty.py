@@ -23,7 +23,6 @@ from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_cluster
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs import prepare, uncertainty
 from splitmerge_cli.runs.clusterings import second_half_partitions
-from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.read import Run
 
 MIXED = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=3", "model=gaussian", "N=24"]
@@ -176,16 +175,6 @@ def test_no_matrix_of_more_items_than_that(smcmc, monkeypatch) -> None:
     assert not run.has_similarity and run.summary["credible_ball"]
     assert smcmc("plot", str(run.path)).exit_code == 0
     assert (run.path / "co_clustering.png").is_file()
-
-
-def test_damaged_files_are_named(smcmc) -> None:
-    path = run_path(smcmc("run", *MIXED))
-    (path / "clusters.csv").write_text("row,cluster\n")
-    with pytest.raises(DamagedRun, match=r"clusters\.csv"):
-        Run(path).clusters()
-    (path / "similarity.parquet").write_bytes(b"")
-    with pytest.raises(DamagedRun, match=r"similarity\.parquet"):
-        Run(path).similarity()
 
 
 @pytest.mark.parametrize(

@@ -9,17 +9,13 @@ import math
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
 import recompute_verdicts
 import reproduction
 import write_readme
 
-from splitmerge_cli.diagnostics.intervals import geometric_interval, mean_interval, share_interval
-from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.discovery import papers
 from splitmerge_cli.papers.editions import kept_editions
-from splitmerge_cli.papers.verdicts import Estimate, Verdict, by_bound, by_distance, by_factor, exactly, judge_interval
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reproduction"
@@ -178,43 +174,6 @@ def test_verdicts_follow_from_their_units_but_edition_1_has_none() -> None:
         differs = found[found["kept"] != found["again"]]
         assert len(found) and not without, folder
         assert differs.empty, differs.to_dict("records")
-
-
-def row_of(verdict: Verdict) -> dict[str, str]:
-    """Row of a verdict in a file of claims."""
-    numbers = {"ours": verdict.ours, "low": verdict.low, "high": verdict.high}
-    numbers |= {"published": verdict.claim.value, "tolerance": verdict.claim.tolerance}
-    cells = {key: "" if math.isnan(value) else repr(float(value)) for key, value in numbers.items()}
-    return cells | {"rule": verdict.rule, "verdict": verdict.verdict}
-
-
-def claim(value: float, tolerance: float) -> Claim:
-    return Claim("a-fig1", "d", "s", "m", value, "", "", tolerance=tolerance)
-
-
-def test_verdicts_of_any_numbers_follow_from_their_intervals() -> None:
-    """Each rule on 300 samples: this test and `splitmerge_cli.papers.verdicts` must come to the same."""
-    draw = np.random.default_rng(3)
-    seen: dict[str, set[str]] = {}
-    for _ in range(300):
-        value, size = float(draw.uniform(0.2, 2)), int(draw.integers(1, 7))
-        samples = value * draw.gamma(40, 1 / 40, size) * draw.choice([0.4, 0.6, 1, 1.6, 3])
-        tolerance = float(draw.uniform(0.1, 2))
-        k, n = int(draw.integers(0, 30)), 30
-        share = (k / n, *share_interval(k, n))
-        summary = mean_interval if draw.random() < 0.5 else geometric_interval
-        verdicts = [
-            by_factor(claim(value, 1 + tolerance), samples, summary=summary),
-            by_distance(claim(value, tolerance), samples),
-            by_bound(claim(0, tolerance), samples),
-            judge_interval(claim(math.nan, tolerance / 2), Estimate(share, n, ""), tolerance / 2, 1.0, "", "at_least"),
-            exactly(claim(value, tolerance), float(samples[0])),
-        ]
-        for verdict in verdicts:
-            assert follows(row_of(verdict)) == verdict.verdict, verdict
-            seen.setdefault(verdict.rule, set()).add(verdict.verdict)
-    assert all(seen[rule] == set(VERDICTS[:3]) for rule in ("factor", "distance", "at_most", "at_least"))
-    assert seen["exact"] == set(VERDICTS[:2])
 
 
 def test_the_reading_that_was_changed_moved_three_verdicts():

@@ -133,9 +133,7 @@ def test_the_files_of_models_and_samplers_are_what_their_classes_say() -> None:
         assert not listed or file_text(text, list(listed.values())) == text, f"conf/{group}/{name}.yaml"
 
 
-@pytest.mark.parametrize(
-    ("group", "name"), [(group, name) for group in ("model", "sampler") for name in choices(group)]
-)
+@pytest.mark.parametrize(("group", "name"), CONFIGURED)
 def test_every_option_has_a_row(group: str, name: str) -> None:
     rows = option_rows(group, name)
     assert [row.key for row in rows] == [

@@ -127,7 +127,3 @@ def build(choice="pair", weights="before", ref=SMAG, **options):
 
 def gibbs(order="topics", ref=Gibbs, **options):
     return lambda state, stream: ref(state, stream, order=order, **options)
-
-
-def worst(imbalances):
-    return max(map(abs, imbalances))

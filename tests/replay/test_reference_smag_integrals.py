@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from enumerated import partitions
 from enumerated_topics import PointStream, build, corpus, gibbs, partition_of, simplex, walks
-from faults_smag import NoDensityOfShares, NoGamma, NoVolume
 from plain_topics import Topics
 from reference_smag import SMAG
 from scipy.special import roots_jacobi
@@ -77,13 +76,3 @@ def unrest(make_ref, act, n=4):
 def test_kernel_leaves_the_target_as_it_is(name):
     """A split-merge adds up polynomials, which a few points integrate exactly; an update of a token does not."""
     assert unrest(*INTEGRATED[name], n=4) < 1e-13 if "split" in name else unrest(*INTEGRATED[name], n=8) < 1e-6
-
-
-@pytest.mark.parametrize("fault", [NoVolume, NoGamma, NoDensityOfShares])
-def test_the_integrals_find_them_too(fault):
-    """Faults in the volume, which the balance at points puts in by hand."""
-
-    class Fault(Told, fault):
-        pass
-
-    assert unrest(build("pair", "before", Fault, p=2.0), lambda ref: ref.step(), n=3) > 0.05

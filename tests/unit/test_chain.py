@@ -250,13 +250,8 @@ def test_as_printed_counts_as_the_printed_distribution():
         (lambda m, r: Chain(m, r, [Gibbs(m, r)], weights=[0.0]), "weights"),
         (lambda m, r: Chain(m, r, [Gibbs(m, r)], thin=0), "thin"),
         (lambda m, r: Chain(m, r, [Gibbs(m, r)], truth=[0, 1]), "truth"),
-        (lambda m, r: Gibbs(m, r, scan="some"), "sampler.scan"),
-        (lambda m, r: SDDS(m, r, kernel="third"), "sampler.kernel"),
         (lambda m, r: SDDS(m, r, mode="printed"), "sampler.mode"),
-        (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, r=0), "sampler.r"),
         (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, t=2**70), "sampler.t"),
-        (lambda m, r: SAMPLERS["rgsm-1"][0](m, r, g=True), "sampler.g"),
-        (lambda m, r: SAMPLERS["rm-cut"][0](m, r, redistribution="dice"), "sampler.redistribution"),
     ],
 )
 def test_bad_arguments_are_named(make, message, bernoulli):

@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from splitmerge_cli.config import compose, specify
-from splitmerge_cli.config.commands import command_of, override
+from splitmerge_cli.config.commands import command_of
 
 
 @pytest.mark.parametrize(
@@ -52,9 +52,3 @@ def test_what_is_changed_takes_the_place_of_what_was() -> None:
     )
     held = compose(["data=given", f"data.sha256={'0' * 64}", "model=gaussian"])
     assert command_of(held) is None
-
-
-@pytest.mark.parametrize("value", ["null", "a,b", "it's", "a b", "1", "x/y.csv", "gamma(2,1)", "back\\"])
-def test_texts_stay_texts(value: str) -> None:
-    words = [override("out", value)]
-    assert compose(words).out == value

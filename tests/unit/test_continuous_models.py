@@ -28,40 +28,6 @@ MAKE = {
 }
 
 
-@pytest.mark.parametrize("name", MAKE)
-def test_ten_million_changes_leave_no_trace(name):
-    """Sums are whole numbers: after ten million pairs of additions and removals every bit is as before."""
-    model = MAKE[name](CLOUD)
-    model.set_labels(np.arange(60) % 4)
-    before, joint = model.statistics()["counts"], model.log_joint()
-    pieces.shake(model, 10_000_000, 3)
-    np.testing.assert_array_equal(model.statistics()["counts"], before)
-    assert model.log_joint() == joint
-
-
-@pytest.mark.parametrize("name", MAKE)
-def test_statistics_are_those_of_a_fresh_count_after_a_run(name):
-    model = MAKE[name](CLOUD)
-    rng = Rng(2)
-    Chain(model, rng, [Triadic(model, rng), Gibbs(model, rng)]).advance(300)
-    other = MAKE[name](CLOUD)
-    other.set_labels(model.labels)
-    np.testing.assert_array_equal(model.statistics()["counts"], other.statistics()["counts"])
-    assert model.log_joint() == other.log_joint()
-
-
-@pytest.mark.parametrize("name", MAKE)
-def test_a_state_goes_on_to_the_bit(name):
-    """Labels, parameters and concentration are the whole state: a chain taken up elsewhere makes the same moves."""
-
-    def chain():
-        model = MAKE[name](CLOUD)
-        rng = Rng(5)
-        return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
-
-    check_resumption(chain, 100, 200)
-
-
 def test_a_state_with_parameters_goes_on_to_the_bit():
     def chain():
         model = Lines(POINTS, conjugate=False, noise="nig", refresh="metropolis", concentration="gamma(1,1)")
@@ -131,16 +97,6 @@ def test_gaussian_law_does_not_depend_on_scale_or_place():
             chain.advance(100)
             runs.append(model.labels)
         np.testing.assert_array_equal(*runs)
-
-
-def test_known_noise_and_unknown_noise_with_certainty_agree():
-    """A shape of a million is a noise that is known."""
-    known = Lines(POINTS, sigma0=3.0, sigma1=0.7)
-    nig = Lines(POINTS, sigma0=3.0, sigma1=0.7, noise="nig", a0=1e6)
-    for labels in (np.zeros(60, int), np.arange(60) % 5):
-        known.set_labels(labels)
-        nig.set_labels(labels)
-        assert nig.log_joint() == pytest.approx(known.log_joint(), abs=0.05)
 
 
 def test_fitted_lines_are_the_penalised_regression():
@@ -237,39 +193,18 @@ def test_a_constant_column_does_not_round_the_others():
 
 
 REFUSED = [
-    (Lines, {"sigma1": 0.0}, "model.sigma1"),
     (Lines, {"sigma1": 1e-9}, "since the range of y is"),
-    (Lines, {"sigma0": -1.0}, "model.sigma0"),
-    (Lines, {"sigma0": math.nan}, "model.sigma0"),
-    (Lines, {"a0": 1.0}, "model.a0"),
-    (Lines, {"noise": "unknown"}, "model.noise"),
     (Lines, {"prior": "dp"}, "model.prior"),
-    (Lines, {"refresh": "gibbs"}, "model.refresh"),
-    (Lines, {"steps": 0}, "model.steps"),
-    (Lines, {"conjugate": "no"}, "model.conjugate"),
-    (Lines, {"candidates": [[0.0, 1.0]]}, "model.candidates"),
-    (Lines, {"candidates": [[0.0], [1.0]], "conjugate": False}, "model.candidates"),
-    (Lines, {"candidates": [[0.0, 1.0], [0.0, 1.0]], "conjugate": False}, "stands there twice"),
-    (Lines, {"candidates": [[0.0, 1.0]], "conjugate": False, "noise": "nig"}, "model.candidates"),
-    (Lines, {"concentration": "gamma(1)"}, "model.concentration"),
-    (Lines, {"concentration": "gamma(0,1)"}, "shape of gamma"),
-    (Lines, {"concentration": "beta(1,1)"}, "model.concentration"),
-    (Lines, {"concentration": "gamma(1,1)", "prior": "uniform"}, "prior=uniform has none to resample"),
     (Lines, {"concentration": 0.0}, "model.concentration"),
     (Lines, {"candidates": [["0", "1"]], "conjugate": False}, "model.candidates"),
     (Lines, {"candidates": [[True, False]], "conjugate": False}, "model.candidates"),
     (Lines, {"concentration": "gamma(１,1)"}, "model.concentration"),
     (Gaussian, {"covariance": "full", "b0": 1e-12}, "no digits of the covariances"),
     (Gaussian, {"covariance": "full", "m0": 1e7}, "no digits of the covariances"),
-    (Gaussian, {"covariance": "tied"}, "model.covariance"),
-    (Gaussian, {"kappa0": 0.0}, "model.kappa0"),
     (Gaussian, {"a0": -1.0}, "model.a0"),
-    (Gaussian, {"b0": [1.0, 2.0, 3.0]}, "one for each of 2 columns"),
-    (Gaussian, {"b0": [1.0, 2.0], "covariance": "iso"}, "one number"),
     (Gaussian, {"b0": 0.0}, "model.b0"),
     (Gaussian, {"b0": 1e-40}, "1e-24 of the squared range"),
     (Gaussian, {"m0": math.inf}, "model.m0"),
-    (Gaussian, {"m0": "mean"}, "model.m0"),
 ]
 
 

@@ -101,7 +101,10 @@ def test_a_short_run_gives_no_verdict_that_it_favours():
     ],
 )
 def test_factor(samples, verdict):
-    assert by_factor(CLAIM, samples).verdict == verdict
+    result = by_factor(CLAIM, samples)
+    assert result.verdict == verdict
+    # none is negative, and nor is the interval's end
+    assert not (result.low < 0 or result.low > result.ours)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -83,19 +83,6 @@ def test_union_counts_all_that_touches_it() -> None:
     assert pieces.log_union(model, 4, 1) == pieces.log_union(model, 1, 4)
 
 
-def test_a_long_run_leaves_no_trace() -> None:
-    """After thousands of updates, scans and sums are to the bit those of a model that was just made."""
-    adjacency = graph(50, 0.15, 5)
-    model = IRM(adjacency, concentration=3.0)
-    sampler = Gibbs(model, Rng(1))
-    for _ in range(200):
-        sampler.step()
-        other = IRM(adjacency, concentration=3.0)
-        other.set_labels(model.labels)
-        assert model.log_joint() == other.log_joint()
-        np.testing.assert_array_equal(pieces.scan(model, 7), pieces.scan(other, 7))
-
-
 def test_graphs_beyond_the_tables() -> None:
     """More pairs than a table has entries: the entries history its end are computed."""
     N = 3000

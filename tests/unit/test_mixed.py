@@ -7,7 +7,7 @@ import pytest
 from compiled import pieces
 from scipy import integrate, stats
 from scipy.special import gammaln
-from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_resumption, check_walk_weights
+from small_cases import CLOUD, COMPLETE, MIXED, ROWS, TABLE, TYPES, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -19,7 +19,6 @@ from splitmerge_cli.models.mixed import LONGEST_TABLE, Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.continuous import mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
@@ -256,31 +255,6 @@ def test_many_columns_stay_in_range():
         fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
     check_walk_weights(model)
-
-
-def test_ten_million_changes_leave_no_trace():
-    model = make_model()
-    model.set_labels(np.arange(60) % 4)
-    before, joint = model.statistics(), model.log_joint()
-    pieces.shake(model, 10_000_000, 3)
-    for name, values in model.statistics().items():
-        np.testing.assert_array_equal(values, before[name])
-    assert model.log_joint() == joint
-
-
-def test_a_state_goes_on_to_the_bit():
-    """Labels are the whole state: a chain taken up elsewhere makes the same moves."""
-
-    def chain():
-        model = make_model()
-        rng = Rng(5)
-        return Chain(model, rng, [Triadic(model, rng), Dyadic(model, rng), Gibbs(model, rng)])
-
-    _, second = check_resumption(chain, 100, 200)
-    other = make_model()
-    other.set_labels(second.model.labels)
-    for name, values in second.model.statistics().items():
-        np.testing.assert_array_equal(values, other.statistics()[name])
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ FILES = {
     "unclosed.csv": '"a\nb\nc\n',
     "twice.csv": "t,t,a\nx,y,1\nx,z,0\n",
     "points.csv": "x,y,who\n0,1,a\n1,2,a\n2,3,b\n5,1,b\n4,4,b\n",
+    "gap.csv": "x,y\n0,1\n1,\n2,3\n",
     "part.csv": "x,y,who\n0,1,a\n1,2,\n3,4,b\n",
     "e.csv": "a,b\nb,c\nc,a\n",
     "odd.csv": "a,b\nb,\n",
@@ -40,7 +41,6 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
     (["sampler=sdds", "sampler.kernal=both"], ["sampler.kernal", "Did you mean sampler.kernel?"]),
     (["sampler=sdds", "kernel=both"], ["kernel: no such key", "Did you mean sampler.kernel?"]),
     (["model.aplha=1"], ["model.aplha", "Did you mean model.alpha?"]),
-    (["iteration=5"], ["iteration", "Did you mean iterations?"]),
     (["trace.partition=5"], ["trace.partition", "Did you mean trace.partitions?"]),
     (["+foo=1"], ["foo", "no such key"]),
     (["sampler=sdds", "+sampler.foo=1"], ["sampler.foo", "no such key"]),
@@ -81,11 +81,8 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
     (["data=jain_neal", "data.components=99999999999"], ["data.components=99999999999"]),
     (["data=jain_neal", "data.attributes=9223372036854775808"], ["data.attributes=9223372036854775808"]),
     # a group takes a name, and a name is the file's
-    (["schedule=1"], ["schedule=1", "full_scan"]),
-    (["data=[1]"], ["data=[1]", "emm"]),
     (["sampler=sdds", "sampler.name=../../zz"], ["sampler.name=../../zz", "sdds"]),
     (["schedule=[sdds]", "sampler=gibbs"], ["sampler=gibbs", "schedule"]),
-    (["~trace.partitions"], ["trace.partitions", "KEY=VALUE"]),
     # more clusters than items, or than the model can hold
     (["N=20", "K0=21"], ["K0=21", "20"]),
     (["N=200", "K0=101"], ["K0=101", "model.kmax=100"]),
@@ -121,6 +118,7 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
 ]
 
 POINTS = ["data=csv", "data.path=points.csv"]
+GAP = ["data=csv", "data.path=gap.csv"]
 LINES = [*POINTS, "data.drop=who", "model=lines", "sampler=triadic"]
 KEPT = [*LINES, "model.conjugate=false"]
 CLOUDS = [*POINTS, "data.drop=who", "model=gaussian", "sampler=sams"]
@@ -193,6 +191,27 @@ MODELS: list[tuple[list[str], str]] = [
         ["data=csv", "data.path=part.csv", "data.truth=who", "model=lines", "init=truth"],
         "init=truth: 1 of 3 items of part have no true label; expected one each",
     ),
+    ([*GAP, "model=lines"], "model=lines with data=csv: row 2, column 2 ('y'): a missing cell, which model=gaussian"),
+    ([*GAP, "model=gaussian", "model.covariance=iso"], "model.covariance=iso: row 2, column 2 ('y'): a missing cell"),
+    ([*GAP, "model=gaussian", "sampler=lshsm"], "model=gaussian: its items are no vectors, or have missing"),
+    # starts that need more than the model has
+    *(
+        ([*given, "init=search"], message)
+        for given, message in [
+            (["data=emm", "N=12"], "keeps empty clusters"),
+            (["data=groups4", "data.length=20"], "has topics"),
+            (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
+            (["data=jain_neal", "N=12", "K0=3"], "not init=search"),
+        ]
+    ),
+    *(
+        ([*given, "init=stages"], message)
+        for given, message in [
+            (["data=emm", "N=12"], "keeps empty clusters"),
+            (["data=networkx", "model=irm"], "expected a table"),
+            (["data=lines", "N=12", "model=lines", "model.conjugate=false"], "expected model.conjugate=true"),
+        ]
+    ),
     ([*LINES, "K0=6"], "K0=6: expected at most 5"),
     ([*LINES, "N=6"], "N=6: expected at most 5"),
 ]
@@ -244,7 +263,8 @@ TOPICS: list[tuple[list[str], list[str]]] = [
     ([*TEN, "perplexity.every=1"], ["perplexity.every=1", "model=emm", "tokens"]),
     ([*TEN, *DATA, "perplexity.method=guess"], ["perplexity.method=guess", "left_to_right"]),
     ([*TEN, *DATA, "perplexity.every=5", "perplexity.particles=0"], ["perplexity.particles=0"]),
-    ([*TEN, *DATA, "perplexity.every=11"], ["perplexity.every=11", "at most 10"]),
+    ([*TEN, *DATA, "perplexity.every=11"], ["perplexity.every=11: expected at most 10, the iterations"]),
+    (["perplexity.evry=1"], ["perplexity.evry: no such key"]),
     ([*TEN, *DATA, "model=bernoulli"], ["model=bernoulli", "model=hdp"]),
     ([*TEN, "model=hdp"], ["model=hdp", "documents", "model=emm"]),
     ([*TEN, *DATA, "model.gamma=gamma(1)"], ["model.gamma", "gamma(1)"]),
@@ -299,12 +319,19 @@ TYPES: list[tuple[str | list[str], str]] = [
     ("trace.partitions=9223372036854775808", "trace.partitions=9223372036854775808: expected a whole number"),
     ("chains=99999999999", "chains=99999999999: expected a whole number from 1 to 10000"),
     ("workers=99999999999", "workers=99999999999: expected a whole number from 1 to 10000"),
+    ("perplexity.particles=100000", "perplexity.particles=100000: expected a whole number from 1 to 10000"),
+    ("perplexity.every=-1", "perplexity.every=-1: expected a whole number from 0"),
+    ("perplexity.every=2.5", "perplexity.every=2.5: expected a whole number"),
     ("budget=1e308", "budget=1e+308: expected a positive number from"),
     ("budget=nan", "budget=nan: expected a positive number"),
     ("budget=true", "budget=true: expected a positive number"),
     ("budget='5'", "budget=5: expected a positive number"),
     ("schedule=[{sdds: 1e308}, {gibbs: 1e308}]", "schedule.mix.sdds.weight=1e+308: expected a number from"),
     ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
+    ("until.rhat=0.9", "until.rhat=0.9: expected"),
+    ("until.ess=0", "until.ess=0: expected"),
+    (["until.rhat=1.01", "chains=1"], "until.rhat: expected chains of at least 2"),
+    ("until=1.01", "until=1.01: expected until.rhat=VALUE or until.ess=VALUE"),
     ("model.alpha=" + "9" * 400, "model.alpha=999"),
     (["model.sigma=true"], "model.sigma=true: expected a positive number"),
     (["sampler=rgsm", "sampler.r=true"], "sampler.r=true: expected a whole number"),

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics import heldout, topics
 from splitmerge_cli.diagnostics.topic_tables import (
     ChainTopics,
@@ -222,22 +222,3 @@ def test_evaluations_of_a_chain() -> None:
 def test_how_documents_are_evaluated_identifies_only_runs_that_evaluate_them() -> None:
     assert run_id(compose(["perplexity.method=fold_in"])) == run_id(compose([]))
     assert run_id(compose(["perplexity.every=10"])) != run_id(compose(["perplexity.every=20"]))
-
-
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("perplexity.method=magic", "perplexity.method=magic: expected one of completion"),
-        ("perplexity.particles=0", "perplexity.particles=0: expected a whole number from 1"),
-        ("perplexity.particles=100000", "perplexity.particles=100000: expected a whole number from 1 to 10000"),
-        ("perplexity.every=-1", "perplexity.every=-1: expected a whole number from 0"),
-        ("perplexity.every=2.5", "perplexity.every=2.5: expected a whole number"),
-        ("perplexity.evry=1", "perplexity.evry: no such key"),
-        ("perplexity=1", "perplexity=1: expected"),
-        ("perplexity.every=20000 iterations=10000", "perplexity.every=20000: expected at most 10000, the iterations"),
-    ],
-)
-def test_perplexity_is_checked(override: str, message: str) -> None:
-    with pytest.raises(ConfigError) as error:
-        compose(override.split())
-    assert message in str(error.value)
