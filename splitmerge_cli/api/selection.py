@@ -49,9 +49,8 @@ from splitmerge_cli.api.making import Settled, make
 from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify, specify_keys
-from splitmerge_cli.config.commands import override, words_of
-from splitmerge_cli.config.composition import is_left_to_data
+from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify_keys
+from splitmerge_cli.config.commands import name_beside, override
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes
@@ -323,24 +322,29 @@ def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> di
     return {key: value for key, value in options.items() if key not in named}
 
 
-def settle_jobs(
-    jobs: Sequence[Sequence[str]], config_dir: str | Path | None, say: Callable[[str], None]
-) -> list[list[str]]:
-    """Overrides of jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
+def settle_jobs(jobs: Sequence[RunSpecification], say: Callable[[str], None]) -> list[RunSpecification]:
+    """Jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
 
     Samplers that race are of one posterior: the sampler of the first job chooses for all.
     """
-    settled: dict[tuple[str, ...], list[str]] = {}
-    found = []
-    for job in jobs:
-        if any(map(is_left_to_data, job)):
-            of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
-            if of_model not in settled:
-                left = specify(job, config_dir, leave_to_data=True)
-                settled[of_model] = words_of(decided := settle(left, say).spec, decided.find_changes(left))
-            job = [given for given in job if not is_left_to_data(given)] + settled[of_model]
-        found.append(list(job))
-    return found
+    settled: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def decide(job: RunSpecification) -> RunSpecification:
+        asked = _what_decides(job)
+        changes = next((changes for other, changes in settled if other == asked), None)
+        if changes is None:
+            changes = settle(job, say).spec.find_changes(job)
+            settled.append((asked, changes))
+        return name_beside(job.with_(changes), job)
+
+    return [decide(job) if job.to_choose else job for job in jobs]
+
+
+def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
+    """Return the data of a job, what it leaves to them, and what it names of the model."""
+    given = job.given_keys
+    of_model = {key: value for key, value in given.values.items() if key.startswith("model.")}
+    return job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
 
 
 def _choose_model(spec: RunSpecification) -> dict[str, Any]:
