@@ -76,12 +76,15 @@ def compare(kind: str, K: int, N: int, seed: int) -> dict[str, Any]:
     dataset, short = from_object(x, KINDS[kind]), _short({"name": "sams"}, 0)
     index: dict[float, float] = {}
 
-    def sample(options: Any, rows: Dataset) -> Any:
-        posterior = short(options, rows)
-        draws = posterior.partitions.reshape(-1, rows.N)
-        truth = of_rows[rows.values.tobytes()]
-        index[options["power"]] = np.mean([adjusted_rand_score(truth, d) for d in draws[:: len(draws) // DRAWS]])
-        return posterior
+    def sample(options: Any) -> Any:
+        def sample_rows(rows: Dataset) -> Any:
+            posterior = short(options)(rows)
+            draws = posterior.partitions.reshape(-1, rows.N)
+            truth = of_rows[rows.values.tobytes()]
+            index[options["power"]] = np.mean([adjusted_rand_score(truth, d) for d in draws[:: len(draws) // DRAWS]])
+            return posterior
+
+        return sample_rows
 
     # `calibrate` takes these rows
     kept = np.sort(np.random.default_rng(0).permutation(N)[N // 3 :])

@@ -48,7 +48,7 @@ from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_f
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import open_run
-from splitmerge_cli.runs.sweeps.sweep import run_jobs
+from splitmerge_cli.runs.sweeps.sweep import read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LISTED = DOCS / "reproduction-sensitivity.yaml"
@@ -227,7 +227,8 @@ def judge(of: Figure, overrides: Sequence[str], names: Any, editions: Sequence[i
     every = [job for n in editions or [of.edition] for job in jobs(figure, scale, out, stand_in, edition=n)]
     found = choose_jobs(every, design)
     made = list(dict.fromkeys(map(tuple, override_jobs(found, check_overrides(overrides)))))
-    outcomes = run_jobs(made, of.workers, "none")
+    read, rejected = read_jobs(made)
+    outcomes = rejected or run_jobs(read, of.workers, "none")
     if bad := [o for o in outcomes if not o.complete]:
         raise SystemExit(f"{figure}: {' '.join(bad[0].overrides)}: {bad[0].status}: {bad[0].error}")
     runs = [open_run(o.path) for o in outcomes if o.path]

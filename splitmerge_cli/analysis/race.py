@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, compose, hydra_adapter
+from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.diagnostics import hitting_times
 from splitmerge_cli.diagnostics.hitting_times import ESS, Result, Target, Track, Trial
 from splitmerge_cli.runs.store.names import LISTED_RUNS
@@ -38,8 +38,8 @@ def jobs_of(
     seeds: int,
     seconds: float,
     config_dir: str | Path | None = None,
-    settle: Callable[[list[list[str]]], list[list[str]]] = list,
-) -> list[list[str]]:
+    settle: Callable[[list[RunSpecification]], list[RunSpecification]] = list,
+) -> list[RunSpecification]:
     """The runs of a race: every sampler from every start with every seed, for the same time.
 
     Parameters
@@ -60,14 +60,10 @@ def jobs_of(
     more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
     if not named & {"iterations", "budget"}:
         more["budget"] = f"{seconds:g}"
-    jobs = sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
-    jobs = settle(jobs)
-    first: Any = None
-    with hydra_adapter.hydra_session():
-        for job in jobs:
-            config = compose(job, config_dir).values
-            first = config if first is None else first
-            _check(" ".join(job), config, " ".join(jobs[0]), first)
+    words = sweep.expand([*args, *(f"{key}={value}" for key, value in more.items() if key not in named)], config_dir)
+    jobs = settle([compose(job, config_dir, leave_to_data=True) for job in words])
+    for job in jobs:
+        _check(" ".join(job.words), job.values, " ".join(jobs[0].words), jobs[0].values)
     return jobs
 
 

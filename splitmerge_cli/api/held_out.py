@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.draws import FIRST_STATES
 from splitmerge_cli.api.objects import MIXED
-from splitmerge_cli.config import ConfigError, choice, component, read_component
+from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds
 from splitmerge_cli.received import DataError
@@ -24,16 +24,16 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 
-Sample = Callable[[Mapping[str, Any], Dataset], Any]
-"""Makes a `Posterior` of a model, its name among its options, and a data set."""
+Sample = Callable[[Mapping[str, Any]], Callable[[Dataset], Any]]
+"""Makes a `Posterior` of a model, its name among its options, then of a data set."""
 
 
 def covariances(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
+    model: Component, dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
     """Held-out log predictive density of rows, two at least, under each covariance that the model has.
 
-    `options` are the name and options of the model, `sample` makes a `Posterior` of a model and a data set, the `seed`
+    `sample` makes a `Posterior` of a model and a data set, the `seed`
     is that of the folds; `later` are options that the data are to allow, too, with the covariance.
 
     Returns
@@ -51,16 +51,17 @@ def covariances(
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
     # of one column all are one model
-    candidates = covariances_of(str(options["name"])) if count_reals(dataset) > 1 else COVARIANCES[:1]
-    allows = {**options, **(later or {})}
-    problems = {covariance: find_problem({**allows, "covariance": covariance}, dataset) for covariance in candidates}
+    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else COVARIANCES[:1]
+    problems = {
+        covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
+    }
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     found: dict[str, NDArray[np.float64]] = {}
     seconds: dict[str, float] = {}
     for covariance in allowed if len(allowed) > 1 else ():
         began = time.perf_counter()
         try:
-            found[covariance] = _hold_out({**options, "covariance": covariance}, dataset, sample, seed)
+            found[covariance] = _hold_out({**model.as_typed, "covariance": covariance}, dataset, sample, seed)
         except (ConfigError, DataError) as error:
             problems[covariance] = str(error)
             continue
@@ -86,9 +87,9 @@ def covariances(
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
     """Log predictive density of rows that short runs did not see, fold after fold."""
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
-    density = []
+    density, sample_rows = [], sample(options)
     for held in folds(dataset, rows, FOLDS):
-        posterior = sample(options, dataset.take(np.setdiff1d(rows, held)))
+        posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         if not posterior.complete:
             raise KeyboardInterrupt
         density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
@@ -116,7 +117,7 @@ def compare_counts(
         began = time.perf_counter()
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         jointly = {"covariance": "full"} | given
-        model = jointly if count_reals(dataset) > 1 and not find_problem(jointly, dataset) else given
+        model = jointly if count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset) else given
         found[name] = _hold_out(model, dataset, sample, seed)
         seconds[name] = time.perf_counter() - began
     order = sorted(found, key=lambda name: -found[name].mean())
@@ -134,7 +135,7 @@ def compare_counts(
 
 def covariances_of(model: str) -> list[str]:
     """The covariances that a model has."""
-    options = {option.name: option for option in component("model", model).target.OPTIONS}
+    options = {option.name: option for option in class_of("model", model).OPTIONS}
     return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
 
 
@@ -145,11 +146,16 @@ def count_reals(dataset: Dataset) -> int:
     return int(dataset.values.shape[1])
 
 
-def find_problem(options: Mapping[str, Any], dataset: Dataset) -> str:
-    """Why a data set does not allow a model, its options as they are; empty where it does."""
+def model_of(options: Mapping[str, Any]) -> Component:
+    """The model of a name and options."""
+    name = str(options["name"])
+    return read_component("model", name, choice("model", name) | dict(options))
+
+
+def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
+    """Why a data set does not allow a model with these options; empty where it does."""
     try:
-        model = read_component("model", str(options["name"]), choice("model", str(options["name"])) | dict(options))
-        build_model(model, dataset)
+        build_model(model.with_options(**options), dataset)
     except ConfigError as error:
         return str(error)
     return ""

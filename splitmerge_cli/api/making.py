@@ -11,13 +11,13 @@ from rich.console import Console
 
 from splitmerge_cli import runs
 from splitmerge_cli.api.cautions import warn_of_data
-from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.errors import Interrupted
 from splitmerge_cli.runs.stages import choose_start
 from splitmerge_cli.runs.store.read import Run
 
-Made = tuple[Run, Dataset | None, str | None]
+Made = tuple[Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
@@ -45,6 +45,8 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         Its data, where they are held.
     temporary : str or None
         The folder, where it is a temporary one.
+    model : Component
+        Of the run.
     """
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
@@ -59,7 +61,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return run, dataset, temporary
+    return run, dataset, temporary, settled.spec.model
 
 
 def choose_progress(progress: str) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.config import ConfigError, choices, component
+from splitmerge_cli.config import ConfigError, choices, class_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.data.objects import as_pandas, from_object
@@ -80,7 +80,7 @@ def choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def held_keys(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, where it is held, and the keys that name it."""
-    kind = get_kind("mixed") if model == "auto" else component("model", model).kind
+    kind = get_kind("mixed" if model == "auto" else class_of("model", model).kind)
     if isinstance(data, str | Path):
         if truth is not None:
             raise ConfigError("truth: expected None beside the name of data; a file: options={'data.truth': COLUMN}")

@@ -34,7 +34,7 @@ NEAR = 0.25
 LEAST_SAVED = 0.5
 """Clusters, on average, that a power below 1 must save."""
 
-Sample = Callable[[Mapping[str, Any], Dataset], Any]
+Sample = Callable[[Mapping[str, Any]], Callable[[Dataset], Any]]
 
 
 class Calibration(NamedTuple):
@@ -64,7 +64,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     options : mapping
         Name and options of the model; its power is set.
     sample : callable
-        Makes a `Posterior` of a model and a data set.
+        Makes a `Posterior` of a model, then of a data set.
     seed : int
         Of the rows.
 
@@ -83,7 +83,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     held, kept = (np.concatenate(part)[:MOST_ROWS] for part in parts)
     clusters, fit = [], []
     for power in POWERS:
-        posterior = sample({**options, "power": power}, _rows(dataset, kept))
+        posterior = sample({**options, "power": power})(_rows(dataset, kept))
         if not posterior.complete:
             raise KeyboardInterrupt
         clusters.append(_mean_clusters(posterior.partitions))

@@ -12,18 +12,23 @@ from splitmerge_cli.analysis.plots import race as plots
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.analysis.race import Race
 from splitmerge_cli.api import certifying
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.config.groups import main_values
 
 FIGURE = "race"
 
 
-def efficiencies(jobs: Sequence[Sequence[str]], pairs: int, config_dir: str | Path | None = None) -> Iterator[str]:
+def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
     """Certify every sampler of a race by so many `pairs` of coupled chains, `jobs` being its runs, and say what its
     estimates cost: the variance of the estimate of one pair times the processor seconds of a pair."""
-    own = ("init", "seed", "chains", "budget")
-    asked = dict.fromkeys(tuple(key for key in job if key.partition("=")[0] not in own) for job in jobs)
-    for keys in asked:
-        config = compose([*keys, f"init={MIXTURE}"], config_dir)
+    own = {key: main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
+    own |= {} if workers is None else {"workers": workers}
+    asked: list[RunSpecification] = []
+    for job in jobs:
+        config = job.with_(own)
+        if config in asked:
+            continue
+        asked.append(config)
         try:
             found = certifying.make_certificate(check_coupling(config), pairs)
         except ConfigError as error:

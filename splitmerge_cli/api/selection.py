@@ -49,12 +49,11 @@ from splitmerge_cli.api.making import Settled, make
 from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
-from splitmerge_cli.config import ConfigError, RunSpecification, classes, component, specify, specify_keys
-from splitmerge_cli.config.commands import override, words_of
-from splitmerge_cli.config.composition import is_left_to_data
+from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
+from splitmerge_cli.config.commands import name_beside, override
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
-from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.received import DataError
@@ -96,7 +95,7 @@ def model_for(dataset: Dataset) -> str:
 
 def kind_of_model(name: str) -> Kind:
     """The kind of data that a model reads."""
-    return component("model", name).kind
+    return get_kind(class_of("model", name).kind)
 
 
 def model_for_object(data: Any) -> tuple[str, Any]:
@@ -177,12 +176,11 @@ def _settle_power(
 ) -> tuple[RunSpecification, dict[str, Any]]:
     """A run with the power of the calibration curve, and the curve."""
     dataset = _read_accepted(spec, OF_POWER)
-    options = _options_of(spec)
-    problem = find_problem({**options, **A_POWER}, dataset)
+    problem = find_problem(spec.model, dataset, **A_POWER)
     if problem:
         raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
     with _without_warnings():
-        found = calibrate(options, dataset, _sampler(spec, folder))
+        found = calibrate(spec.model.as_typed, dataset, _sampler(spec, folder))
     say(format_calibration(found))
     curve = found.table.astype(object).to_dict("records")
     return spec.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
@@ -206,16 +204,11 @@ def _settle_readings(
                 raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
             dataset = _read_accepted(spec, OF_COVARIANCE)
             later = A_POWER if OF_POWER in spec.to_choose else None
-            table = covariances(_options_of(spec), dataset, _sampler(spec, folder), later=later)
+            table = covariances(spec.model, dataset, _sampler(spec, folder), later=later)
             say(format_covariances(table))
             found[OF_COVARIANCE] = as_records(table)
             spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
     return spec, found
-
-
-def _options_of(spec: RunSpecification) -> dict[str, Any]:
-    """Name and options of the model."""
-    return {key: value for key, value in spec.model.values.items() if key != "_target_"}
 
 
 def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
@@ -323,26 +316,32 @@ def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> di
     return {key: value for key, value in options.items() if key not in named}
 
 
-def settle_jobs(
-    jobs: Sequence[Sequence[str]], config_dir: str | Path | None, say: Callable[[str], None]
-) -> list[list[str]]:
-    """Overrides of jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
+def settle_jobs(jobs: Sequence[RunSpecification], say: Callable[[str], None]) -> list[RunSpecification]:
+    """Jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
 
     Samplers that race are of one posterior: the sampler of the first job chooses for all.
     """
-    settled: dict[tuple[str, ...], list[str]] = {}
-    found = []
-    for job in jobs:
-        if any(map(is_left_to_data, job)):
-            of_model = tuple(given for given in job if given.startswith(("model", "data", "N=", "experiment=")))
-            if of_model not in settled:
-                left = specify(job, config_dir, leave_to_data=True)
-                settled[of_model] = words_of(decided := settle(left, say).spec, decided.find_changes(left))
-            job = [given for given in job if not is_left_to_data(given)] + settled[of_model]
-        found.append(list(job))
-    return found
+    settled: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+    def decide(job: RunSpecification) -> RunSpecification:
+        asked = _what_decides(job)
+        changes = next((changes for other, changes in settled if other == asked), None)
+        if changes is None:
+            changes = settle(job, say).spec.find_changes(job)
+            settled.append((asked, changes))
+        return name_beside(job.with_(changes), job)
+
+    return [decide(job) if job.to_choose else job for job in jobs]
 
 
+def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
+    """Return the data of a job, what it leaves to them, and what it names of the model."""
+    given = job.given_keys
+    of_model = {key: value for key, value in given.values.items() if key.startswith("model.")}
+    return job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
+
+
+@read_once()
 def _choose_model(spec: RunSpecification) -> dict[str, Any]:
     """Keys of the model that reads the data, of a table the columns that are data where ids and the like stand beside
     them; its options, and whether its covariance is to be chosen."""
@@ -389,9 +388,15 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
     keys |= {"out": str(folder), "trace.partitions": 5} | ({} if sampler is None else choice_keys("sampler", sampler))
 
-    def short(model: Mapping[str, Any], dataset: Dataset) -> Posterior:
-        held, of_data = held_keys(dataset, str(model["name"]), None, {})
-        spec = specify_keys(keys | choice_keys("model", model) | of_data)
-        return Posterior(*make(lambda out: (Settled(spec, None), held), folder))
+    base = specify_keys(keys)
+
+    def short(model: Mapping[str, Any]) -> Callable[[Dataset], Posterior]:
+        spec = base.with_(choice_keys("model", model))
+
+        def sample(dataset: Dataset) -> Posterior:
+            held, of_data = held_keys(dataset, str(model["name"]), None, {})
+            return Posterior(*make(lambda out: (Settled(spec.with_(of_data), None), held), folder))
+
+        return sample
 
     return short

@@ -41,10 +41,18 @@ class StoredDraws:
         The data; by default they are loaded again where they are needed.
     temporary : str, optional
         A folder that is removed when nobody holds the run any more.
+    model : Component, optional
+        That of the run; it is read from its folder where it is not given.
     """
 
-    def __init__(self, run: Run, dataset: Dataset | None = None, temporary: str | None = None) -> None:
-        self.run, self._dataset = run, dataset
+    def __init__(
+        self,
+        run: Run,
+        dataset: Dataset | None = None,
+        temporary: str | None = None,
+        model: Component | None = None,
+    ) -> None:
+        self.run, self._dataset, self._given_model = run, dataset, model
         if temporary is not None:
             run.remedy = "with store=FOLDER the same call would continue it"
             weakref.finalize(run, shutil.rmtree, temporary, ignore_errors=True)
@@ -207,7 +215,7 @@ class StoredDraws:
 
     @cached_property
     def _model(self) -> Component:
-        return specification_of(self.run).model
+        return self._given_model or specification_of(self.run).model
 
     @property
     def _of_documents(self) -> bool:

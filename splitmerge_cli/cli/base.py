@@ -214,22 +214,29 @@ def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, A
     return choose_start(spec, lambda said: complain(f"note: {said}")), chosen
 
 
-def settle_jobs(jobs: list[list[str]], config_dir: str | None, words: str = "") -> list[list[str]]:
+def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":
     """Jobs with what ``auto`` stands for, and with the start of large tables; says what was chosen. Where that is
     interrupted `words` are printed, as by `choosing`."""
-    from splitmerge_cli.config.composition import is_left_to_data
-    from splitmerge_cli.runs import stages
+    from splitmerge_cli.config.commands import name_beside
+    from splitmerge_cli.runs import ConfigError, DataError
+    from splitmerge_cli.runs.stages import choose_start
 
-    if any(is_left_to_data(word) for job in jobs for word in job):
+    if any(job.to_choose for job in jobs):
         from splitmerge_cli.api import selection
 
         with choosing(words):
-            jobs = selection.settle_jobs(jobs, config_dir, functools.partial(typer.echo, err=True))
+            jobs = selection.settle_jobs(jobs, functools.partial(typer.echo, err=True))
     said: dict[str, None] = {}
-    jobs = stages.choose_starts(jobs, config_dir, said.setdefault)
+    settled = []
+    for job in jobs:
+        try:
+            made = choose_start(job, said.setdefault)
+        except (ConfigError, DataError):  # whoever makes it says what is wrong
+            made = job
+        settled.append(job if made is job else name_beside(made, job))
     for line in said:
         complain(f"note: {line}")
-    return jobs
+    return settled
 
 
 def _complete_override(incomplete: str) -> list[str]:

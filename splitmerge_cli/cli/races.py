@@ -1,6 +1,5 @@
 """``smcmc race``."""
 
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,10 +17,9 @@ from splitmerge_cli.cli.base import (
     explain_errors,
     fail,
     settle_jobs,
-    with_workers,
 )
 from splitmerge_cli.cli.folders import runs_in
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps import sweep as sweeps
@@ -57,7 +55,7 @@ def race(
     folders = [each for each in given if "=" not in each]
     if keys and folders:
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
-    jobs: list[list[str]] = []
+    jobs: list[RunSpecification] = []
     if folders:
         runs = [run for folder in folders for run in runs_in(Path(folder))]
         if certify:
@@ -65,8 +63,8 @@ def race(
     else:
         keys, launcher = sweeps.split_hydra(keys)
         sweeps.check_workers(workers, launcher)
-        jobs = jobs_of(keys, seeds, seconds, config_dir, partial(settle_jobs, config_dir=config_dir))
-        outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher, config_dir=config_dir)
+        jobs = jobs_of(keys, seeds, seconds, config_dir, settle_jobs)
+        outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
             complain(str(error))
         if any(outcome.status == "rejected" for outcome in outcomes):
@@ -89,7 +87,7 @@ def race(
     for line in found.lines():
         typer.echo(line)
     if certify:
-        for each in races.efficiencies([with_workers(job, workers) for job in jobs], certify, config_dir):
+        for each in races.efficiencies(jobs, certify, workers):
             typer.echo(each)
     # beside the runs: results/SAMPLER-DATA/ID
     typer.echo(races.write_race(found, runs[0].path.parents[1]))

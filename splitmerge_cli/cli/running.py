@@ -160,12 +160,18 @@ def sweep(
         return
     if len(jobs) > _MANY:
         complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
-    jobs = settle_jobs(jobs, config_dir, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
-    if dry_run:
-        outcomes = sweeps.check_jobs(jobs, config_dir, own, detach)
+    read, wrong = sweeps.read_jobs(jobs, config_dir, leave_to_data=True)
+    if wrong:
+        # nothing is chosen for jobs that are not made
+        order = {tuple(words): number for number, words in enumerate(jobs)}
+        outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], own, detach)]
+        outcomes.sort(key=lambda outcome: order[tuple(outcome.overrides)])
     else:
-        progress = next((arg.partition("=")[2] for arg in given if arg.startswith("progress=")), "auto")
-        outcomes = sweeps.run_jobs(jobs, workers, progress, own, config_dir, detach=detach)
+        read = settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
+        if dry_run:
+            outcomes = sweeps.check_jobs(read, own, detach)
+        else:
+            outcomes = sweeps.run_jobs(read, workers, read[0].progress, own, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:

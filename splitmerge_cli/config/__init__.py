@@ -8,7 +8,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config.components import Component, DataSource, classes, component, gibbs_update, read_component
+    from splitmerge_cli.config.components import (
+        Component,
+        DataSource,
+        class_of,
+        classes,
+        component,
+        gibbs_update,
+        read_component,
+    )
     from splitmerge_cli.config.composition import compose, compose_raw, rewrite, specify
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.targets import import_beside, load, locate, places
 
 _MODULES = {
-    "components": ("Component", "DataSource", "classes", "component", "gibbs_update", "read_component"),
+    "components": ("Component", "DataSource", "class_of", "classes", "component", "gibbs_update", "read_component"),
     "composition": ("compose", "compose_raw", "rewrite", "specify"),
     "errors": ("ConfigError", "show"),
     "layers": ("choice",),

@@ -1,6 +1,7 @@
 """The command line that makes a configuration: overrides, quoted for a shell."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -65,3 +66,10 @@ def words_of(spec: RunSpecification, named: Mapping[str, Any]) -> list[str]:
         override(key, value, None if key in CHOOSING else types_of_key(key, chosen, spec.search_path))
         for key, value in named.items()
     ]
+
+
+def name_beside(made: RunSpecification, job: RunSpecification) -> RunSpecification:
+    """A run that was made of a job, with the words of that and of what differs."""
+    changes = made.find_changes(job)
+    words = [word for word in job.words if word.partition("=")[0] not in changes]
+    return replace(made, words=(*words, *words_of(made, changes)))

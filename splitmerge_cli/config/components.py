@@ -58,6 +58,11 @@ class Component:
         return str(self.values["name"])
 
     @property
+    def as_typed(self) -> dict[str, Any]:
+        """Its name and options, as they are configured."""
+        return {key: value for key, value in self.values.items() if key != "_target_"}
+
+    @property
     def title(self) -> str:
         """Name in messages."""
         return f"{self.group}={self.name}" if self.prefix == self.group else self.prefix
@@ -178,6 +183,7 @@ def read_component(
     options: Mapping[str, Any],
     search_path: Sequence[str] = (),
     prefix: str | None = None,
+    like: Component | None = None,
 ) -> Component:
     """Read the options of a model or sampler.
 
@@ -191,6 +197,8 @@ def read_component(
         Hydra's additional search path.
     prefix : str, optional
         What to call the options in messages; `group` by default.
+    like : Component, optional
+        The same model or sampler with other options: what is the same there is not read again.
 
     Raises
     ------
@@ -208,7 +216,10 @@ def read_component(
     for key, value in values.items():
         if key in ("name", "_target_"):
             continue
-        if key in listed:
+        # True is no 1, and 1 is no 1.0
+        if like is not None and key in like.options and repr(like.values[key]) == repr(value):
+            typed[key] = like.options[key]
+        elif key in listed:
             values[key] = _like_default(value, known[key])
             typed[key] = _read(listed[key], prefix, values[key])
         else:
@@ -225,7 +236,12 @@ def component(group: str, name: str, **options: Any) -> Component:
 @cache
 def classes(group: str) -> dict[str, Any]:
     """Return the classes of all models or samplers that can be used, by name."""
-    return {name: target_of(group, name, choice(group, name)["_target_"]) for name in usable_choices(group)}
+    return {name: class_of(group, name) for name in usable_choices(group)}
+
+
+def class_of(group: str, name: str) -> Any:
+    """Return the class of a packaged model or sampler."""
+    return target_of(group, name, choice(group, name)["_target_"])
 
 
 def gibbs_update(conjugate: bool, scan: str = "full") -> Component:

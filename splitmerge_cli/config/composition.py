@@ -147,25 +147,18 @@ def specify(
     ConfigError
         An unknown key or choice (the message suggests the nearest), a value of the wrong type or out of range.
     """
-    words, to_choose = list(overrides), set[str]()
-    if leave_to_data:
-        to_choose = {key for key in LEFT_TO_DATA if f"{key}={auto.AUTO}" in words}
-        words = [word for word in words if not is_left_to_data(word)]
-    return finish(replace(compose_words(words, config_dir, to_choose), to_choose=frozenset(to_choose)))
-
-
-def compose_words(
-    words: Sequence[str], config_dir: str | Path | None = None, to_choose: Collection[str] = ()
-) -> Composed:
-    """Compose overrides, neither resolved nor checked; parameters and errors as of `specify`."""
+    left = {f"{key}={auto.AUTO}": key for key in LEFT_TO_DATA if leave_to_data}
+    to_choose = {left[word] for word in overrides if word in left}
+    words = [word for word in overrides if word not in left]
     search_path = tuple(places(config_dir))
-    if (found := _read_given(words, search_path, to_choose)) is not None:
-        return found
-    if "model" in to_choose:  # whose options wait for it
-        words = [word for word in words if not word.startswith("model.")]
-    # Hydra composes the whole, or says what is wrong
-    raw = compose_raw(words, config_dir)
-    return read_hydra(raw, raw.hydra, words, search_path)
+    composed = _read_given(words, search_path, to_choose)
+    if composed is None:
+        if "model" in to_choose:  # whose options wait for it
+            words = [word for word in words if not word.startswith("model.")]
+        # Hydra composes the whole, or says what is wrong
+        raw = compose_raw(words, config_dir)
+        composed = read_hydra(raw, raw.hydra, words, search_path)
+    return finish(replace(composed, to_choose=frozenset(to_choose)))
 
 
 def read_hydra(raw: DictConfig, node: Any, words: Sequence[str], search_path: Sequence[str]) -> Composed:
@@ -181,12 +174,6 @@ def compose(
     spec = specify(overrides, config_dir, leave_to_data)
     spec.data.check()
     return spec
-
-
-def is_left_to_data(word: str) -> bool:
-    """Whether an override leaves a key to the data."""
-    key, _, value = word.partition("=")
-    return key in LEFT_TO_DATA and value == auto.AUTO
 
 
 def _read_given(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str]) -> Composed | None:

@@ -327,11 +327,6 @@ def show_config(argv: Sequence[str]) -> None:
         root.setLevel(level)
 
 
-def job_number() -> int:
-    """The number of the job that a launcher makes in this process."""
-    return int(job_config().job.num)
-
-
 def job_config() -> Any:
     """Hydra's own node of the job that a launcher makes in this process."""
     from hydra.core.hydra_config import HydraConfig
@@ -347,8 +342,8 @@ class Launching:
     ----------
     target : str
         Its class.
-    basic, joblib : bool
-        Whether it is Hydra's own of that name.
+    basic : bool
+        Whether it is Hydra's own, which makes one job after another.
     make : callable
         Takes the function of a job, returns Hydra's launcher, in the session in which it was chosen.
     options : dict
@@ -357,7 +352,6 @@ class Launching:
 
     target: str
     basic: bool
-    joblib: bool
     make: Callable[[Callable[[Any], Any]], Any]
     options: dict[str, Any]
 
@@ -374,7 +368,6 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
     from hydra._internal.core_plugins.basic_launcher import BasicLauncher
     from hydra.core.plugins import Plugins
     from hydra.types import HydraContext, RunMode
-    from hydra_plugins.hydra_joblib_launcher.joblib_launcher import JoblibLauncher
 
     instance = GlobalHydra.instance().hydra
     assert instance is not None
@@ -390,14 +383,13 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
         context = HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config))
         return Plugins.instance().instantiate_launcher(hydra_context=context, task_function=function, config=config)
 
-    # Hydra imports its plugins anew in every session: classes of one name are not the same
-    names = [f"{launcher.__module__}.{launcher.__qualname__}" for launcher in (BasicLauncher, JoblibLauncher)]
     target = config.hydra.launcher._target_
-    basic, joblib = (target == name for name in names)
+    # Hydra imports its plugins anew in every session: classes of one name are not the same
+    basic = target == f"{BasicLauncher.__module__}.{BasicLauncher.__qualname__}"
     options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
     assert isinstance(options, dict)
     own = {str(key): value for key, value in options.items() if key != "_target_"}
-    return Launching(target, basic, joblib, make, own)
+    return Launching(target, basic, make, own)
 
 
 def explain_launcher(error: Exception, own: Sequence[str]) -> str:

@@ -292,17 +292,10 @@ def finish(composed: Composed, like: RunSpecification | None = None) -> RunSpeci
 def _read_component(
     group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str], like: RunSpecification | None
 ) -> Component:
-    """The model or sampler; that of a run `like` this one where it has these options."""
-    if like is not None:
-        for known in (like.model,) if group == "model" else like.samplers:
-            # True is no 1, and 1 is no 1.0
-            if (
-                known.prefix == group
-                and known.name == name
-                and repr(known.values) == repr({"name": name} | dict(options))
-            ):
-                return known
-    return read_component(group, name, options, search_path)
+    """The model or sampler of a run; of a run `like` this one what is the same is not read again."""
+    known = () if like is None else (like.model,) if group == "model" else like.samplers
+    same = next((one for one in known if one.prefix == group and one.name == name), None)
+    return read_component(group, name, options, search_path, like=same)
 
 
 def specification_of(

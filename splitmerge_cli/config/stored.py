@@ -40,6 +40,18 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
         raise ConfigError(f"{file}: {error}{own}") from error
 
 
+def pack(spec: RunSpecification) -> dict[str, Any]:
+    """A specification as it is sent to another process, where `unpack` reads it."""
+    return {"config": dict(spec.values), "search_path": list(spec.search_path)}
+
+
+def unpack(packed: Mapping[str, Any]) -> RunSpecification:
+    """Read a specification that another process sent."""
+    search_path = tuple(packed["search_path"])
+    import_beside(search_path)
+    return _specify(packed["config"], search_path)
+
+
 def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpecification:
     search_path = tuple(place for place in whole_path if place.startswith("file://"))
     values = {str(key): value for key, value in config.items()}

@@ -10,13 +10,14 @@ import os
 import re
 import shlex
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
 from math import prod
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, BinaryIO, cast
 from zipfile import ZipFile
 
@@ -39,6 +40,7 @@ _UNTOLD = 1 << 38
 """Memory of a machine that does not tell how much it has."""
 _ADDRESS = re.compile(r"(https?|ftp|s3|gs):/+(.+)")
 """An address of the network, as it is typed or as a path."""
+_kept: ContextVar[Mapping[Path, bytes]] = ContextVar("kept", default=MappingProxyType({}))
 _set: ContextVar[tuple[int | None, str]] = ContextVar("max_bytes", default=(None, ""))
 
 
@@ -223,12 +225,27 @@ def content(path: Path, times: int = 1) -> bytes:
     DataError
         It is no regular file, cannot be read, or holds more than the limit.
     """
-    limit = Limit.current(times)
+    limit, kept = Limit.current(times), _kept.get()
+    if path in kept:
+        return kept[path]
     with readable(path) as file:
         size = size_of(file)
         limit.check(path, size)
         stream = unpack(path, file)
-        return limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
+        found = limit.read(path, stream, size) if stream is file else limit.read(path, stream, 0, " unpacked")
+    if isinstance(kept, dict):
+        kept[path] = found
+    return found
+
+
+@contextmanager
+def read_once() -> Iterator[None]:
+    """Read a file once while this context lasts, for readers that are tried one after the other."""
+    token = _kept.set({})
+    try:
+        yield
+    finally:
+        _kept.reset(token)
 
 
 def sha256(path: str | Path, called: object = None, held: bool = False) -> str:

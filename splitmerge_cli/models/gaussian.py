@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rows import Columns, Rows
 from splitmerge_cli.models.dense_capabilities import DenseParameters, DensePlugIn, DenseShards
 from splitmerge_cli.models.dense_gaussian import DenseGaussian
@@ -30,8 +29,12 @@ DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGau
 _FIXED: dict[str, Any] = {"concentration": "gamma(2,2)", "m0": 0, "b0": 1, "resolution": 0}
 
 
-def _covariance(options: dict[str, Any]) -> str:
-    return str(read_options("model", DenseGaussian.OPTIONS, options)["covariance"])
+_COVARIANCE = next(option for option in DenseGaussian.OPTIONS if option.name == "covariance")
+
+
+def _covariance(options: dict[str, Any]) -> Any:
+    covariance = options.get("covariance", _COVARIANCE.default)
+    return covariance if covariance in tuple(DENSE) else _COVARIANCE.read(covariance, "model")
 
 
 class GaussianShards(DenseShards):

@@ -2,14 +2,14 @@
 
 import sys
 from collections.abc import Sequence
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 import pandas as pd
 
 from splitmerge_cli.analysis.plots.run import PICTURES, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
-from splitmerge_cli.config import ConfigError, RunSpecification, compose
+from splitmerge_cli.config import ConfigError, RunSpecification, compose, specify
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
@@ -25,7 +25,7 @@ from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifes
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.store import STATUS
 from splitmerge_cli.runs.stored import open_run
-from splitmerge_cli.runs.sweeps.sweep import JobOutcome, find_run, interruption, run_jobs
+from splitmerge_cli.runs.sweeps.sweep import JobOutcome, find_run, interruption, read_jobs, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -91,9 +91,11 @@ def reproduce(
     wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
     distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))
-    outcomes = dict(zip(distinct, run_jobs(distinct, workers, config_dir=config_dir, timed=timed), strict=True))
-    if rejected := [o for o in outcomes.values() if o.status == "rejected"]:
+    specs_of, rejected = read_jobs(distinct, config_dir)
+    made = rejected or run_jobs(specs_of, workers, timed=timed)
+    if rejected := [o for o in made if o.status == "rejected"]:
         raise ConfigError(f"{' '.join(rejected[0].overrides)}: {rejected[0].error}")
+    outcomes = dict(zip(distinct, made, strict=True))
     if line := interruption(list(outcomes.values())):
         print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
         return 130
@@ -272,7 +274,7 @@ class Finished:
 
     def __init__(self, config_dir: str | Path | None = None, edition: int = 1) -> None:
         self._config_dir, self._edition = config_dir, edition
-        self._run = cache(partial(find_run, config_dir=config_dir))
+        self._run = cache(lambda job: find_run(specify(job, config_dir)))
 
     def find(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""

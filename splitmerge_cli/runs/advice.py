@@ -17,6 +17,7 @@ from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.runs import recorders, search, stages
 from splitmerge_cli.runs.continuation import are_recorded
+from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -37,8 +38,6 @@ FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
 MOST_TIMES = 8
 """Most times as long as a run is the next."""
-SLOW = 1.5
-"""R-hat up to which chains that are no groups only mix slowly: longer ones are enough."""
 MOVES = 20
 """Moves before each scan, where those of the run are not enough."""
 SHORT = 500
@@ -127,7 +126,7 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
     # an open run has been as long as its data allow: eight times that is minutes to hours
     is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
-    if not stands_still and modes is None and (judged.rhat or math.inf) < SLOW and is_enough:
+    if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
         return "longer chains:", _prolong(run, spec, 4)

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, format_rhat
+from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import advice, recorders, stopping, summaries
-from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.judgement import differ, judgement_of
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but one value in the second half of every chain)"
-        if judged.rhat is not None and judged.rhat >= NOT_CONVERGED:
+        if differ(judged):
             yield f"R-hat of {judged.quantity} is {rhat}"
     elif judged.converged is None:
         chains = "chain has" if run.config["chains"] == 1 else "chains have"

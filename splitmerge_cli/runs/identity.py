@@ -37,6 +37,9 @@ LENGTH = ("iterations", "budget", "until")
 SETTLED = 100_000_000
 """Nanoseconds since a file was written after which its time tells a change."""
 _digests: dict[tuple[Any, ...], str] = {}
+"""Digests by the state of a file. All jobs of a grid name one file, and whoever reads it asks whether it changed
+meanwhile: without these each would read the whole file again. A specification can hold no digest: it may outlive the
+content of the file that it names."""
 
 
 def of_data(digests: Mapping[str, str]) -> dict[str, str]:

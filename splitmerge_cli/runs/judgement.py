@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics.convergence import Convergence, convergence
+from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, convergence
 from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose
 from splitmerge_cli.runs.search import SEARCHES
 
@@ -15,6 +15,20 @@ if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.store.read import Run
+
+
+APART = 1.5
+"""R-hat from which on chains lie in different modes; below it chains that have not converged only mix slowly."""
+
+
+def lie_apart(rhat: float | None) -> bool:
+    """Whether chains with this largest R-hat (None: it is infinite) lie in different modes."""
+    return rhat is None or rhat >= APART
+
+
+def differ(judged: Convergence) -> bool:
+    """Whether R-hat shows that chains differ, whatever else is judged of them."""
+    return judged.rhat is not None and judged.rhat >= NOT_CONVERGED
 
 
 def evidence(

@@ -12,14 +12,13 @@ apart stand together from the first scan on, and split no more; what is one too 
 
 import math
 import os
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from splitmerge_cli.config import ConfigError, RunSpecification, auto, component, specify
+from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
 from splitmerge_cli.config.specification import Schedule
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
@@ -27,7 +26,6 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model, construct, load_dataset
 from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
 from splitmerge_cli.runs.schedule import build_schedule
@@ -142,24 +140,6 @@ def choose_start(spec: RunSpecification, say: Callable[[str], None]) -> RunSpeci
         f"easily, so chains start from many (K0=5: as smaller networks do)"
     )
     return spec.with_(K0=blocks)
-
-
-def choose_starts(
-    jobs: Sequence[list[str]], config_dir: str | Path | None, say: Callable[[str], None]
-) -> list[list[str]]:
-    """Overrides of jobs, those of large data without a start with that of `choose_start`, whose parameters these are.
-
-    What cannot be read is left to whoever makes the jobs.
-    """
-    found = []
-    for job in jobs:
-        more = []
-        with suppress(ConfigError, DataError):
-            spec = specify(job, config_dir)
-            chosen = choose_start(spec, say)
-            more = [f"{key}={chosen.values[key]}" for key in ("init", "K0") if chosen.values[key] != spec.values[key]]
-        found.append([*job, *more])
-    return found
 
 
 def _may_have(least: int, spec: RunSpecification) -> bool:

@@ -19,6 +19,7 @@ from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
 from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import search
 from splitmerge_cli.runs.clusterings import late_rows
+from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -38,9 +39,9 @@ EARLY = (30, 60, 120)
 tell, and any others are too short for ESS."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
-APART, APART_AFTER = 1.5, 10_000
-"""R-hat from which on a run whose length nobody names, of a table that may start by search, ends at the first look
-after so many iterations: such chains lie in different modes, and most stay there (decision 31)."""
+APART_AFTER = 10_000
+"""Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
+at which its chains lie in different modes: most stay there (decision 31)."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +107,7 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     """Whether chains that would go on are better started again, by search."""
     if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
         return False
-    return search.is_next(plan.spec, plan.dataset.N) and (found.rhat is None or found.rhat >= APART)
+    return search.is_next(plan.spec, plan.dataset.N) and lie_apart(found.rhat)
 
 
 def describe_aim(plan: "Plan") -> str:

@@ -44,6 +44,12 @@ def parquet_bytes(path: Path, files: int = 4) -> dict[str, bytes]:
     return found
 
 
+def children(pid: int) -> list[int]:
+    """The processes that a process has started."""
+    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(each) for each in found.stdout.split()]
+
+
 def check_same_as_joblib(smcmc: Callable[..., Any], args: list[str]) -> None:
     """Check that every run under results has the bytes of the same sweep by joblib."""
     assert smcmc("sweep", *args, "out=here").exit_code == 0

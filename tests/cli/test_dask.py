@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.calls import check_same_as_joblib, wait_for
+from cli.calls import check_same_as_joblib, children, wait_for
 from splitmerge_cli.runs.store.files import lock_file
 from splitmerge_cli.runs.store.read import find_runs
 from splitmerge_cli.runs.sweeps import remote
@@ -70,11 +70,6 @@ def test_a_killed_workers_job_moves_to_another(smcmc, spawn, tmp_path: Path) -> 
     check_same_as_joblib(smcmc, args)
 
 
-def children(pid: int) -> list[int]:
-    found = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
-    return [int(each) for each in found.stdout.split()]
-
-
 @pytest.mark.slow
 def test_a_cluster_of_this_machine_is_interrupted_and_continued(smcmc, spawn) -> None:
     args = [*JOBS, "iterations=25000", "seed=range(3)"]
@@ -121,7 +116,7 @@ def test_what_dask_does_not_take_is_said(smcmc, args: list[str], message: str) -
 
 def task(tmp_path: Path, mark: Path | None, version: str | None = None) -> remote.RemoteTask:
     return remote.RemoteTask(
-        Task(None, str(tmp_path), tmp_path / "0"),
+        Task({}, str(tmp_path)),
         tmp_path / "run",
         "results",
         version or remote.version("smcmc"),

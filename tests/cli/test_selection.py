@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import splitmerge_cli as sm
 from splitmerge_cli.api import held_out, power, selection
 from splitmerge_cli.api.sampling import specify_sample
-from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
@@ -132,7 +132,7 @@ def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
     """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(selection, "_short", lambda sampler, seed, folder: lambda model, data: _Unmade())
+    monkeypatch.setattr(selection, "_short", lambda sampler, seed, folder: lambda model: lambda data: _Unmade())
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
     if gaps:
@@ -234,11 +234,11 @@ def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
 
 
 def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_if_sampled(model: Any, data: Dataset) -> Any:
+    def fail_if_sampled(model: Any) -> Any:
         raise AssertionError
 
     dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
-    table = selection.covariances({"name": "gaussian"}, dataset, fail_if_sampled)
+    table = selection.covariances(component("model", "gaussian"), dataset, fail_if_sampled)
     assert table["covariance"].tolist() == ["diag"] and table["log_density"].isna().all()
 
 

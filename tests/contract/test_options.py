@@ -4,6 +4,7 @@ from importlib import resources
 
 import pytest
 from omegaconf import OmegaConf
+from write_conf import file_text
 
 from splitmerge_cli.config import (
     GROUPS,
@@ -17,7 +18,6 @@ from splitmerge_cli.config import (
     read_component,
     unshared_options,
 )
-from splitmerge_cli.config.files import file_text
 from splitmerge_cli.config.info import option_rows
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma

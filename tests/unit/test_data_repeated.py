@@ -12,6 +12,7 @@ import splitmerge_cli as sm
 from splitmerge_cli.analysis.comparison import Items
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.power import calibrate
+from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
@@ -195,8 +196,8 @@ class Stub:
 
 def test_what_is_chosen_by_held_out_rows_has_not_seen_them(frame: pd.DataFrame) -> None:
     data, seen = from_object(frame[["x", "y"]], "points"), list[Any]()
-    selection.covariances({"name": "gaussian"}, data, lambda _, part: Stub(seen, part))
-    calibrate({"name": "gaussian"}, data, lambda _, part: Stub(seen, part))
+    selection.covariances(component("model", "gaussian"), data, lambda _: lambda part: Stub(seen, part))
+    calibrate({"name": "gaussian"}, data, lambda _: lambda part: Stub(seen, part))
     assert len(seen) > 10
     for given, held in seen:
         assert not set(map(tuple, given)) & set(map(tuple, held))

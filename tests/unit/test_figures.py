@@ -304,10 +304,10 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
 def test_reproduce_says_in_one_line_what_is_missing(
     monkeypatch, capsys, tmp_path, status: str, exit_status: int, said: list[str]
 ):
-    def run_jobs(jobs, workers, config_dir, timed):
+    def run_jobs(jobs, workers, timed):
         assert not timed
         error = "it broke" if status == "failed" else None
-        return [JobOutcome(list(job), status, tmp_path, error) for job in jobs]
+        return [JobOutcome(job.words, status, tmp_path, error) for job in jobs]
 
     monkeypatch.setattr(reproduce, "run_jobs", run_jobs)
     assert reproduce.reproduce(["sdds-fig3", "sdds-fig4"], "quick", tmp_path) == exit_status

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from splitmerge_cli.config import specify
 from splitmerge_cli.papers import experiments
 from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
 from splitmerge_cli.runs.store.manifest import write_sealed
@@ -42,8 +43,8 @@ def store_status(folder: Path, name: str, state: str, seconds: float, share: flo
 
 
 def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment(tmp_path: Path) -> None:
-    names = ["short/a", "short/b", "short/c", "long/a", "long/b", "other/a"]
-    jobs = {tmp_path / name: [f"experiment={name[:4]}", f"seed={name[-1]}"] for name in names}
+    names = ["short/a", "short/b", "short/c", "long/a", "long/b", "others/a"]
+    jobs = {tmp_path / name: specify([f"N={len(name)}", f"seed={ord(name[-1])}"]) for name in names}
     first = dict(list(jobs.items())[:3])
     poll = _Poll([(first, 2), ({path: job for path, job in jobs.items() if path not in first}, 1)])
     assert poll() == SweepState(0, 0.0)
@@ -58,9 +59,9 @@ def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment
 
 def test_time_left_knows_the_seconds_that_jobs_are_given(tmp_path: Path) -> None:
     jobs = {
-        tmp_path / "fig" / f"{budget}{seed}": [f"budget={budget}", f"seed={seed}"]
+        tmp_path / "fig" / f"{budget}{name}": specify([f"budget={budget}", f"seed={seed}"])
         for budget in (1, 30)
-        for seed in "ab"
+        for seed, name in enumerate("ab")
     }
     poll = _Poll([(jobs, 1)])
     store_status(tmp_path, "fig/1a", "done", 3, 1.0)
@@ -73,16 +74,16 @@ def test_time_left_knows_the_seconds_that_jobs_are_given(tmp_path: Path) -> None
 def test_timed_runs_are_made_one_at_a_time_after_the_others(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made: list[tuple[int | None, list[list[str]]]] = []
+    made: list[tuple[int | None, list[int]]] = []
 
-    def make(launch: sweep.Launch, jobs: dict[Path, list[str]], ended: dict[Path, sweep.Ended]) -> None:
-        made.append((launch.workers, list(jobs.values())))
+    def make(launch: sweep.Launch, jobs: sweep.Jobs, ended: dict[Path, sweep.Ended]) -> None:
+        made.append((launch.workers, [job.seed for job in jobs.values()]))
         ended.update(dict.fromkeys(jobs, ("done", None)))
 
     monkeypatch.setattr(sweep.Launch, "make", make)
-    jobs = [["N=10", "iterations=5", f"seed={seed}", f"out={tmp_path}"] for seed in range(5)]
-    outcomes = sweep.run_jobs(jobs, 3, timed=[tuple(jobs[0]), tuple(jobs[2])])
-    assert made == [(3, [jobs[1], jobs[3], jobs[4]]), (1, [jobs[0], jobs[2]])]
+    jobs = [specify(["N=10", "iterations=5", f"seed={seed}", f"out={tmp_path}"]) for seed in range(5)]
+    outcomes = sweep.run_jobs(jobs, 3, timed=[jobs[0].words, jobs[2].words])
+    assert made == [(3, [1, 3, 4]), (1, [0, 2])]
     assert [one.status for one in outcomes] == ["done"] * 5
     assert "2 of 5 jobs are timed: one at a time, after the others" in capsys.readouterr().err
 

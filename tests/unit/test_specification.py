@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from splitmerge_cli.config import (
     ConfigError,
     choices,
+    components,
     compose_raw,
     hydra_session,
     places,
@@ -16,11 +18,11 @@ from splitmerge_cli.config import (
     specify,
     specify_keys,
 )
-from splitmerge_cli.config.commands import command_of, override
+from splitmerge_cli.config.commands import command_of, name_beside, override
 from splitmerge_cli.config.composition import read_hydra
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
 from splitmerge_cli.config.specification import RunSpecification, finish
-from splitmerge_cli.config.stored import specify_stored
+from splitmerge_cli.config.stored import pack, specify_stored, unpack
 
 TABLE = {"data": "csv", "data.path": "x.csv"}
 OF_DATA = {
@@ -199,7 +201,7 @@ def test_options_without_their_group() -> None:
         assert str(info.value).startswith(message)
 
 
-def test_what_stays_and_what_goes() -> None:
+def test_what_stays_and_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     spec = specify(["data=gaussian", "data.D=3", "K0=4", "model.covariance=full", "sampler=rgsm", "sampler.t=2", "N=9"])
     assert spec.with_(init="prior").K0 is None
     assert spec.with_(sampler="gibbs").with_(sampler="rgsm").samplers[0].options["t"] == 5
@@ -209,4 +211,30 @@ def test_what_stays_and_what_goes() -> None:
     assert spec.with_(data="s1").model.options["covariance"] == "full"
     assert spec.with_(model=None).model == spec.model and spec.with_(sampler=None).automatic
     # what is the same is not read again
-    assert spec.with_(K0=5).model is spec.model
+    read, real = list[str](), components._read
+    monkeypatch.setattr(components, "_read", lambda option, *given: (read.append(option.name), real(option, *given))[1])
+    assert spec.with_(K0=5).model == spec.model and read == []
+    assert spec.with_(a0=3).model.options["a0"] == 3.0 and read == ["a0"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["sampler=rgsm", "sampler.t=3", "model.alpha=2", "N=20", "iterations=50", "out=müller/res"],
+        ["data=csv", "data.path=dä,1.csv", "model=mixed", "model.kappa0=gamma(1,1)", "data.types={a: real}"],
+        ["schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]", "data=gaussian", "model=gaussian", "budget=2"],
+        ["experiment=sdds-fig3", "seed=7"],
+        ["data=synthetic_documents", "model=hdp", "data.heldout=0.2", "perplexity.every=10"],
+    ],
+)
+def test_a_job_crosses_to_another_process_as_it_is(words: list[str]) -> None:
+    spec = specify(words)
+    found = unpack(json.loads(json.dumps(pack(spec))))
+    require_equal(replace(found, automatic=spec.automatic), spec)
+    assert (found.seed, found.chains, found.workers, found.out) == (spec.seed, spec.chains, spec.workers, spec.out)
+
+
+def test_a_run_made_of_a_job_is_called_by_the_words_of_both() -> None:
+    job = specify(["model=auto", "data=csv", "data.path=x.csv", "seed=3"], leave_to_data=True)
+    made = name_beside(job.with_(model="gaussian", covariance="full"), job)
+    assert list(made.words) == ["data=csv", "data.path=x.csv", "seed=3", "model=gaussian", "model.covariance=full"]

@@ -9,6 +9,7 @@ address of their scheduler.
 import logging
 import os
 import signal
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -127,8 +128,7 @@ class DaskWorkers:
             if address is None:
                 workers = min(self.n_workers or os.cpu_count() or 1, jobs)
                 with safe_imports():
-                    # which unblocks signals where it starts, in the first worker that would be started
-                    resource_tracker.ensure_running()
+                    _start_tracker()
                     # Ctrl-C is answered by the sweep
                     with block_signal(signal.SIGINT):
                         address = stack.enter_context(
@@ -147,3 +147,17 @@ class DaskWorkers:
                 shown = self.address or "a cluster of this machine"
                 raise ConfigError(f"{self.called}={shown}: no worker: {error or type(error).__name__}") from error
             yield client
+
+
+def _start_tracker() -> None:
+    """Start Python's tracker of resources before the workers, whose first would start it and let signals in.
+
+    On SIGHUP it would end before what it tracks, and when the sweep is killed it would print what it tidies up.
+    """
+    options = list(sys.warnoptions)
+    try:
+        sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
+        with block_signal(signal.SIGHUP):
+            resource_tracker.ensure_running()
+    finally:
+        sys.warnoptions[:] = options

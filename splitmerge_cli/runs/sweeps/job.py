@@ -1,9 +1,8 @@
-"""One job of a sweep, in a process of its own beside the launcher's: what kills that process costs no other job.
+"""One job of a sweep, in a process of its own beside the sweep's: what kills that process costs no other job.
 
-The process of the launcher (`run_isolated`) starts the one that makes the runs (`support`), hands it one job after
-another and tells by its exit status how it died. It imports little, so that it starts soon and is not the one that the
-system kills when memory runs out. Every job leaves a record in a folder of the sweep, which is read where the launcher
-cannot tell what became of it: the lock of ``NUMBER`` says that its process lives, ``NUMBER.json`` how it ended.
+`Processes` hands one job after another to each of its processes (`support`) and tells by the exit status of one how
+it died. A job crosses as text (`splitmerge_cli.config.stored.pack`); its run is written to the folder of the results,
+where the sweep follows it.
 """
 
 import os
@@ -11,22 +10,23 @@ import signal
 import subprocess
 import sys
 import threading
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed, wait
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakSet
 
+from splitmerge_cli import runs
+from splitmerge_cli.config import hydra_adapter
+from splitmerge_cli.config.composition import read_hydra
+from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.config.specification import RunSpecification, finish
+from splitmerge_cli.config.stored import pack, unpack
 from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
-from splitmerge_cli.runs.store.files import is_locked, lock_file
-from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config.naming import Composed
+from splitmerge_cli.runs.progress import Reporter
 
 Ended = tuple[str, str | None]
 """How a job ended: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
@@ -37,70 +37,71 @@ LOOK = 0.25
 GRACE = 1.0
 """Seconds that a job has to store its batch when it is interrupted from above."""
 
-_ORPHANED = "orphaned"
 _SAFE = "PYTHONSAFEPATH"
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """Facts about its sweep that a job needs.
-
-    Attributes
-    ----------
-    pid, folder
-        Id of its process, in which a launcher may run jobs, and its working directory.
-    records : Path
-        Folder of the records.
-    parental : bool
-        Whether the processes of the launcher are its children.
-    """
-
-    pid: int
-    folder: str
-    records: Path
-    parental: bool
-
-
-@dataclass(frozen=True)
 class Task:
-    """A job: its configuration, the working directory, and where its process leaves its record."""
+    """A job for another process: its specification as text, and the working directory."""
 
-    composed: "Composed"
+    packed: Mapping[str, Any]
     folder: str
-    record: Path
 
 
-def in_process(composed: Any) -> Ended:
-    """Make a job in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends the others, too."""
-    ended = _make(_read_job(composed))
-    if ended[0] == "interrupted":
-        raise KeyboardInterrupt
-    return ended
-
-
-def run_isolated(composed: Any, sweep: Sweep) -> Ended:
-    """Make a job, as Hydra composed it, in a process of its own, its chains in one thread."""
-    from splitmerge_cli.config.hydra_adapter import job_number
-
-    if os.getpid() != sweep.pid:
-        _attend(sweep.pid if sweep.parental else os.getppid())
-    return make_here(task_of(_read_job(composed), sweep, job_number()))
-
-
-def _read_job(composed: Any) -> "Composed":
-    """The configuration of a job that Hydra's launcher composed in this process."""
-    from splitmerge_cli.config.composition import read_hydra
-    from splitmerge_cli.config.hydra_adapter import job_config, raw_texts
-
-    node = job_config()
-    return read_hydra(composed, node, raw_texts(node.overrides.task), raw_texts(node.searchpath))
-
-
-def task_of(composed: "Composed", sweep: Sweep, number: int) -> Task:
+def task_of(spec: RunSpecification, folder: str) -> Task:
     """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
-    if composed.values["workers"] is None:
-        composed = replace(composed, values={**composed.values, "workers": 1})
-    return Task(composed, sweep.folder, sweep.records / str(number))
+    packed = pack(spec)
+    packed["config"]["workers"] = spec.workers or 1
+    return Task(packed, folder)
+
+
+def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
+    """Make jobs, so many at the same time (-1: one per processor), in processes beside this one.
+
+    Parameters
+    ----------
+    jobs : mapping of Path to RunSpecification
+        By the folders of their runs.
+
+    Yields
+    ------
+    Path, Ended
+        How each ended, as it ends. On Ctrl-C the jobs under way store what they have.
+    """
+    if not at_once:
+        raise ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
+    folder, processors = os.getcwd(), os.cpu_count() or 1
+    most = at_once if at_once > 0 else max(1, processors + 1 + at_once)
+    with ThreadPoolExecutor(min(most, len(jobs))) as threads:
+        running = {threads.submit(make_here, task_of(job, folder)): path for path, job in jobs.items()}
+        try:
+            yield from ((running[ended], ended.result()) for ended in as_completed(running))
+        except BaseException:
+            threads.shutdown(wait=False, cancel_futures=True)
+            # a signal to the whole group has reached jobs too, and a second would end them at once
+            while wait([one for one in running if not one.cancelled()], LOOK).not_done:
+                end_jobs()
+            raise
+        finally:
+            for process in list(_processes):
+                process.end()
+
+
+def make_alone(jobs: Mapping[Path, RunSpecification]) -> Iterator[tuple[Path, Ended]]:
+    """Make jobs one after another in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends
+    the others, too."""
+    for path, job in jobs.items():
+        ended = _make(job)
+        if ended[0] == "interrupted":
+            raise KeyboardInterrupt
+        yield path, ended
+
+
+def make_composed(composed: Any, folder: str) -> Ended:
+    """Make a job that a launcher of Hydra's has composed in this process, in a process of its own."""
+    node = hydra_adapter.job_config()
+    words, search_path = (hydra_adapter.raw_texts(texts) for texts in (node.overrides.task, node.searchpath))
+    return make_here(task_of(finish(read_hydra(composed, node, words, search_path)), folder))
 
 
 def make_here(task: Task) -> Ended:
@@ -130,6 +131,7 @@ class _Process:
     """A process that makes one job after another."""
 
     def __init__(self) -> None:
+        self._asked = False
         self._connection, theirs = Pipe()
         call = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import support; support({theirs.fileno()})"
         # Ctrl-C reaches it, too: the signal waits until it is ready for it
@@ -146,7 +148,9 @@ class _Process:
 
     def interrupt(self) -> None:
         """Let the job under way store what it has, and end."""
-        self._popen.terminate()
+        if not self._asked:
+            self._asked = True
+            self._popen.terminate()
 
     def make(self, task: Task) -> Ended:
         """Make a job; what became of it, however the process ended."""
@@ -154,16 +158,16 @@ class _Process:
             self._connection.send(task)
             ended: Ended = self._connection.recv()
             if ended[0] == "failed":  # whatever that job did to its process, as filling its memory, harms no other
-                self._end()
+                self.end()
             return ended
         except (EOFError, OSError):
             return _outcome_of_exit(self._popen.wait())
         except BaseException:
             self._popen.terminate()
-            self._end()
+            self.end()
             raise
 
-    def _end(self) -> None:
+    def end(self) -> None:
         self._connection.close()
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(GRACE)
@@ -212,21 +216,6 @@ def safe_imports() -> Iterator[None]:
             os.environ[_SAFE] = before
 
 
-_attended = False
-
-
-def _attend(parent: int) -> None:
-    """Let this process of the launcher end with `parent`, and leave Ctrl-C to the sweep and to the job."""
-    global _attended
-    if _attended:
-        return
-    _attended = True
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # nobody is left to tell: the launcher would wait for its next job
-    _when_orphaned(parent, partial(os._exit, 130), threading.Event())
-
-
 def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -> None:
     """Call `act` from a thread once the parent of this process is another one than `parent`, unless `over` is set."""
 
@@ -251,38 +240,16 @@ def support(fd: int) -> None:
         parent = connection.recv()
         ended: Ended = "", None
         while ended[0] != "interrupted":  # which has set a timer for this process
-            ended = _make_recorded(connection.recv(), parent)
+            ended = _make_interruptible(connection.recv(), parent)
             connection.send(ended)
     os._exit(0)  # at once: nothing is left to tidy
 
 
-def _make_recorded(task: Task, parent: int) -> Ended:
-    """Make a job and record what becomes of it; interrupted, it is, too, when `parent` is gone, however that died."""
-    with ExitStack() as stack:
-        # the folder is not there on another machine than the sweep's, and no more when the sweep is gone
-        if task.record.name and task.record.parent.is_dir():
-            with suppress(OSError):
-                stack.enter_context(lock_file(task.record))
-        ended = _make_interruptible(task, parent)
-        _record_end(task.record, *ended)
-    return ended
-
-
-def _record_end(record: Path, status: str, error: str | None) -> None:
-    """Record what became of a job, once."""
-    if not record.name:
-        return
-    result = record.with_suffix(".json")
-    if record.exists() and not result.exists():
-        with suppress(OSError):
-            write_sealed(result, {"status": status, "error": error})
-
-
 def _make_interruptible(task: Task, parent: int) -> Ended:
+    """Make a job; interrupted, it is, too, when `parent` is gone, however that died."""
     over = threading.Event()
 
     def stop_as_orphan() -> None:
-        _record_end(task.record, _ORPHANED, None)
         os.kill(os.getpid(), signal.SIGTERM)
         if not over.wait(GRACE):
             os._exit(130)
@@ -292,22 +259,17 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
         with AnsweredBy(interrupt):
-            return _make(task.composed)
+            return _make(unpack(task.packed))
     except KeyboardInterrupt:
         return "interrupted", None
     finally:
         over.set()
 
 
-def _make(composed: "Composed") -> Ended:
+def _make(spec: RunSpecification) -> Ended:
     """Make a job in this process."""
-    # late: not needed by the processes of the launcher
-    from splitmerge_cli import runs
-    from splitmerge_cli.config.specification import finish
-    from splitmerge_cli.runs.progress import Reporter
-
     try:
-        plan = runs.prepare(finish(composed))
+        plan = runs.prepare(spec)
         if plan.is_done:
             return "elsewhere", None
         if runs.is_written(plan.path):
@@ -320,40 +282,3 @@ def _make(composed: "Composed") -> Ended:
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
         return "failed", f"{type(error).__name__}: {error}"
     return "done", None
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """Records of jobs, by their numbers: how they ended; those that outlived the process of the launcher; and those
-    that began and left no word."""
-
-    ended: dict[int, Ended]
-    orphaned: set[int]
-    killed: set[int]
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether any job began."""
-        return bool(self.ended or self.orphaned or self.killed)
-
-
-def read_records(records: Path) -> Recorded:
-    """Read the records of jobs whose launcher is gone, as soon as their processes have ended."""
-    found = Recorded({}, set(), set())
-    end = time.monotonic() + 3 * GRACE
-    for record in records.iterdir():
-        if record.suffix:
-            continue
-        while is_locked(record) and time.monotonic() < end:
-            time.sleep(0.02)
-        number, result = int(record.name), record.with_suffix(".json")
-        if not result.exists():
-            found.killed.add(number)
-            continue
-        end_of_job = read_sealed(result)
-        status, error = end_of_job["status"], end_of_job["error"]
-        if status == _ORPHANED:
-            found.orphaned.add(number)
-        else:
-            found.ended[number] = status, error
-    return found

@@ -1,23 +1,23 @@
 """Jobs on other machines: what every engine that runs them has in common.
 
-A job is composed where the sweep is, and sent as it is (`Task`); a worker hands it to a process of its own, as
-``sweeps/job.py`` does here. Its run is written to the folder `out`, which all machines have to share: the sweep follows
-the runs there. Whether they do, and whether locks hold between them, is looked at by every job before it begins.
+A job is sent as text (`Task`); a worker hands it to a process of its own, as ``sweeps/job.py`` does here. Its run is
+written to the folder `out`, which all machines have to share: the sweep follows the runs there. Whether they do, and
+whether locks hold between them, is looked at by every job before it begins.
 """
 
+import os
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Protocol
 from uuid import uuid4
 
-from splitmerge_cli.config.naming import Composed
+from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.runs.store.files import is_locked, lock_file
-from splitmerge_cli.runs.sweeps.job import Ended, Sweep, Task, make_here, task_of
+from splitmerge_cli.runs.sweeps.job import Ended, Task, make_here, task_of
 
 
 @dataclass(frozen=True)
@@ -61,28 +61,15 @@ class Engine(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Remote:
-    """A launcher, as Hydra's are called, over an engine; `paths` are the folders of the runs."""
-
-    engine: Engine
-    compose: Callable[[Sequence[str]], Composed]
-    sweep: Sweep
-    paths: Sequence[Path]
-
-    def launch(self, job_overrides: Sequence[Sequence[str]], initial_job_idx: int) -> list[SimpleNamespace]:
-        """Run jobs; what became of each, in their order."""
-        tasks = [
-            task_of(self.compose(overrides), self.sweep, number)
-            for number, overrides in enumerate(job_overrides, initial_job_idx)
+def make_remotely(engine: Engine, jobs: Mapping[Path, RunSpecification]) -> Iterator[tuple[Path, Ended]]:
+    """Make jobs by an engine, by the folders of their runs; how each ended, in their order."""
+    outs = {path: str(path.parents[1]) for path in jobs}
+    with _mark_folders(set(outs.values()) if engine.waits else set()) as marks:
+        sent = [
+            RemoteTask(task_of(job, os.getcwd()), path.resolve(), outs[path], version("smcmc"), marks.get(outs[path]))
+            for path, job in jobs.items()
         ]
-        outs = [str(path.parents[1]) for path in self.paths]
-        with _mark_folders(set(outs) if self.engine.waits else set()) as marks:
-            sent = [
-                RemoteTask(task, path.resolve(), out, version("smcmc"), marks.get(out))
-                for task, path, out in zip(tasks, self.paths, outs, strict=True)
-            ]
-            return [SimpleNamespace(return_value=end) for end in self.engine.run(sent)]
+        yield from zip(jobs, engine.run(sent), strict=True)
 
 
 @contextmanager
@@ -103,7 +90,7 @@ def on_worker(remote: RemoteTask) -> Ended:
     task = remote.task
     if not Path(task.folder).is_dir() and not Path(remote.out).is_absolute():
         return "failed", f"worker {socket.gethostname()} has no folder {task.folder}; expected out= with a whole path"
-    return make_here(replace(task, record=Path()))
+    return make_here(task)
 
 
 def _unfit(remote: RemoteTask) -> str | None:

@@ -1,23 +1,16 @@
-"""Grids of runs: expanded and composed by Hydra, run by one of its launchers, only what is missing."""
+"""Grids of runs: words become specifications once, and what is missing of their runs is made by a launcher."""
 
 import json
 import math
-import multiprocessing.resource_tracker
 import os
-import signal
-import sys
 import time
-import warnings
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
-
-from joblib.externals.loky.backend import resource_tracker
-from joblib.externals.loky.backend.process import LokyProcess
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
 from splitmerge_cli.config.composition import compose_raw
@@ -31,8 +24,8 @@ from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.names import STATUS
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.sweeps.job import Ended, block_signal, safe_imports
-from splitmerge_cli.runs.sweeps.launch import Launch
+from splitmerge_cli.runs.sweeps.job import Ended, safe_imports
+from splitmerge_cli.runs.sweeps.launch import Jobs, Launch
 from splitmerge_cli.runs.sweeps.queued_jobs import forget
 from splitmerge_cli.runs.undecided import require_model
 
@@ -46,8 +39,8 @@ class JobOutcome:
 
     Attributes
     ----------
-    overrides : list of str
-        The job.
+    overrides : sequence of str
+        The words of the job.
     status : str
         done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
         the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or submitted
@@ -62,7 +55,7 @@ class JobOutcome:
         Whether it was done by another process while the sweep ran.
     """
 
-    overrides: list[str]
+    overrides: Sequence[str]
     status: str
     path: Path | None = None
     error: str | None = None
@@ -125,69 +118,84 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     return jobs
 
 
-def find_run(overrides: Sequence[str], config_dir: str | Path | None = None) -> Run | None:
+def read_jobs(
+    jobs: Sequence[Sequence[str]], config_dir: str | Path | None = None, leave_to_data: bool = False
+) -> tuple[list[RunSpecification], list[JobOutcome]]:
+    """Read the words of jobs, once: their specifications, and the outcomes of those that are wrong (``rejected``).
+
+    Parameters
+    ----------
+    jobs : sequence of sequence of str
+        Overrides of each run, as `expand` returns them.
+    config_dir, leave_to_data
+        As of `splitmerge_cli.config.specify`.
+    """
+    read, rejected = [], []
+    for words in jobs:
+        try:
+            read.append(specify(words, config_dir, leave_to_data))
+        except ConfigError as error:
+            rejected.append(JobOutcome(words, "rejected", error=str(error)))
+    return read, rejected
+
+
+def find_run(spec: RunSpecification) -> Run | None:
     """The finished run of a job, None where it is not finished. Cheap: neither data nor model is built."""
-    return complete(run_dir(specify(overrides, config_dir)))
+    return complete(run_dir(spec))
 
 
 def check_jobs(
-    jobs: Sequence[Sequence[str]],
-    config_dir: str | Path | None = None,
-    launcher: Sequence[str] = (),
-    detach: bool = False,
+    jobs: Sequence[RunSpecification], launcher: Sequence[str] = (), detach: bool = False
 ) -> list[JobOutcome]:
-    """Compose and check every job, down to its data and the parameters of model and samplers; run none.
+    """Check every job, down to its data and the parameters of model and samplers; run none.
 
     Their status is ``skipped``, ``to run``, ``rejected`` or, where what is there of a run is damaged, ``failed``. A
     `ConfigError` where there is no such launcher, or it has no such options.
     """
-    outcomes = []
     with hydra_adapter.hydra_session():
-        if launcher or detach:
-            Launch(launcher, None, config_dir, detach).launcher([Path()] * len(jobs), Path())
+        if jobs and (launcher or detach):
+            Launch(launcher, detach=detach).maker(jobs[0].search_path)
         alike: dict[str, Plan] = {}
-        for job in jobs:
-            outcomes.append(_check_job(list(job), config_dir, alike))
-    return outcomes
+        return [_check_job(job, alike) for job in jobs]
 
 
-def _check_job(job: list[str], config_dir: str | Path | None, alike: dict[str, Plan]) -> JobOutcome:
+def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     """Check a job before it is made. Of jobs that differ in the seed of their chains alone the first is
     planned, and stands in `alike`."""
-    path = None
-    spec: RunSpecification | None = None
+    path, key = None, _but_seed(job)
     try:
-        spec = specify(job, config_dir)
-        require_model(spec)
-        key = json.dumps({name: value for name, value in spec.values.items() if name != "seed"}, sort_keys=True)
+        require_model(job)
         # nothing is built for a finished run, unless others like it were planned before
-        if key not in alike and (done := finished_run(spec)):
-            return JobOutcome(job, "skipped", done.path, notes=done.summary.get("notes", []))
+        if key not in alike and (done := finished_run(job)):
+            return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
-            alike[key] = replace(prepare(spec), _built={})
-        plan = replace(alike[key], spec=spec)
+            alike[key] = replace(prepare(job), _built={})
+        plan = replace(alike[key], spec=job)
         path = plan.path
         if not (done_now := plan.is_done):
             plan.require_writable()
-        return JobOutcome(job, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
+        return JobOutcome(job.words, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
     except (ConfigError, DataError) as error:
-        return JobOutcome(job, "rejected", error=str(error))
+        return JobOutcome(job.words, "rejected", error=str(error))
     except DamagedRun as error:
-        assert spec is not None
-        return JobOutcome(job, "failed", path or run_dir(spec), str(error))
+        return JobOutcome(job.words, "failed", path or run_dir(job), str(error))
+
+
+def _but_seed(job: RunSpecification) -> str:
+    """Return the text that jobs have in common if they differ in the seed of their chains alone."""
+    return json.dumps({name: value for name, value in job.values.items() if name != "seed"}, sort_keys=True)
 
 
 def run_jobs(
-    jobs: Sequence[Sequence[str]],
+    jobs: Sequence[RunSpecification],
     workers: int | None = None,
     progress: str = "auto",
     launcher: Sequence[str] = (),
-    config_dir: str | Path | None = None,
     timed: Collection[Sequence[str]] = (),
     detach: bool = False,
 ) -> list[JobOutcome]:
-    """Run what is missing of the given jobs, each a list of overrides, at the same time where the machine allows.
+    """Run what is missing of the given jobs, at the same time where the machine allows.
 
     Parameters
     ----------
@@ -196,9 +204,9 @@ def run_jobs(
     progress : str
         auto, bars, lines or none.
     launcher : sequence of str
-        Hydra's own overrides, such as ``hydra/launcher=basic``; Joblib's processes by default.
+        Hydra's own overrides, such as ``hydra/launcher=basic``; processes by default.
     timed : collection of sequences of str
-        Those of the jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
+        Words of those jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
     detach : bool
         Leave the jobs to the queue of a cluster (``submitted``), and do not wait.
 
@@ -217,20 +225,22 @@ def run_jobs(
     RunError
         The launcher failed on the way; what was stored is intact.
     """
-    outcomes = check_jobs(jobs, config_dir, launcher, detach)
+    outcomes = check_jobs(jobs, launcher, detach)
     if any(o.status == "rejected" for o in outcomes):
         return outcomes
     for outcome in outcomes:
         if outcome.status == "skipped" and outcome.path:
             forget(outcome.path)
-    # the same run may be asked for twice
-    missing = {o.path: o.overrides for o in reversed(outcomes) if o.status == "to run" and o.path}
-    missing = dict(reversed(missing.items()))
+    # the same run may be asked for twice: the first is made
+    missing: dict[Path, RunSpecification] = {}
+    for job, outcome in zip(jobs, outcomes, strict=True):
+        if outcome.status == "to run" and outcome.path:
+            missing.setdefault(outcome.path, job)
     if missing:
         alone = set(map(tuple, timed))
         parts = [
-            ({path: job for path, job in missing.items() if tuple(job) not in alone}, workers),
-            ({path: job for path, job in missing.items() if tuple(job) in alone}, 1),
+            ({path: job for path, job in missing.items() if tuple(job.words) not in alone}, workers),
+            ({path: job for path, job in missing.items() if tuple(job.words) in alone}, 1),
         ]
         parts = [(part, at_once) for part, at_once in parts if part]
         poll = _Poll([(part, at_once or os.cpu_count() or 1) for part, at_once in parts])
@@ -238,7 +248,6 @@ def run_jobs(
             hydra_adapter.hydra_session(),
             SweepProgress(progress, len(missing), poll) as shown,
             safe_imports(),
-            _joblib_in_step_with_signals(),
         ):
             if alone and parts[-1][1] == 1 and len(parts[-1][0]) > 1:
                 shown.say(f"{len(parts[-1][0])} of {len(missing)} jobs are timed: one at a time, after the others")
@@ -246,7 +255,7 @@ def run_jobs(
             for part, at_once in parts:
                 # one job alone gains nothing from a process, but its chains from threads
                 own = launcher or ["hydra/launcher=basic"] * (len(part) == 1 and not detach)
-                ended |= _make(part, Launch(own, at_once, config_dir, detach), shown.say)
+                ended |= _make(part, Launch(own, at_once, detach), shown.say)
                 if any(status == "interrupted" for status, _ in ended.values()):
                     break
             ended |= {path: _outcome_of_interruption(path) for path in missing if path not in ended}
@@ -258,7 +267,7 @@ def run_jobs(
     return outcomes
 
 
-def _make(missing: Mapping[Path, list[str]], launch: Launch, say: Callable[[str], None]) -> dict[Path, Ended]:
+def _make(missing: Jobs, launch: Launch, say: Callable[[str], None]) -> dict[Path, Ended]:
     """Make the missing runs, those first that nobody else writes; what became of each."""
     ended: dict[Path, Ended] = {}
     left = list(missing)
@@ -289,38 +298,6 @@ def _is_whole(path: Path) -> bool:
     return False
 
 
-@contextmanager
-def _joblib_in_step_with_signals() -> Iterator[None]:
-    """Let the processes that joblib starts take signals to their group as those of jobs do: without a word.
-
-    Those of its pool would print a traceback on Ctrl-C while they begin, and resource trackers would end on SIGHUP
-    before what they track; that of joblib, too, prints what it tidies up when the sweep was killed. To kill its pool
-    joblib asks psutil or pgrep; where neither is there it calls what its processes lack.
-    """
-    start, kill = LokyProcess.start, LokyProcess.kill
-
-    def start_deaf(process: LokyProcess) -> None:
-        with block_signal(signal.SIGINT):
-            start(process)
-
-    options = list(sys.warnoptions)
-    LokyProcess.start, LokyProcess.kill = start_deaf, LokyProcess.terminate
-    try:
-        sys.warnoptions.append("ignore:resource_tracker:UserWarning")  # a new interpreter takes these over
-        with block_signal(signal.SIGHUP):
-            # first: while it starts, Python's own lets Ctrl-C in
-            multiprocessing.resource_tracker.ensure_running()
-            resource_tracker.ensure_running()
-        sys.warnoptions[:] = options
-        with warnings.catch_warnings():
-            # it says then that what its processes have started is left; ours end with them
-            warnings.filterwarnings("ignore", category=UserWarning, module="joblib")
-            yield
-    finally:
-        sys.warnoptions[:] = options
-        LokyProcess.start, LokyProcess.kill = start, kill
-
-
 def _jobs(counted: Sequence[object]) -> str:
     return "job is" if len(counted) == 1 else "jobs are"
 
@@ -338,13 +315,13 @@ class _Poll:
     `parts`: jobs by the folder of their run, made one part after the other, and how many of a part at the same time.
     """
 
-    def __init__(self, parts: Sequence[tuple[Mapping[Path, Sequence[str]], int]]) -> None:
+    def __init__(self, parts: Sequence[tuple[Jobs, int]]) -> None:
         self._parts = parts
         self._durations: dict[Path, float] = {}
         # runs that differ in their seed alone take alike
         jobs = [(path, job) for part, _ in parts for path, job in part.items()]
-        self._alike = {path: tuple(o for o in job if not o.startswith("seed=")) for path, job in jobs}
-        self._budget = {path: _budget(job) for path, job in jobs}
+        self._alike = {path: _but_seed(job) for path, job in jobs}
+        self._budget = {path: job.budget or 0.0 for path, job in jobs}
 
     def __call__(self) -> SweepState:
         shares: dict[Path, float] = {}
@@ -383,14 +360,6 @@ class _Poll:
                 seconds += (1 - shares[path]) * max(0.0, self._budget[path] + beyond)
             left += seconds / max(1, min(at_once, len(paths)))
         return left
-
-
-def _budget(job: Sequence[str]) -> float:
-    """The seconds that a job says it may take; 0 where it says none."""
-    said = [override.partition("=")[2] for override in job if override.startswith("budget=")]
-    with suppress(ValueError):
-        return float(said[-1]) if said else 0.0
-    return 0.0
 
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
