@@ -53,71 +53,48 @@ REMEDY = "resume=false begins the certificate anew"
 
 @dataclass(frozen=True)
 class Schedule:
-    """The iterations of a pair.
-
-    Attributes
-    ----------
-    lag : int
-        By which X is ahead of Y.
-    k, m : int
-        The mean of H_k, ..., H_m estimates a posterior mean.
-    iterations : int
-        Most iterations of X.
-    powers : tuple of float
-        Of the replicas of every chain; none without tempering.
-    """
+    """The iterations of a pair."""
 
     lag: int
+    """By which X is ahead of Y."""
     k: int
     m: int
+    """The mean of H_k, ..., H_m estimates a posterior mean."""
     iterations: int
+    """Most iterations of X."""
     powers: tuple[float, ...] = ()
+    """Of the replicas of every chain; none without tempering."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair of coupled chains.
-
-    Attributes
-    ----------
-    number : int
-    meeting : int or None
-        Iteration of X; None: not within its iterations.
-    iterations : int
-        Of X.
-    seconds : float
-        Of processor time; 0 where ``timing=false``.
-    distance : float
-        Share of the pairs of items that are together in one of the chains alone, at the end.
-    clusters : tuple of int
-        Of X and Y, at the end.
-    starts : tuple of str
-        Digests of the partitions in which X and Y start (`digest_of`).
-    start_clusters : tuple of int
-        Clusters of these.
-    unchanged : list of str
-        Of the partition and the hyper-parameters that the model resamples, those that were the same in every iteration
-        of X, and of Y.
-    estimates : dict of str to float
-        H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met.
-    co_clustering, log_predictive, distances : str or None
-        SHA-256 of the file of H_{k:m} of every pair of items, of that of the density of every new item, and of the sums
-        of distances; None where there is none.
-    """
+    """One pair of coupled chains."""
 
     number: int
     meeting: int | None
+    """Iteration of X; None: not within its iterations."""
     iterations: int
+    """Of X; Y makes fewer by the lag."""
     seconds: float
+    """Of processor time; 0 where ``timing=false``."""
     distance: float
+    """Share of the pairs of items that are together in one of the chains alone, at the end."""
     clusters: tuple[int, int]
+    """Of X and Y, at the end."""
     starts: tuple[str, str]
+    """Digests of the partitions in which X and Y start (`digest_of`)."""
     start_clusters: tuple[int, int]
+    """Clusters of these."""
     unchanged: list[str]
+    """Of the partition and the hyper-parameters that the model resamples, those that were the same in every iteration
+    of X, and of Y."""
     estimates: dict[str, float]
+    """H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met."""
     co_clustering: str | None = None
     log_predictive: str | None = None
     distances: str | None = None
+    """SHA-256 of the file of H_{k:m} of every pair of items, of that of the density of every new item, and of the sums
+    of distances; None where there is none."""
 
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Pair:

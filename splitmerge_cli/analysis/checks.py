@@ -35,30 +35,21 @@ TIES = 8
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity of the data beside those of the replications.
-
-    Attributes
-    ----------
-    subject : str
-        The column, the two columns, or what of a network.
-    quantity : str
-        In words.
-    observed : float
-        Mean over the partitions.
-    median, low, high : float
-        Of the replications: median, 2.5 and 97.5 % quantiles.
-    share : float
-        Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted
-        as one more; at most 1.
-    """
+    """A quantity of the data beside those of the replications."""
 
     subject: str
+    """The column, the two columns, or what of a network."""
     quantity: str
+    """In words."""
     observed: float
+    """Mean over the partitions."""
     median: float
     low: float
     high: float
+    """Of the replications: median, 2.5 and 97.5 % quantiles."""
     share: float
+    """Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted as
+    one more; at most 1."""
 
     @property
     def is_unlike(self) -> bool:

@@ -25,24 +25,16 @@ BATCHES = 20
 
 @dataclass(frozen=True)
 class State:
-    """A state of a chain.
-
-    Attributes
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, from 0.
-    K : int
-        Clusters, empty ones that the state keeps among them.
-    hyperparameters : mapping of str to float
-        Those that are resampled, but b0 and kappa0.
-    parameters : numpy.ndarray or None
-        float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`).
-    """
+    """A state of a chain."""
 
     labels: NDArray[np.int32]
+    """int32 ``[N]``, from 0."""
     K: int
+    """Clusters, empty ones that the state keeps among them."""
     hyperparameters: Mapping[str, float]
+    """Those that are resampled, but b0 and kappa0."""
     parameters: NDArray[np.float64] | None = None
+    """float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`)."""
 
 
 class Draws(Sequence[State]):

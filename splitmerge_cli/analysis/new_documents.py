@@ -29,23 +29,16 @@ WEIGHT_SCANS = 20
 
 @dataclass(frozen=True)
 class TopicState:
-    """Parts of a state that new documents need.
-
-    Attributes
-    ----------
-    word_topics : scipy.sparse.csr_array
-        int32 ``[V, K]``, tokens by word and topic.
-    weights : numpy.ndarray
-        float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens.
-    alpha0, gamma, eta : float
-        Concentrations of documents and topics; parameter of the topics' Dirichlet prior.
-    """
+    """Parts of a state that new documents need."""
 
     word_topics: Any
+    """int32 ``[V, K]``, tokens by word and topic."""
     weights: NDArray[np.float64]
+    """float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens."""
     alpha0: float
     gamma: float
     eta: float
+    """Concentrations of documents and topics; parameter of the topics' Dirichlet prior."""
 
 
 def topic_states(component: Component, dataset: Dataset, states: Sequence[State], seed: int) -> Iterator[TopicState]:

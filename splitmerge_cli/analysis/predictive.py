@@ -31,29 +31,21 @@ BLOCK_COUPLED = 16
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictions of states for new items.
-
-    Attributes
-    ----------
-    log_density : numpy.ndarray
-        float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units
-        of the data.
-    probability : numpy.ndarray
-        float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that
-        it founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member
-        of it is in the given partition.
-    log_density_error, probability_error : numpy.ndarray
-        float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
-        successive draws, which counts the dependence of draws. NaN for a single draw.
-    states : int
-        Draws that were averaged, in the block of items that took most.
-    """
+    """Predictions of states for new items."""
 
     log_density: NDArray[np.float64]
+    """float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units of
+    the data."""
     probability: NDArray[np.float64]
+    """float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that it
+    founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member of it
+    is in the given partition."""
     log_density_error: NDArray[np.float64]
     probability_error: NDArray[np.float64]
+    """float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
+    successive draws, which counts the dependence of draws. NaN for a single draw."""
     states: int
+    """Draws that were averaged, in the block of items that took most."""
 
 
 class Averages:

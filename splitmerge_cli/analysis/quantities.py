@@ -29,22 +29,15 @@ TIE = "residual tie within clusters"
 
 
 class Quantities:
-    """Measures of data in clusters.
-
-    Attributes
-    ----------
-    values : object
-        The data, as `measure` takes them.
-    rows, columns : ndarray of int64 or None
-        What is drawn of a table; None: all.
-    unchecked : list of str
-        What is not looked at.
-    """
+    """Measures of data in clusters."""
 
     values: Any
+    """The data, as `measure` takes them."""
     rows: Labels | None = None
     columns: Labels | None = None
+    """What is drawn of a table; None: all."""
     unchecked: list[str]
+    """What is not looked at."""
 
     def __init__(self, dataset: Dataset) -> None:
         raise NotImplementedError

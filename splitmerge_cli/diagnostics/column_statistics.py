@@ -18,43 +18,29 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Statistics:
     """Columns of a table by cluster. A feature is a column of numbers, the second level of a binary column, or a level
-    of a categorical one.
-
-    Attributes
-    ----------
-    columns : list of str
-        D names.
-    types : list of str
-        ``binary``, ``categorical``, ``count`` or ``real``, of each column.
-    column : numpy.ndarray
-        int64 ``[F]``: the column of each feature, ascending.
-    level : list of str or None
-        ``[F]``: its level; None of numbers.
-    n : numpy.ndarray
-        float64 ``[K, F]``: cells that are present.
-    mean : numpy.ndarray
-        float64 ``[K, F]``: their mean, or the share of the level; nan where there are none.
-    variance : numpy.ndarray
-        float64 ``[K, F]``: divided by n.
-    overall : numpy.ndarray
-        float64 ``[F]``: mean over all items.
-    deviation : numpy.ndarray
-        float64 ``[F]``: standard deviation over all items, 0 of a constant column.
-    divergence : numpy.ndarray
-        float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
-        other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells.
-    """
+    of a categorical one."""
 
     columns: list[str]
+    """D names."""
     types: list[str]
+    """``binary``, ``categorical``, ``count`` or ``real``, of each column."""
     column: NDArray[np.int64]
+    """int64 ``[F]``: the column of each feature, ascending."""
     level: list[str | None]
+    """``[F]``: its level; None of numbers."""
     n: Numbers
+    """float64 ``[K, F]``: cells that are present."""
     mean: Numbers
+    """float64 ``[K, F]``: their mean, or the share of the level; nan where there are none."""
     variance: Numbers
+    """float64 ``[K, F]``: divided by n."""
     overall: Numbers
+    """float64 ``[F]``: mean over all items."""
     deviation: Numbers
+    """float64 ``[F]``: standard deviation over all items, 0 of a constant column."""
     divergence: Numbers
+    """float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
+    other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells."""
 
     @property
     def standardised_means(self) -> Numbers:

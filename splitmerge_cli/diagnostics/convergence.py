@@ -22,46 +22,32 @@ ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
 
 @dataclass(frozen=True)
 class Convergence:
-    """Convergence of a run's chains, by all that was recorded of them.
-
-    Attributes
-    ----------
-    converged : bool or None
-        False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
-        not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from
-        above, or none from below.
-    quantity : str or None
-        The one of the largest R-hat.
-    rhat : float or None
-        Its R-hat; None where there is none, or it is infinite.
-    note : str or None
-        Why it cannot be judged, or why R-hat is infinite.
-    ess : float or None
-        The smallest effective sample size, bulk or tail, of all chains together; None where none is defined.
-    ess_of : str or None
-        The quantity that has it.
-    not_sampled : tuple of str
-        Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may.
-    is_one_sided : bool
-        Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
-        from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are
-        taken to be apart.
-    never_accepted : tuple of str
-        Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half.
-    is_constant : bool
-        Whether nothing recorded differs between any two draws.
-    """
+    """Convergence of a run's chains, by all that was recorded of them."""
 
     converged: bool | None
+    """False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
+    not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from above,
+    or none from below."""
     quantity: str | None = None
+    """The one of the largest R-hat."""
     rhat: float | None = None
+    """Its R-hat; None where there is none, or it is infinite."""
     note: str | None = None
+    """Why it cannot be judged, or why R-hat is infinite."""
     ess: float | None = None
+    """The smallest effective sample size, bulk or tail, of all chains together; None where none is defined."""
     ess_of: str | None = None
+    """The quantity that has it."""
     not_sampled: tuple[str, ...] = ()
+    """Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may."""
     is_one_sided: bool = False
+    """Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
+    from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are taken to
+    be apart."""
     never_accepted: tuple[str, ...] = ()
+    """Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half."""
     is_constant: bool = False
+    """Whether nothing recorded differs between any two draws."""
 
     def reaches(self, rhat: float | None, ess: float | None) -> bool:
         """Whether chains are long enough: R-hat at most, and ESS at least, what is asked for (None: whatever it is).

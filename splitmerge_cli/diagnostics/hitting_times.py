@@ -75,24 +75,16 @@ class Track:
 
 @dataclass(frozen=True)
 class Target:
-    """Log joint and distance of a chain in the posterior, by the reference draws.
-
-    Attributes
-    ----------
-    log_joint : float
-        All but `TYPICAL` of the reference draws have as much.
-    distance : float
-        Expected distance to the reference partitions, in nats; all but `TYPICAL` of them have as little.
-    best : Track
-        The chain of the highest mean log joint.
-    chains : int
-        Those that agree with it, from which the reference draws are.
-    """
+    """Log joint and distance of a chain in the posterior, by the reference draws."""
 
     log_joint: float
+    """All but `TYPICAL` of the reference draws have as much."""
     distance: float
+    """Expected distance to the reference partitions, in nats; all but `TYPICAL` of them have as little."""
     best: Track
+    """The chain of the highest mean log joint."""
     chains: int
+    """Those that agree with it, from which the reference draws are."""
 
 
 def agreeing_chains(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:
@@ -151,44 +143,29 @@ def ess_per_second(track: Track, target: Target) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One sampler beside the fastest.
-
-    Attributes
-    ----------
-    sampler : str
-    ratio, low, high : float
-        How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
-        counts with all its time, so the ratio is at least that.
-    """
+    """One sampler beside the fastest."""
 
     sampler: str
     ratio: float
     low: float
     high: float
+    """How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
+    counts with all its time, so the ratio is at least that."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Who was first.
-
-    Attributes
-    ----------
-    first : str
-        The sampler of the smallest geometric mean time.
-    others : list of Comparison
-    trials : int
-        Pairs of start and seed.
-    decided : bool
-        Whether every interval excludes 1.
-    needed : int or None
-        Trials that would decide it, where it is not decided and the number can be estimated.
-    """
+    """Who was first."""
 
     first: str
+    """The sampler of the smallest geometric mean time."""
     others: list[Comparison]
     trials: int
+    """Pairs of start and seed."""
     decided: bool
+    """Whether every interval excludes 1."""
     needed: int | None
+    """Trials that would decide it, where it is not decided and the number can be estimated."""
 
     def __str__(self) -> str:
         if not self.others:

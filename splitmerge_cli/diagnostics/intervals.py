@@ -59,21 +59,15 @@ class TInterval:
     """Centre of independent samples and its t interval, on a scale; called with the samples.
 
     One sample, or a sample with no finite value, has no interval (NaN).
-
-    Attributes
-    ----------
-    name : str
-        As tables of units name it.
-    to_scale, from_scale : callable
-        The scale on which samples are averaged, and the way back; increasing functions.
-    floor : float
-        Variance of the mean of any number of samples, over that of one: what no more samples take away.
     """
 
     name: str
+    """As tables of units name it."""
     to_scale: Callable[[ArrayLike], Any] = _keep
     from_scale: Callable[[ArrayLike], Any] = _keep
+    """The scale on which samples are averaged, and the way back; increasing functions."""
     floor: float = 0.0
+    """Variance of the mean of any number of samples, over that of one: what no more samples take away."""
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
         """Centre, low and high end."""
@@ -147,14 +141,10 @@ class MedianInterval:
     """Median of samples and its distribution-free interval, between two order statistics; called with the samples.
 
     Fewer than 6 samples have no interval (NaN).
-
-    Attributes
-    ----------
-    name : str
-        As tables of units name it.
     """
 
     name: str = "median"
+    """As tables of units name it."""
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
         """Centre, low and high end."""

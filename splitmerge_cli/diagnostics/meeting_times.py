@@ -73,23 +73,16 @@ def distance_terms(distances: NDArray[np.floating], lag: int) -> NDArray[np.floa
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """An estimated upper bound of a distance to the posterior after t iterations: total variation, or Wasserstein.
-
-    Attributes
-    ----------
-    t : ndarray of int, shape (times,)
-    estimate : ndarray of float, shape (times,)
-        Mean over pairs, at most 1.
-    standard_error : ndarray of float, shape (times,)
-        Of the mean over pairs, before it is cut at 1; nan of one pair.
-    upper : ndarray of float, shape (times,)
-        One-sided confidence limit of the expectation that the bound is, at most 1.
-    """
+    """An estimated upper bound of a distance to the posterior after t iterations: total variation, or Wasserstein."""
 
     t: NDArray[np.int64]
+    """Shape (times,)."""
     estimate: NDArray[np.float64]
+    """Shape (times,): mean over pairs, at most 1."""
     standard_error: NDArray[np.float64]
+    """Shape (times,): of the mean over pairs, before it is cut at 1; nan of one pair."""
     upper: NDArray[np.float64]
+    """Shape (times,): one-sided confidence limit of the expectation that the bound is, at most 1."""
 
     def first_below(self, distance: float) -> int | None:
         """The first t from which on the confidence limit is at most `distance`; None: not in `t`."""

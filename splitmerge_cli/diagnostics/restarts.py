@@ -30,24 +30,16 @@ def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class BetweenRestarts:
-    """R-hat of each number s of a chain, over the restarts' s-th chains.
-
-    Attributes
-    ----------
-    classic : numpy.ndarray
-        float64 ``[S]``: Gelman and Rubin's, sqrt(((n - 1)/n W + B/n) / W); NaN where undefined.
-    ranked : numpy.ndarray
-        float64 ``[S]``: the rank-normalised split R-hat; NaN where undefined.
-    undefined : dict
-        Why the classic one has no value, by s.
-    constant : list of tuple
-        Restart and number of every chain whose series never changes.
-    """
+    """R-hat of each number s of a chain, over the restarts' s-th chains."""
 
     classic: NDArray[np.float64]
+    """float64 ``[S]``: Gelman and Rubin's, sqrt(((n - 1)/n W + B/n) / W); NaN where undefined."""
     ranked: NDArray[np.float64]
+    """float64 ``[S]``: the rank-normalised split R-hat; NaN where undefined."""
     undefined: dict[int, str]
+    """Why the classic one has no value, by s."""
     constant: list[tuple[int, int]]
+    """Restart and number of every chain whose series never changes."""
 
     @property
     def mean(self) -> float:
@@ -119,19 +111,13 @@ def late(traces: Sequence[pd.DataFrame]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Times:
-    """Autocorrelation times of a run's chains, in recorded draws.
-
-    Attributes
-    ----------
-    values : numpy.ndarray
-        float64 ``[chains]``; NaN where undefined.
-    series, undefined : int
-        Number of series that were looked at, and how many of them never change, so that they have no time.
-    """
+    """Autocorrelation times of a run's chains, in recorded draws."""
 
     values: NDArray[np.float64]
+    """float64 ``[chains]``; NaN where undefined."""
     series: int
     undefined: int
+    """Number of series that were looked at, and how many of them never change, so that they have no time."""
 
     @property
     def mean(self) -> float:

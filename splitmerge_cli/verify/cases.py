@@ -43,40 +43,28 @@ from splitmerge_cli.verify.enumerate import (
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A small posterior.
-
-    Attributes
-    ----------
-    model : Model
-        The one that the samplers of the exact checks share.
-    build : callable
-        Makes another like it.
-    states : list of State
-        Every state that the prior allows; of a model with parameters from a continuum every such partition.
-    pi : ndarray of float, shape (n_states,)
-        Their exact probabilities: of the distribution that a move of the partition keeps, which holds hyper-parameters
-        that are resampled.
-    title : str
-        The data and parameters, for people.
-    resample : callable, optional
-        Computes their exact probabilities where hyper-parameters are resampled too: integrals, which most checks do
-        not need.
-    held : callable, optional
-        Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
-        which moves of topics alone never change.
-    cell : callable, optional
-        Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
-        partition at a value as ``parameters`` of the model has it, all else integrated out.
-    """
+    """A small posterior."""
 
     model: Model
+    """The one that the samplers of the exact checks share."""
     build: Callable[[], Model]
+    """Makes another like it."""
     states: list[State]
+    """Every state that the prior allows; of a model with parameters from a continuum every such partition."""
     pi: NDArray[np.float64]
+    """Shape (n_states,): their exact probabilities: of the distribution that a move of the partition keeps, which holds
+    hyper-parameters that are resampled."""
     title: str
+    """The data and parameters, for people."""
     resample: Callable[[], NDArray[np.float64]] | None = None
+    """Computes their exact probabilities where hyper-parameters are resampled too: integrals, which most checks do not
+    need."""
     held: Callable[[float], NDArray[np.float64]] | None = None
+    """Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
+    which moves of topics alone never change."""
     cell: Callable[[tuple[int, ...], float], float] | None = None
+    """Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
+    partition at a value as ``parameters`` of the model has it, all else integrated out."""
 
     @cached_property
     def partitions(self) -> tuple[list[State], NDArray[np.float64]]:

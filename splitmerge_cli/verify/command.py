@@ -69,36 +69,24 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Checked:
-    """One form of a sampler on one case.
-
-    Attributes
-    ----------
-    sampler, mode : str
-    cells : list of str
-        Its line of the table, as of `COLUMNS`.
-    defect : float
-        max |pi P - pi|; nan where the choices cannot be listed.
-    mutants : tuple of int
-        Found, and all.
-    good : bool
-        Whether it is exact.
-    biased : bool
-        Whether it is not, as printed.
-    judged : bool
-        Whether anything was compared: choices that cannot be listed are, where a chain is sampled.
-    worst : Worst or None
-        Where it leaves balance most, if it does.
-    """
+    """One form of a sampler on one case."""
 
     sampler: str
     mode: str
     cells: list[str]
+    """Its line of the table, as of `COLUMNS`."""
     defect: float
+    """max |pi P - pi|; nan where the choices cannot be listed."""
     mutants: tuple[int, int]
+    """Found, and all."""
     good: bool
+    """Whether it is exact."""
     biased: bool
+    """Whether it is not, as printed."""
     judged: bool
+    """Whether anything was compared: choices that cannot be listed are, where a chain is sampled."""
     worst: Worst | None
+    """Where it leaves balance most, if it does."""
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:

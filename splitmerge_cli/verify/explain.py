@@ -32,26 +32,18 @@ PROPOSALS = "the probabilities of proposing the move and its inverse"
 
 @dataclass(frozen=True)
 class Worst:
-    """The pair of states between which a kernel leaves balance most.
-
-    Attributes
-    ----------
-    origin, target : State
-        The one that more flow leaves than comes back to it, and the other.
-    move : str
-        The move that carries most of the flow.
-    there, back : float
-        Flow from origin to target and back, under the posterior: pi(a) P(a, b).
-    explanation : str
-        The change of the ratio after which the kernel is in balance; empty where none was found.
-    """
+    """The pair of states between which a kernel leaves balance most."""
 
     origin: State
     target: State
+    """The one that more flow leaves than comes back to it, and the other."""
     move: str
+    """The move that carries most of the flow."""
     there: float
     back: float
+    """Flow from origin to target and back, under the posterior: pi(a) P(a, b)."""
     explanation: str
+    """The change of the ratio after which the kernel is in balance; empty where none was found."""
 
     @property
     def imbalance(self) -> float:

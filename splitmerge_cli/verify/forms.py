@@ -12,23 +12,15 @@ from splitmerge_cli.verify.cases import Case
 
 
 class Form(NamedTuple):
-    """A form of a sampler.
-
-    Attributes
-    ----------
-    name : str
-        The sampler's name and the options that make the form.
-    title : str
-        The name, and further options that the user named or that are small.
-    sampler : Component
-    rejection : str
-        Why it cannot be built on this case; empty where it can, or where the sampler has no other form.
-    """
+    """A form of a sampler."""
 
     name: str
+    """The sampler's name and the options that make the form."""
     title: str
+    """The name, and further options that the user named or that are small."""
     sampler: Component
     rejection: str
+    """Why it cannot be built on this case; empty where it can, or where the sampler has no other form."""
 
 
 def list_forms(case: Case, sampler: Component, given: Mapping[str, Any], mode: str) -> Iterator[Form]:

@@ -33,26 +33,18 @@ TABLES_SEEDS = (0, 1)
 
 @dataclass(frozen=True)
 class Kernel:
-    """Transition matrices, balance and mutants of a sampler on a case.
-
-    Attributes
-    ----------
-    matrices : list of ndarray of float
-        The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
-        tables one for each draw of them; none where the choices cannot be listed.
-    balance : float
-        max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b).
-    why : str
-        Why there is no matrix.
-    mutants : tuple of int
-        Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
-        where the ratio is not the sum of named terms.
-    """
+    """Transition matrices, balance and mutants of a sampler on a case."""
 
     matrices: list[NDArray[np.float64]]
+    """The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
+    tables one for each draw of them; none where the choices cannot be listed."""
     balance: float = np.nan
+    """max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b)."""
     why: str = ""
+    """Why there is no matrix."""
     mutants: tuple[int, int] = (0, 0)
+    """Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
+    where the ratio is not the sum of named terms."""
 
     @property
     def is_connected(self) -> bool:

@@ -28,30 +28,20 @@ TOGETHER = 12
 
 @dataclass(frozen=True)
 class LargePosterior:
-    """One posterior.
-
-    Attributes
-    ----------
-    id, model : str
-    hyperparameters : dict
-        All of them; a pair (shape, rate) is a gamma density over which it is integrated.
-    generate : callable
-        Makes the data, as those of `small_posteriors.Posterior`, from a generator.
-    pairs : int
-        Pairs of chains.
-    iterations : int
-        Most iterations of a pair.
-    moves : int
-        Split-merge moves before each scan.
-    """
+    """One posterior."""
 
     id: str
     model: str
     hyperparameters: dict[str, Any]
+    """All of them; a pair (shape, rate) is a gamma density over which it is integrated."""
     generate: Callable[[np.random.Generator], dict[str, Any]]
+    """Makes the data, as those of `small_posteriors.Posterior`, from a generator."""
     pairs: int = 300
+    """Pairs of chains."""
     iterations: int = 10_000
+    """Most iterations of a pair."""
     moves: int = 5
+    """Split-merge moves before each scan."""
 
     @cached_property
     def data(self) -> dict[str, Any]:

@@ -26,23 +26,15 @@ TRIES, SCANS = 400, (50, 100)
 
 @dataclass(frozen=True)
 class Move:
-    """One reconfiguration move.
-
-    Attributes
-    ----------
-    plates : list of (str, ndarray of int32, shape (N,))
-        What the sampler recorded: state, refinement, launch, blocks, singles (the proposal). -1: not placed; in the
-        refinement labels number the blocks of c, and items outside are -1.
-    pair : tuple of int
-        i and j.
-    log_ratio : float
-        Of the acceptance; of a rejected move a bound of it.
-    accepted : bool
-    """
+    """One reconfiguration move."""
 
     plates: list[Plate]
+    """Shape (N,)): what the sampler recorded: state, refinement, launch, blocks, singles (the proposal). -1: not
+    placed; in the refinement labels number the blocks of c, and items outside are -1."""
     pair: tuple[int, int]
+    """i and j."""
     log_ratio: float
+    """Of the acceptance; of a rejected move a bound of it."""
     accepted: bool
 
     def plate(self, name: str) -> Labels:

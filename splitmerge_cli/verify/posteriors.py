@@ -19,31 +19,22 @@ CHANCE = 0.001
 
 @dataclass(frozen=True)
 class Comparison:
-    """A sample compared with an enumerated posterior.
-
-    Attributes
-    ----------
-    total_variation : float
-        Between the frequencies of the states and their probabilities.
-    noise : float
-        What an exact sampler of this length and autocorrelation is expected to have.
-    mean_K, exact_mean_K, error_mean_K : float
-        Mean of K in the sample, in the posterior, and the standard error of the former.
-    draws : int
-    worst : tuple
-        Labels of the state whose frequency is the most standard errors away, its frequency and its probability.
-    agrees : bool
-        No further than chance: total variation, E[K] and the worst state, each by the quantile of a third of `CHANCE`.
-    """
+    """A sample compared with an enumerated posterior."""
 
     total_variation: float
+    """Between the frequencies of the states and their probabilities."""
     noise: float
+    """What an exact sampler of this length and autocorrelation is expected to have."""
     mean_K: float
     exact_mean_K: float
     error_mean_K: float
+    """Mean of K in the sample, in the posterior, and the standard error of the former."""
     draws: int
     worst: tuple[tuple[int, ...], float, float]
+    """Labels of the state whose frequency is the most standard errors away, its frequency and its probability."""
     agrees: bool
+    """No further than chance: total variation, E[K] and the worst state, each by the quantile of a third of
+    `CHANCE`."""
 
 
 def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Comparison:

@@ -31,36 +31,24 @@ class SeveralProposals(Exception):
 
 @dataclass(frozen=True)
 class Proposals:
-    """Every proposal of a sampler from every state of a case; P of them, T terms.
-
-    Attributes
-    ----------
-    terms : tuple of str
-        Names of the terms of the log ratio.
-    counted : ndarray of bool, shape (T,)
-        Which count in the sampler's own ratio.
-    printed : int
-        The term that the printed form adds; -1: there is none.
-    origin, target : ndarray of int, shape (P,)
-        Numbers of the states.
-    move : ndarray of int, shape (P,)
-        Number of the move.
-    probability, log_ratio : ndarray of float, shape (P,)
-        Of proposing it; of accepting it (nan: null).
-    values : ndarray of float, shape (P, T)
-        What each term adds to log_ratio.
-    states : int
-    """
+    """Every proposal of a sampler from every state of a case; P of them, T terms."""
 
     terms: tuple[str, ...]
+    """Names of the terms of the log ratio."""
     counted: NDArray[np.bool_]
+    """Shape (T,): which count in the sampler's own ratio."""
     printed: int
+    """The term that the printed form adds; -1: there is none."""
     origin: NDArray[np.int64]
     target: NDArray[np.int64]
+    """Shape (P,): numbers of the states."""
     move: NDArray[np.int64]
+    """Shape (P,): number of the move."""
     probability: NDArray[np.float64]
     log_ratio: NDArray[np.float64]
+    """Shape (P,): of proposing it; of accepting it (nan: null)."""
     values: NDArray[np.float64]
+    """Shape (P, T): what each term adds to log_ratio."""
     states: int
 
     def has_named_terms(self) -> bool:

@@ -44,27 +44,19 @@ PRIORS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True)
 class Posterior:
-    """One case.
-
-    Attributes
-    ----------
-    id, model : str
-    data : dict
-        What the items are; arrays as nested lists, NaN as None.
-    hyperparameters : dict
-        All of them; a pair under the name of a prior's is (shape, rate) of a gamma density that it is integrated over.
-    states : callable
-        Makes the list of states.
-    log_weight : callable
-        Takes a state; up to a constant.
-    """
+    """One case."""
 
     id: str
     model: str
     data: dict[str, Any]
+    """What the items are; arrays as nested lists, NaN as None."""
     hyperparameters: dict[str, Any]
+    """All of them; a pair under the name of a prior's is (shape, rate) of a gamma density that it is integrated
+    over."""
     states: Callable[[], list[State]]
+    """Makes the list of states."""
     log_weight: Callable[[State], float]
+    """Takes a state; up to a constant."""
 
     @property
     def n_items(self) -> int:
@@ -240,22 +232,14 @@ def _hdp_cases() -> Iterator[Posterior]:
 
 @dataclass(frozen=True)
 class _Base:
-    """A mixture on five items.
-
-    Attributes
-    ----------
-    model : str
-    data : dict
-    make : callable
-        Makes the log weight from the hyper-parameters.
-    hyperparameters : dict
-        Those that the prior of the partition leaves.
-    """
+    """A mixture on five items."""
 
     model: str
     data: dict[str, Any]
     make: Callable[..., Callable[[State], float]]
+    """Makes the log weight from the hyper-parameters."""
     hyperparameters: dict[str, Any]
+    """Those that the prior of the partition leaves."""
 
     def case(self, id: str, **changed: Any) -> Posterior:
         hyper = {**PRIORS["crp"], **self.hyperparameters, **changed}

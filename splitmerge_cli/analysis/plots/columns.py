@@ -43,31 +43,20 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """The part of a run that is drawn: some of its items, their clusters, the statistics of all.
-
-    Attributes
-    ----------
-    dataset : Dataset
-    known : Statistics
-    rows : numpy.ndarray
-        int64 ``[n]``: the items that are drawn.
-    labels : numpy.ndarray
-        int64 ``[N]``.
-    unsure : numpy.ndarray
-        bool ``[N]``: items of a certainty below `UNSURE`.
-    alone : numpy.ndarray
-        bool ``[N]``: items that are alone in their cluster.
-    ranks : dict
-        Rank by size of every cluster.
-    """
+    """The part of a run that is drawn: some of its items, their clusters, the statistics of all."""
 
     dataset: Any
     known: Statistics
     rows: NDArray[np.int64]
+    """int64 ``[n]``: the items that are drawn."""
     labels: NDArray[np.int64]
+    """int64 ``[N]``."""
     unsure: NDArray[np.bool_]
+    """bool ``[N]``: items of a certainty below `UNSURE`."""
     alone: NDArray[np.bool_]
+    """bool ``[N]``: items that are alone in their cluster."""
     ranks: dict[int, int]
+    """Rank by size of every cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":

@@ -120,25 +120,17 @@ class Picture:
     """A picture that a run may have.
 
     `can_draw` and `draw` raise `ConfigError` or `DataError` where they need the data again, which cannot be loaded.
-
-    Attributes
-    ----------
-    answers : str
-        The question that it answers.
-    shows : str
-        What is seen, in a line: the kind of chart and its axes.
-    can_draw : callable
-        Whether a run has it.
-    draw : callable
-    in_column : bool
-        Whether it can be read at the width of a column.
     """
 
     answers: str
+    """The question that it answers."""
     shows: str
+    """What is seen, in a line: the kind of chart and its axes."""
     can_draw: Callable[[Run], bool]
+    """Whether a run has it."""
     draw: Callable[[Run], Figure]
     in_column: bool = False
+    """Whether it can be read at the width of a column."""
 
 
 PICTURES = {
