@@ -63,7 +63,7 @@ class Schedule:
     iterations: int
     """Most iterations of X."""
     powers: tuple[float, ...] = ()
-    """Of the replicas of every chain; none without tempering."""
+    """Powers that the replicas of every chain have; none without tempering."""
 
 
 @dataclass(frozen=True)
@@ -74,27 +74,26 @@ class Pair:
     meeting: int | None
     """Iteration of X; None: not within its iterations."""
     iterations: int
-    """Of X; Y makes fewer by the lag."""
+    """Iterations that X made."""
     seconds: float
-    """Of processor time; 0 where ``timing=false``."""
+    """Processor time; 0 with ``timing=false``."""
     distance: float
-    """Share of the pairs of items that are together in one of the chains alone, at the end."""
+    """At the end: pairs of items that are together in one chain alone, as a share."""
     clusters: tuple[int, int]
-    """Of X and Y, at the end."""
+    """Clusters that X and Y have at the end."""
     starts: tuple[str, str]
     """Digests of the partitions in which X and Y start (`digest_of`)."""
     start_clusters: tuple[int, int]
     """Clusters of these."""
     unchanged: list[str]
-    """Of the partition and the hyper-parameters that the model resamples, those that were the same in every iteration
-    of X, and of Y."""
+    """The partition and the hyper-parameters that the model resamples, as far as they never changed, in X nor in Y."""
     estimates: dict[str, float]
     """H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met."""
     co_clustering: str | None = None
     log_predictive: str | None = None
     distances: str | None = None
-    """SHA-256 of the file of H_{k:m} of every pair of items, of that of the density of every new item, and of the sums
-    of distances; None where there is none."""
+    """SHA-256 of three files, None for one that is missing: H_{k:m} for every pair of items, for the density of every
+    new item, and sums of distances."""
 
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Pair:

@@ -46,7 +46,7 @@ class Check:
     median: float
     low: float
     high: float
-    """Of the replications: median, 2.5 and 97.5 % quantiles."""
+    """Replications: their median, 2.5 and 97.5 % quantiles."""
     share: float
     """Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted as
     one more; at most 1."""

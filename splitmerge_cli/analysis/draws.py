@@ -32,7 +32,7 @@ class State:
     K: int
     """Clusters, empty ones that the state keeps among them."""
     hyperparameters: Mapping[str, float]
-    """Those that are resampled, but b0 and kappa0."""
+    """Resampled ones, but b0 and kappa0."""
     parameters: NDArray[np.float64] | None = None
     """float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`)."""
 

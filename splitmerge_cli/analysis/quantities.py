@@ -35,9 +35,9 @@ class Quantities:
     """The data, as `measure` takes them."""
     rows: Labels | None = None
     columns: Labels | None = None
-    """What is drawn of a table; None: all."""
+    """The part of a table that is drawn; None: all."""
     unchecked: list[str]
-    """What is not looked at."""
+    """Aspects that are not looked at."""
 
     def __init__(self, dataset: Dataset) -> None:
         raise NotImplementedError

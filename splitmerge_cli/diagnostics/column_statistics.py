@@ -31,7 +31,7 @@ class Statistics:
     n: Numbers
     """float64 ``[K, F]``: cells that are present."""
     mean: Numbers
-    """float64 ``[K, F]``: their mean, or the share of the level; nan where there are none."""
+    """float64 ``[K, F]``: their mean, or the share of the level; nan without any."""
     variance: Numbers
     """float64 ``[K, F]``: divided by n."""
     overall: Numbers

@@ -31,7 +31,7 @@ class Convergence:
     quantity: str | None = None
     """The one of the largest R-hat."""
     rhat: float | None = None
-    """Its R-hat; None where there is none, or it is infinite."""
+    """Its R-hat; None where it is undefined or infinite."""
     note: str | None = None
     """Why it cannot be judged, or why R-hat is infinite."""
     ess: float | None = None

@@ -84,7 +84,7 @@ class Target:
     best: Track
     """The chain of the highest mean log joint."""
     chains: int
-    """Those that agree with it, from which the reference draws are."""
+    """Chains that agree with it, from which the reference draws are."""
 
 
 def agreeing_chains(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:

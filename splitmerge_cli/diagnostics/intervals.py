@@ -67,7 +67,7 @@ class TInterval:
     from_scale: Callable[[ArrayLike], Any] = _keep
     """The scale on which samples are averaged, and the way back; increasing functions."""
     floor: float = 0.0
-    """Variance of the mean of any number of samples, over that of one: what no more samples take away."""
+    """The part of one sample's variance that the mean keeps however many samples there are."""
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
         """Centre, low and high end."""

@@ -34,7 +34,7 @@ class Move:
     pair: tuple[int, int]
     """i and j."""
     log_ratio: float
-    """Of the acceptance; of a rejected move a bound of it."""
+    """Log acceptance ratio; for a rejected move a bound."""
     accepted: bool
 
     def plate(self, name: str) -> Labels:

@@ -24,7 +24,7 @@ class Comparison:
     total_variation: float
     """Between the frequencies of the states and their probabilities."""
     noise: float
-    """What an exact sampler of this length and autocorrelation is expected to have."""
+    """Distance that an exact sampler of this length and autocorrelation is expected to have."""
     mean_K: float
     exact_mean_K: float
     error_mean_K: float

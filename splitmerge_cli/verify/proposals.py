@@ -34,11 +34,11 @@ class Proposals:
     """Every proposal of a sampler from every state of a case; P of them, T terms."""
 
     terms: tuple[str, ...]
-    """Names of the terms of the log ratio."""
+    """Terms of the log ratio, by name."""
     counted: NDArray[np.bool_]
     """Shape (T,): which count in the sampler's own ratio."""
     printed: int
-    """The term that the printed form adds; -1: there is none."""
+    """The term that the printed form adds; -1 without one."""
     origin: NDArray[np.int64]
     target: NDArray[np.int64]
     """Shape (P,): numbers of the states."""

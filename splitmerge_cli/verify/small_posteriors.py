@@ -49,7 +49,7 @@ class Posterior:
     id: str
     model: str
     data: dict[str, Any]
-    """What the items are; arrays as nested lists, NaN as None."""
+    """The items; arrays as nested lists, NaN as None."""
     hyperparameters: dict[str, Any]
     """All of them; a pair under the name of a prior's is (shape, rate) of a gamma density that it is integrated
     over."""
@@ -239,7 +239,7 @@ class _Base:
     make: Callable[..., Callable[[State], float]]
     """Makes the log weight from the hyper-parameters."""
     hyperparameters: dict[str, Any]
-    """Those that the prior of the partition leaves."""
+    """All but the options of the partition's prior."""
 
     def case(self, id: str, **changed: Any) -> Posterior:
         hyper = {**PRIORS["crp"], **self.hyperparameters, **changed}

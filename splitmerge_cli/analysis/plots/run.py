@@ -125,7 +125,7 @@ class Picture:
     answers: str
     """The question that it answers."""
     shows: str
-    """What is seen, in a line: the kind of chart and its axes."""
+    """The kind of chart and its axes, in a line."""
     can_draw: Callable[[Run], bool]
     """Whether a run has it."""
     draw: Callable[[Run], Figure]
