@@ -74,22 +74,10 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
 
 
 def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed: int = 0) -> Fit:
-    """Check how well the model of a run describes its data.
+    """Check how well the model of a run describes its data, by `DRAWS` replications from draws of its posterior in
+    turn.
 
-    Parameters
-    ----------
-    model : Component
-    dataset : Dataset
-        Of the run.
-    states : sequence of State
-        Draws of its posterior, which are taken in turn for `DRAWS` replications.
-    seed : int
-        Of the replications.
-
-    Raises
-    ------
-    ConfigError
-        The states lack what the model keeps beside the partition.
+    A `ConfigError` says that the states lack what the model keeps beside the partition.
     """
     if (reason := explain_unchecked(model, dataset)) is not None:
         return Fit([], [reason])

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.draws import BATCHES, Draws, State
-from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, spread_of
+from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, shares_in, spread_of
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.corpora.corpus import Tokens
@@ -112,10 +112,7 @@ def predict_documents(
         batch = int(draws.batch[number])
         density.add(batch, log_lik)
         counts[batch] += 1
-        shared = np.zeros((len(full.weights), C + 1))
-        np.add.at(shared, (state.labels, labels), 1.0)
-        shared[-1, -1] = 1.0
-        totals[batch] += mixture @ (shared / shared.sum(axis=1, keepdims=True))
+        totals[batch] += mixture @ shares_in(labels, state.labels, len(full.weights))
         if number + 1 in draws.looks and are_small(density.error() if particles else proportions()[1]):
             break
     mean, error = proportions()

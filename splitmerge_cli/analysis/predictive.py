@@ -49,13 +49,7 @@ class Prediction:
 
 
 class Averages:
-    """Averages of densities over draws, and their standard errors from sums by batch.
-
-    Parameters
-    ----------
-    batches, n : int
-        Batches, new items.
-    """
+    """Mean densities over draws for n new items, and standard errors from sums by batch."""
 
     def __init__(self, batches: int, n: int) -> None:
         self._log_sums, self._counts = np.full((batches, n), -np.inf), np.zeros(batches)
@@ -128,25 +122,12 @@ def predict(
     """
     _check_missing(model, dataset, new)
     draws = Draws.from_states(states)
-    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
-
-    def join(name: str) -> NDArray[np.float64]:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    return Prediction(
-        join("log_density"),
-        join("probability"),
-        join("log_density_error"),
-        join("probability_error"),
-        max(part.states for part in parts),
-    )
-
-
-def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
-    """Yield the new items a block at a time."""
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
-    for start in range(0, new.N, size):
-        yield new if size >= new.N else new.take(slice(start, start + size))
+    blocks = (new if size >= new.N else new.take(slice(at, at + size)) for at in range(0, new.N, size))
+    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in blocks]
+    arrays = ("log_density", "probability", "log_density_error", "probability_error")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    return Prediction(**joined, states=max(part.states for part in parts))
 
 
 def _predict_block(
@@ -186,20 +167,13 @@ def _predict_block(
             continue
         batch = batch * held // BATCHES
         joined = np.exp(log_joint - log_p[:, None])
-        # members of each cluster of the state by cluster of the given partition
-        shared = np.zeros((joined.shape[1], clusters + 1))
-        np.add.at(shared, (state.labels, labels), 1.0)
-        shared[-1, -1] = 1.0
-        size = shared.sum(axis=1)
-        empty = size == 0
-        shared[empty, -1] = size[empty] = 1.0
         if len(higher := np.flatnonzero(log_p > top)):
             kept = np.exp(top[higher] - log_p[higher])
             total[:, higher] *= kept[:, None]
             weights[:, higher] *= kept
             top[higher] = log_p[higher]
         weight = np.exp(log_p - top)
-        total[batch] += weight[:, None] * (joined @ (shared / size[:, None]))
+        total[batch] += weight[:, None] * (joined @ shares_in(labels, state.labels, joined.shape[1]))
         weights[batch] += weight
         if done in draws.looks and are_small(probabilities()[1]):
             break
@@ -208,22 +182,30 @@ def _predict_block(
     return Prediction(density.log_mean(), mean, density.error(), error, done)
 
 
+def shares_in(labels: NDArray[np.int32], own: NDArray[np.int32], columns: int) -> NDArray[np.float64]:
+    """Cross a state's clusters, labels `own`, with the C clusters of a partition: float64 ``[columns, C + 1]``, the
+    share of the members of each that are in each; a cluster without members is in the last column."""
+    shared = np.zeros((columns, int(labels.max()) + 2))
+    np.add.at(shared, (own, labels), 1.0)
+    shared[shared.sum(axis=1) == 0, -1] = 1.0
+    return np.asarray(shared / shared.sum(axis=1, keepdims=True))
+
+
 class Following:
     """Log predictive densities of new items in the present state of a chain, each by itself; parameters as of
     `predict`, and the model of the chain."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
-        self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
+        def present() -> State:
+            parameters = None if chain.parameters is None else chain.parameters.ravel()
+            return State(chain.labels, chain.K, chain.prior_values, parameters)
+
+        self._states = by_state(model, dataset, new, iter(present, None))
 
     def __call__(self) -> NDArray[np.float64]:
         """Log densities in the present state, float64 ``[n]``."""
         _, log_density, log_weight = next(self._states)
         return np.asarray(logsumexp(log_density + log_weight, axis=1))
-
-
-def _present(chain: Model) -> State:
-    parameters = None if chain.parameters is None else chain.parameters.ravel()
-    return State(chain.labels, chain.K, chain.prior_values, parameters)
 
 
 def by_state(

@@ -57,17 +57,8 @@ class Statistics:
 
 
 def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
-    """Describe the columns of a table by cluster.
+    """Describe the columns of a table by cluster, `labels` ``[N]`` from 0.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of a kind that has columns.
-    labels : array_like of int
-        ``[N]``, from 0.
-
-    Notes
-    -----
     Divergences are those of distributions with one observation more, spread as those of all items: a cluster of one
     item has no variance, a level that does not occur no logarithm.
     """

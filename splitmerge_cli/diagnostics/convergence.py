@@ -81,22 +81,13 @@ def format_rhat(rhat: float | None) -> str:
 
 
 def convergence(diagnosis: Sequence[Row]) -> Convergence:
-    """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been.
+    """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been;
+    of one chain, and of chains too short for R-hat, nothing is known.
 
     Where no draw of the second halves differs there is no R-hat. Chains that reached one state each by itself
     (`summary.count_found`) then agree as far as anything shows. Chains that all keep one number of clusters show that
     it is more probable than others only if some came from fewer and some from more (`summary.count_arrivals`): chains
     between two of which no move is accepted have an R-hat near 1 wherever they are.
-
-    Parameters
-    ----------
-    diagnosis : sequence of Row
-        As of `summary.diagnose`.
-
-    Returns
-    -------
-    Convergence
-        Of one chain, and of chains too short for R-hat, nothing is known.
     """
     rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
     least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))

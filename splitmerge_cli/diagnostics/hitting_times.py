@@ -183,20 +183,10 @@ class Result:
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
-    """Compare samplers by their times to the target.
+    """Compare samplers by their times to the target; None where none reached it on any trial.
 
-    Parameters
-    ----------
-    times : mapping of str to ndarray of float64, shape (trials,)
-        Seconds of each sampler on the same trials; inf where it did not get there.
-    ends : mapping of str to ndarray of float64, shape (trials,)
-        Seconds after which it was stopped.
-
-    Returns
-    -------
-    Result or None
-        None where no sampler reached the target on any trial. Intervals are of a bootstrap over trials, the same
-        resamples for all.
+    `times` are the seconds of each sampler on the same trials, inf where it did not get there, `ends` those after which
+    it was stopped. Intervals are of a bootstrap over trials, the same resamples for all.
     """
     if not any(np.isfinite(values).any() for values in times.values()):
         return None

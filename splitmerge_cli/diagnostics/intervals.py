@@ -17,19 +17,11 @@ MOST_UNITS = 1_000
 
 
 def split_units(samples: ArrayLike, units: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Mean of the finite samples of each unit, and what the unit is called, in the order of the units.
+    """Mean of the finite samples of each unit, and what the unit is called: names and float64 means, ``[units]``, in
+    their order, without units that have no finite sample.
 
-    Parameters
-    ----------
-    samples : array_like of float, ``[n]``
-    units : array_like, ``[n]``, optional
-        What each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is a unit,
-        and they are numbered from 1.
-
-    Returns
-    -------
-    tuple of ndarray
-        Names, and float64 means, ``[units]``. Units without a finite sample are left out.
+    `units` says what each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is
+    a unit, and they are numbered from 1.
     """
     x = np.asarray(samples, dtype=float).ravel()
     where = np.arange(1, len(x) + 1) if units is None else np.asarray(units).ravel()
@@ -88,7 +80,6 @@ class TInterval:
         ----------
         interval : tuple of float
             Centre, low and high end, of `n` units.
-        n : int
         least, most : float
             The range; infinite ends have no bound.
 
@@ -121,17 +112,11 @@ excess_interval = TInterval("log(x - 1)", _log_excess, _above_one)
 
 
 def overlapping_interval(share: float) -> TInterval:
-    """Build the mean and t interval for scores on random splits of one set, whose parts overlap.
+    """Build the mean and t interval for scores on random splits of one set that hold out such a share: their parts
+    overlap.
 
-    Parameters
-    ----------
-    share : float
-        Share of the set that is held out.
-
-    References
-    ----------
-    Nadeau & Bengio (2003), "Inference for the generalization error", Machine Learning 52: the variance of the mean of
-    n splits is that of one times 1/n + share / (1 - share).
+    Source: Nadeau and Bengio 2003, "Inference for the generalization error", Machine Learning 52: the variance of the
+    mean of n splits is that of one times 1/n + share / (1 - share).
     """
     return TInterval(f"overlapping {share:g}", floor=share / (1 - share))
 
@@ -178,19 +163,8 @@ Interval = TInterval | MedianInterval
 
 
 def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -> tuple[float, NDArray[np.float64]]:
-    """A statistic of all units, and of all but each.
-
-    Parameters
-    ----------
-    statistic : callable
-        Takes the numbers of the units that are kept, int64 ``[m]``.
-    units : int
-        Number of units.
-
-    Returns
-    -------
-    tuple of float and ndarray of float64, ``[units]``
-    """
+    """A statistic of all units, and of all but each, float64 ``[units]``; it takes the numbers of the units that are
+    kept, int64 ``[m]``."""
     every = np.arange(units)
     without = [statistic(np.delete(every, k)) for k in every] if units > 1 else []
     return statistic(every), np.array(without, dtype=float)
@@ -199,21 +173,11 @@ def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -
 def jackknife_interval(
     whole: float, without: NDArray[np.float64], of: TInterval = mean_interval
 ) -> tuple[float, float, float]:
-    """A statistic of all units and its interval by leaving out one unit at a time.
+    """A statistic of all units and its interval by leaving out one unit at a time: the t interval of Tukey's
+    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are those of
+    `leave_one_out`.
 
     Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.
-
-    Parameters
-    ----------
-    whole, without : float and ndarray of float64, ``[units]``
-        See `leave_one_out`; of fewer than 3 units the interval is NaN.
-    of : TInterval
-        The scale.
-
-    Returns
-    -------
-    tuple of float
-        Value of all units, and the t interval of Tukey's pseudo-values around it.
     """
     n = len(without)
     if n < 3 or not np.isfinite([whole, *without]).all():

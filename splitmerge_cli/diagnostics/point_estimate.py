@@ -86,14 +86,8 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
 
 
 def interval_of_clusters(partitions: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central posterior interval of the number of clusters, both ends of which occur among sampled partitions.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions.
-    level : float
-        Its probability.
+    """The central posterior interval of this level for the number of clusters, both ends of which occur among sampled
+    partitions ``[M, N]``.
 
     Examples
     --------
@@ -163,21 +157,10 @@ def minimise_expected_loss(
 
 def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[int, int] | None = None) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
-    interval of K has.
+    interval of K has; raises as `minimise_expected_loss`.
 
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions.
-    loss : {"vi", "binder"}
-    interval : tuple of int, optional
-        The interval of K over all draws of the run. By default the partitions give it; they also do where none of
-        those that are averaged has as many clusters.
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As of `minimise_expected_loss`.
+    The interval is that of all draws of the run. Without it the partitions give it; they also do where none of those
+    that are averaged has as many clusters.
     """
     rows = thin_partitions(partitions)
     K = rows.max(axis=1) + 1

@@ -16,13 +16,8 @@ LEAST_STATES = 10
 
 
 def match_labels(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Label a state by the topics of a reference: each topic becomes the one that holds most of its tokens.
-
-    Parameters
-    ----------
-    labels, reference : numpy.ndarray
-        int32 ``[N]``, from 0.
-    """
+    """Label a state by the topics of a reference, int32 ``[N]`` both: each topic becomes the one that holds most of its
+    tokens."""
     shape = int(labels.max()) + 1, int(reference.max()) + 1
     shared = topics.counts(labels, reference, shape)
     best = np.array([shared.indices[a + np.argmax(shared.data[a:b])] for a, b in _rows(shared.indptr)], dtype=np.int32)

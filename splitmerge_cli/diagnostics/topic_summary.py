@@ -13,19 +13,9 @@ PROTOTYPES = 3
 
 
 def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float64]:
-    """Posterior means of the topics' probabilities of words, (eta + n_kw)/(V eta + n_k).
+    """Posterior means of the topics' probabilities of words, (eta + n_kw)/(V eta + n_k): float64 ``[K, V]``.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Kind ``documents``, N tokens of V words.
-    labels : array_like of int
-        ``[N]``, topic of every token, from 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K, V]``; rows sum to 1.
+    The data are documents, N tokens of V words; `labels` ``[N]`` are the topic of every token, from 0.
     """
     own = np.asarray(labels, dtype=np.int32)
     corpus = dataset.values

@@ -441,13 +441,7 @@ def variants_of(model: type[Model]) -> list[dict[str, Any]]:
 
 
 def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping[str, Any] | None = None) -> Case:
-    """The small case of a model class.
-
-    Raises
-    ------
-    ValueError
-        For a class without one, or parameters out of range.
-    """
+    """The small case of a model class; a ValueError for a class without one, or parameters out of range."""
     if not has_small_case(model):
         raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
     return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})

@@ -117,8 +117,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     import_beside(own)
     request = read_request(args, own, everything)
     console = Console()
-    wide = console.width if console.is_terminal else 152
-    console = Console(width=max(wide, 110))
+    console = Console(width=max(console.width if console.is_terminal else 152, 110))
     found: dict[str, list[Checked]] = {}
     unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
@@ -158,18 +157,8 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Check the samplers as `verify` does and yield the cells of its tables.
-
-    Yields
-    ------
-    dict of str to str
-        sampler, model, states, case, and `COLUMNS`.
-
-    Raises
-    ------
-    ConfigError
-        As `verify`.
-    """
+    """Check the samplers as `verify` does and yield the cells of its tables: sampler, model, states, case, and
+    `COLUMNS`."""
     request = read_request(args, places(None), everything=True)
     for model_name, case in build_cases(request):
         for one in check_case(case, request)[0]:
@@ -266,7 +255,10 @@ def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[
 
 def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
     """Build the table of one case."""
-    table = _empty_table(f"model={model_name}: {len(case.states)} states; {case.title}")
+    title = f"model={model_name}: {len(case.states)} states; {case.title}"
+    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    for column in COLUMNS.values():
+        table.add_column(column, overflow="fold")
     for one in checked:
         table.add_row(*one.cells[:-1], Text(one.cells[-1], style=STYLES.get(one.cells[-1], "")))
     skipped: dict[str, dict[str, None]] = {}
@@ -325,10 +317,3 @@ def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """Largest total variation among those that reach every state."""
     distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
     return f"{max(distances):.4f}" if distances else "reducible"
-
-
-def _empty_table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
-    for column in COLUMNS.values():
-        table.add_column(column, overflow="fold")
-    return table

@@ -67,13 +67,8 @@ def format_state(state: State) -> str:
 
 
 def worst_transition(case: Case, sampler: Component) -> Worst | None:
-    """Find where a sampler leaves balance most on a case.
-
-    Returns
-    -------
-    Worst or None
-        None where the choices cannot be listed, and where the kernel is in balance.
-    """
+    """Find where a sampler leaves balance most on a case; None where the choices cannot be listed, and where the kernel
+    is in balance."""
     rng = Rng(0)
     built = build_sampler(sampler, case.model, rng)
     try:

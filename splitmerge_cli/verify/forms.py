@@ -24,15 +24,8 @@ class Form(NamedTuple):
 
 
 def list_forms(case: Case, sampler: Component, given: Mapping[str, Any], mode: str) -> Iterator[Form]:
-    """List the forms of a sampler in a mode; none where mode=as_printed is no other sampler.
-
-    Parameters
-    ----------
-    sampler : Component
-        One that supports the model.
-    given : mapping
-        Options that the user names: the same in all forms.
-    """
+    """List the forms of a sampler, which supports the model, in a mode; none where mode=as_printed is no other sampler.
+    Options that the user has given are the same in all forms."""
     target = sampler.target
     # by a term, or by an allocation or anchors of its own
     if mode == "as_printed" and target.PRINTED_TERM is None and "printed" not in target.TERMS:

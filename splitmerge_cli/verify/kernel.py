@@ -53,13 +53,8 @@ class Kernel:
 
 
 def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Kernel:
-    """Enumerate the transition matrices of a sampler on a case, or find why it has none.
-
-    Parameters
-    ----------
-    given : container of str
-        Options that the user names: hash tables are drawn by each of `TABLES_SEEDS` unless ``tables_seed`` is given.
-    """
+    """Enumerate the transition matrices of a sampler on a case, or find why it has none. Hash tables are drawn by each
+    of `TABLES_SEEDS` unless the user has given ``tables_seed``."""
     if "tables_seed" in sampler.options and "tables_seed" not in given:
         seeded = [sampler.with_options(tables_seed=seed) for seed in TABLES_SEEDS]
         drawn = [kernel_of(case, one, ("tables_seed",)) for one in seeded]

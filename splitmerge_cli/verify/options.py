@@ -36,20 +36,8 @@ class Request:
 
 
 def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool = False) -> Request:
-    """Read and check the command's options.
-
-    Parameters
-    ----------
-    args : mapping of str to str
-        `KEYS` and options of samplers and models.
-    own : sequence of str
-        Hydra's additional search path.
-
-    Raises
-    ------
-    ConfigError
-        An unknown key or choice, or a value out of range.
-    """
+    """Read and check the command's options, `KEYS` and those of samplers and models; `own` is Hydra's additional search
+    path. A `ConfigError` names an unknown key or choice, or a value out of range."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():

@@ -40,17 +40,9 @@ class Comparison:
 def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Comparison:
     """Compare draws of partitions with an enumerated posterior.
 
-    Parameters
-    ----------
-    labels : array_like of int
-        ``[draws, N]``, successive draws of a chain, or of chains one after the other; any numbering of clusters.
-    K : array_like of int, optional
-        ``[draws]``, clusters with the empty ones; by default those that hold an item.
-
-    Raises
-    ------
-    ConfigError
-        Other numbers of items, too few draws, or a state of which the model has none.
+    `labels` ``[draws, N]`` are successive draws of a chain, or of chains one after the other, clusters numbered in any
+    way; `K` ``[draws]`` their clusters with the empty ones, by default those that hold an item. A `ConfigError` names
+    other numbers of items, too few draws, or a state of which the model has none.
     """
     draws = np.asarray(labels)
     if draws.ndim != 2 or draws.shape[1] != case.n_items:

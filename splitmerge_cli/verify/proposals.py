@@ -116,13 +116,8 @@ class Proposals:
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
     """Enumerate every proposal of a sampler.
 
-    Raises
-    ------
-    SeveralProposals
-        A step makes several proposals, each on what the last one left.
-    TooManyPaths
-        More than `limit` proposals.
-    ContinuousDraw
+    Raises `SeveralProposals` if a step makes several, each on what the last one left, `TooManyPaths` for more than
+    `limit`, and `ContinuousDraw`.
     """
     ends = Ends(states)
     rows: list[dict[str, Any]] = []
@@ -157,20 +152,9 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
 
 
 def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFrame:
-    """Table of every proposal from a state, with its probability.
-
-    Parameters
-    ----------
-    state : State
-        (labels numbered by first appearance, K).
-
-    Returns
-    -------
-    DataFrame
-        move, target_state, probability (of proposing it; null proposals are those whose target is the state itself with
-        log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move to one state with one ratio are
-        summed.
-    """
+    """Table of every proposal from a state: move, target_state, probability (of proposing it; null proposals are those
+    whose target is the state itself with log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move
+    to one state with one ratio are summed."""
     rng = Rng()
     paths = list_paths(model, rng, build_sampler(sampler, model, rng), state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])

@@ -36,13 +36,8 @@ SURE = 0.9
 
 
 def write_report(runs: Sequence[Run]) -> Path:
-    """Write the page of one run to its folder, of several to the folder ``reports`` of the results.
-
-    Raises
-    ------
-    ConfigError
-        A run is not finished.
-    """
+    """Write the page of one run to its folder, of several to the folder ``reports`` of the results; raises as
+    `page_of`."""
     if len(runs) == 1:
         path = runs[0].path / "report.html"
     else:
@@ -55,7 +50,7 @@ def write_report(runs: Sequence[Run]) -> Path:
 
 
 def page_of(runs: Sequence[Run]) -> str:
-    """The page in HTML."""
+    """The page in HTML; a `ConfigError` names a run that is not finished."""
     for run in runs:
         if not run.is_done:
             raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
@@ -100,22 +95,13 @@ def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
         return
     found, apart = comparison.measure_distances(runs)
     if found["vi"].notna().any():
-        of = {(row.a, row.b): row for row in found.itertuples(index=False)}
-
-        def cell(a: int, b: int) -> str:
-            if a == b:
-                return ""
-            row = of[min(a, b), max(a, b)]
-            value = row.vi if a > b else row.ari
-            return "–" if math.isnan(value) else f"{value:.3f}"
-
-        numbers = range(len(runs))
+        numbers = range(1, len(runs) + 1)
         yield table(
-            ["run", *(k + 1 for k in numbers)],
-            [[k + 1, *(cell(k, j) for j in numbers)] for k in numbers],
+            ["run", *numbers],
+            [[k, *cells] for k, cells in zip(numbers, comparison.distance_rows(found, len(runs)), strict=True)],
             "Between the estimates: variation of information in nats below the diagonal (0: the same partition), "
             "adjusted Rand index above it (1: the same).",
-            numbers=range(1, len(runs) + 1),
+            numbers=numbers,
             css="auto",
         )
     if apart:
@@ -171,10 +157,10 @@ def _result(run: Run) -> Iterator[Markup]:
         ),
         (
             "R-hat, effective draws",
-            f"{comparison._number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'}), "
-            f"{comparison._number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
+            f"{comparison.number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'}), "
+            f"{comparison.number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
         ),
-        ("seconds of sampling", comparison._number(row["seconds"])),
+        ("seconds of sampling", comparison.number(row["seconds"])),
     ]
     yield html.facts(facts, "The run")
     if notes := summary.get("notes"):
