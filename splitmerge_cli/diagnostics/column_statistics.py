@@ -70,7 +70,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     order = np.argsort(own, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
     if K * D > MOST_CELLS and dataset.types is None:
-        kept = _widest(x, max(1, MOST_CELLS // K))
+        kept = np.sort(np.argsort(-_moments(x)[2], kind="stable")[: max(1, MOST_CELLS // K)])
         x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
     types = [column.type for column in columns]
     parts = [j for j, type in enumerate(types) if type != "categorical"]
@@ -95,11 +95,6 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
 def _second(column: Any) -> str | None:
     """The level that a binary column is described by; None for numbers."""
     return str(column.levels[1]) if column.type == "binary" else None
-
-
-def _widest(x: Any, most: int) -> NDArray[np.int64]:
-    _, _, squares = _moments(x)
-    return np.sort(np.argsort(-squares, kind="stable")[:most])
 
 
 def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:

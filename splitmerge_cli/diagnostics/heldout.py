@@ -29,16 +29,12 @@ def second_half(iterations: ArrayLike, log_lik: ArrayLike) -> Iterator[NDArray[n
         back = np.logaddexp(back, log_lik[e])
         while 2 * iterations[first] <= t:
             if first == turn:
-                front, turn = _sums_to_the_end(log_lik[first : e + 1]), e + 1
+                # the last row; the last two; ...; all
+                front, turn = list(np.logaddexp.accumulate(log_lik[first : e + 1][::-1], axis=0)), e + 1
                 back = np.full_like(back, -np.inf)
             front.pop()
             first += 1
         yield (np.logaddexp(front[-1], back) if front else back) - np.log(e + 1 - first)
-
-
-def _sums_to_the_end(rows: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Logarithms of sums: the last row; the last two; ...; all."""
-    return list(np.logaddexp.accumulate(rows[::-1], axis=0))
 
 
 def evaluations(

@@ -100,7 +100,9 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
             made[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
         return made[id(sampler)]
 
-    others = [s for s in schedule.samplers[n:] if not (case.model.hyperparameters and _resamples(s, case.model))]
+    names = set(case.model.hyperparameters)
+    # but those that change a hyper-parameter
+    others = [s for s in schedule.samplers[n:] if s.invariants(case.model, **s.options) >= names or not names]
     if any(hasattr(s, "fix") for s in schedule.samplers):
         return None, "learns"
     if not all(s.enumerates() for s in schedule.samplers):
@@ -116,11 +118,6 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     except TooManyPaths:
         return None, "too many paths"
     return reduce(np.matmul, cycle), ""
-
-
-def _resamples(sampler: Sampler, model: Model) -> bool:
-    """Whether it changes a hyper-parameter."""
-    return not sampler.invariants(model, **sampler.options) >= set(model.hyperparameters)
 
 
 def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:

@@ -148,9 +148,7 @@ def stationary_distribution(P: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the stationary distribution of an irreducible transition matrix, shape (n,)."""
     n = len(P)
     A = np.vstack([P.T - np.eye(n), np.ones(n)])
-    b = np.zeros(n + 1)
-    b[-1] = 1.0
-    return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(A, np.r_[np.zeros(n), 1.0], rcond=None)[0], dtype=np.float64)
 
 
 def is_irreducible(P: NDArray[np.float64]) -> bool:

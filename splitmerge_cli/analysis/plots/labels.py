@@ -85,15 +85,10 @@ def write_apart(
             )
             box = text.get_window_extent()
             within = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
-            covers = marks and _inside(pixels, box.x0 - room, box.x1 + room, box.y0 - room, box.y1 + room)
+            covers = marks and box.padded(room).count_contains(pixels)
             if within and not covers and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 written.append(k)
                 break
             text.remove()
     return written
-
-
-def _inside(points: NDArray[np.float64], left: float, right: float, low: float, high: float) -> bool:
-    x, y = points.T
-    return bool(((x > left) & (x < right) & (y > low) & (y < high)).any())

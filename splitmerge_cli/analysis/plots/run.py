@@ -42,12 +42,8 @@ def traces(run: Run) -> Figure:
     sampler = option(run, "sampler")
     colour = colour_of(sampler)
     of_topics = topics.can_draw(run)
-    series = [
-        ("log_joint", "log joint"),
-        ("K", "topics" if of_topics else "clusters K"),
-        ("ari", "adjusted\nRand index"),
-    ]
-    series = [(name, label) for name, label in series if name in trace]
+    labels = {"log_joint": "log joint", "K": "topics" if of_topics else "clusters K", "ari": "adjusted\nRand index"}
+    series = [(name, label) for name, label in labels.items() if name in trace]
     evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
     panels = len(series) + 1 + (len(evaluated) > 0)
     figure, axes = plt.subplots(panels, 1, figsize=(FULL, 1.55 * panels + 0.4), sharex=True)
