@@ -27,8 +27,6 @@ from splitmerge_cli.diagnostics.meeting_times import (
     bound,
     distance_terms,
     lag_terms,
-    log_of_mean,
-    log_of_mean_of_items,
     unbiased_estimate,
     wasserstein_bound,
 )
@@ -234,15 +232,6 @@ def test_certificate_is_of_all_pairs(tmp_path: Path) -> None:
     errors = [np.std([2, 8, 3], ddof=1) / np.sqrt(3) / (13 / 3), np.std([4, 1, -2], ddof=1) / np.sqrt(3)]
     np.testing.assert_allclose(of_new["standard_error"], errors)
     np.testing.assert_allclose(of_new["high"] - of_new["low"], 2 * student.ppf(0.975, 2) * np.array(errors))
-
-
-def test_jackknife_of_the_mean_log_density() -> None:
-    log, value = np.log([[2.0, 5.0], [8.0, 4.0], [3.0, 6.0]]), np.ones((3, 2))
-    mean, error = log_of_mean_of_items(log, value)
-    assert mean == pytest.approx(np.log([13 / 3, 5]).mean())
-    left_out = np.log([[11 / 2, 5], [5 / 2, 11 / 2], [5, 9 / 2]]).mean(axis=1)
-    assert error == pytest.approx(np.sqrt(2 / 3 * np.sum((left_out - left_out.mean()) ** 2)))
-    assert log_of_mean(log, value)[0].mean() == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("which", [0, 2])

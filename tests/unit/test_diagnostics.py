@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from arviz_stats.base import array_stats
 from rich.console import Console
-from scipy import stats
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics
 
@@ -21,45 +20,12 @@ def ar1(phi, n, seed, chains=1):
     return x
 
 
-def test_classic_rhat_is_its_formula():
-    x = ar1(0.5, 300, 1, chains=4) + np.arange(4)[:, None]
-    n = x.shape[1]
-    within = x.var(axis=1, ddof=1).mean()
-    between = n * x.mean(axis=1).var(ddof=1)
-    assert mixing.rhat_classic(x) == pytest.approx(np.sqrt(((n - 1) / n * within + between / n) / within), rel=1e-12)
-
-
-def test_rhat_near_one_when_mixed_and_far_when_not():
-    x = ar1(0.3, 2000, 2, chains=4)
-    assert mixing.rhat(x) < 1.01
-    assert mixing.rhat(x + 3 * np.arange(4)[:, None]) > 1.5
-
-
 @pytest.mark.parametrize("phi", [0.0, 0.5, 0.9])
 def test_autocorrelation_time_and_ess_of_an_autoregression(phi):
     x = ar1(phi, 50_000, 3)[0]
     tau = (1 + phi) / (1 - phi)
     assert float(mixing.autocorrelation_times(x)) == pytest.approx(tau, rel=0.15)
     assert mixing.ess(x) == pytest.approx(len(x) / tau, rel=0.15)
-
-
-def test_bulk_measures_are_of_ranks():
-    """No rank changes under an increasing function, however heavy the tails that it makes."""
-    x = ar1(0.6, 500, 6, chains=3)
-    skewed = np.exp(4 * x)
-    assert mixing.ess(skewed) == pytest.approx(mixing.ess(x), rel=1e-10)
-    # folded at the median, so of R-hat the part that the ranks make
-    assert mixing.rhat(skewed + 1e9 * np.arange(3)[:, None]) > 1.5
-    # Blom's scores of the ranks, then the mean of half chains
-    scores = stats.norm.ppf((stats.rankdata(x) - 0.375) / (x.size + 0.25)).reshape(x.shape)
-    assert mixing.ess(x) == pytest.approx(array_stats.ess(scores, chain_axis=0, draw_axis=1, method="mean"), rel=1e-10)
-
-
-def test_the_tail_is_that_of_the_quantiles_of_05_and_95():
-    x = ar1(0.7, 600, 7, chains=2) ** 3
-    below = [(x <= np.quantile(x, q)).astype(float) for q in (0.05, 0.95)]
-    expected = min(array_stats.ess(b, chain_axis=0, draw_axis=1, method="mean") for b in below)
-    assert mixing.ess_tail(x) == pytest.approx(expected, rel=1e-10)
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -187,14 +153,6 @@ def test_scores_by_hand():
     # singletons are pure, but only one of each true cluster can be matched
     assert agreement.purity(truth, range(6)) == 1
     assert agreement.accuracy(truth, range(6)) == pytest.approx(2 / 6)
-    entropy = np.log(2), -(1 / 3) * np.log(1 / 3) - (2 / 3) * np.log(2 / 3)
-    mutual = 2 / 6 * np.log(2) + 1 / 6 * np.log(1 / 2) + 3 / 6 * np.log(3 / 2)
-    assert agreement.nmi(truth, labels) == pytest.approx(2 * mutual / sum(entropy))
-    # pairs together in both 4, in the truth 6, in the labels 7, of 15
-    # and apart in both 15 - 6 - 7 + 4
-    assert agreement.rand(truth, labels) == pytest.approx((4 + 6) / 15)
-    expected = 6 * 7 / 15
-    assert agreement.ari(truth, labels) == pytest.approx((4 - expected) / ((6 + 7) / 2 - expected))
     for score in agreement.SCORES.values():
         assert score(truth, [3, 3, 3, 0, 0, 0]) == pytest.approx(1)
 

@@ -253,11 +253,6 @@ def test_a_ball_by_hand():
     assert whole.share == 1 and whole.upper.n_clusters == 1 and whole.horizontal.distance == pytest.approx(4 / 6)
 
 
-def test_a_level_is_not_missed_by_rounding():
-    assert 0.55 * 100 > 55
-    assert credible_ball([0, 0], [[0, 0]] * 55 + [[0, 1]] * 45, 0.55).radius == 0
-
-
 def test_ties_are_in_the_ball_and_all_given():
     rows = [[0, 0, 1]] * 2 + [[0, 1, 1]] * 1 + [[0, 1, 0]] * 1
     ball = credible_ball([0, 0, 0], rows, 0.5, "vi")
