@@ -88,13 +88,8 @@ OnPair = Callable[[int, int], None]
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
-    """Check that chains of this configuration can be coupled; nothing is written.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Bad input, or a sampler that does not couple: the message says why.
-    """
+    """Check that chains of this configuration can be coupled; nothing is written. A `ConfigError` or `DataError` tells
+    of bad input, or of a sampler that does not couple."""
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
@@ -148,12 +143,8 @@ def certify(
     ------
     ConfigError
         Another coupling, a model that does not predict items, or too small a disk.
-    Interrupted
-        Ctrl-C or SIGTERM; pairs that were finished are stored.
-    WrittenElsewhere
-        Another process writes this certificate.
-    RunError
-        The disk is full; what was stored is intact.
+    Interrupted, WrittenElsewhere, RunError
+        Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
     DamagedRun
         The stored pairs are not what was written.
     """

@@ -5,8 +5,8 @@ by Gibbs sampling of tables and weights: the average over states and draws is th
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,7 @@ WEIGHT_SCANS = 20
 """Gibbs scans of tables and weights for each state, from equal weights on."""
 
 
-@dataclass(frozen=True)
-class TopicState:
+class TopicState(NamedTuple):
     """Parts of a state that new documents need."""
 
     word_topics: Any
@@ -64,12 +63,10 @@ def predict_documents(
     particles: int = PARTICLES,
     scans: int = SCANS,
 ) -> Prediction:
-    """Predict new documents, each by itself, from states of chains.
+    """Predict new documents, each by itself, from at least one state of chains; parameters as for `topic_states`.
 
     Parameters
     ----------
-    component, dataset, states, seed
-        As for `topic_states`; at least one state.
     new : Tokens
         D documents under the words of the data.
     labels : numpy.ndarray
@@ -97,18 +94,7 @@ def predict_documents(
         return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
 
     for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
-        log_lik, mixture = fold_in(
-            full.word_topics,
-            full.weights,
-            full.alpha0,
-            full.gamma,
-            full.eta,
-            new.words,
-            new.starts,
-            [seed, number],
-            particles,
-            scans,
-        )
+        log_lik, mixture = fold_in(*full, new.words, new.starts, [seed, number], particles, scans)
         batch = int(draws.batch[number])
         density.add(batch, log_lik)
         counts[batch] += 1

@@ -211,15 +211,10 @@ class Following:
 def by_state(
     model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the predictions of each state for new items; parameters and errors as for `predict`.
+    """Yield each state with its predictions for new items; parameters and errors as for `predict`.
 
-    Yields
-    ------
-    state : State
-    log_density : numpy.ndarray
-        float64 ``[n, K + 1]``: log density of each item in each cluster of the state; the last column is a new one.
-    log_weight : numpy.ndarray
-        float64 ``[K + 1]``: log of the prior's probability of these.
+    They are log densities ``[n, K + 1]`` of each item in each cluster of the state, the last column being a new one,
+    and log weights ``[K + 1]``, the prior's probability of these.
     """
     return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
 
@@ -297,12 +292,8 @@ def _predict_coupled(
 def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's; the group data of the run reads it, too.
 
-    Raises
-    ------
-    ConfigError
-        The data are not read from a file, or are a network or documents.
-    DataError
-        The file cannot be read, or has other columns; the message names it.
+    A `ConfigError` says that the data are not read from a file, or are a network or documents, a `DataError` that the
+    file cannot be read, or has other columns.
     """
     kind = dataset.kind
     if not kind.has_rows:

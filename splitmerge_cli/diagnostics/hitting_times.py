@@ -37,30 +37,20 @@ class Trial:
 
 @dataclass(eq=False)
 class Track:
-    """One chain.
-
-    Attributes
-    ----------
-    sampler : str
-    trial : Trial
-    seconds, log_joint, n_clusters : ndarray of float64, shape (rows,)
-        Of every recorded iteration.
-    at : ndarray of float64, shape (partitions,)
-        Seconds of the recorded partitions.
-    accepted : float
-        Proposals of moves other than Gibbs scans that were accepted; nan: it makes none.
-    distance : ndarray of float64, shape (partitions,)
-        Expected distance of each recorded partition to the reference partitions.
-    """
+    """One chain."""
 
     sampler: str
     trial: Trial
     seconds: NDArray[np.float64]
     log_joint: NDArray[np.float64]
     n_clusters: NDArray[np.float64]
+    """Shape (rows,): of every recorded iteration."""
     at: NDArray[np.float64]
+    """Shape (partitions,): seconds of the recorded partitions."""
     accepted: float
+    """Proposals of moves other than Gibbs scans that were accepted; nan: it makes none."""
     distance: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Shape (partitions,): expected distance of each recorded partition to the reference partitions."""
 
     @property
     def late(self) -> slice:

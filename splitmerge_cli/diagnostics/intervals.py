@@ -74,21 +74,12 @@ class TInterval:
         return float(centre), float(low), float(high)
 
     def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
-        """Units with which an interval of this spread and centre lies within a range or outside.
+        """Units with which an interval of the spread and centre that `n` units gave lies within a range or outside;
+        infinite ends have no bound.
 
-        Parameters
-        ----------
-        interval : tuple of float
-            Centre, low and high end, of `n` units.
-        least, most : float
-            The range; infinite ends have no bound.
-
-        Returns
-        -------
-        float or None
-            The smallest number m above `n` for which t(m - 1) s sqrt(1 / m + floor) is at most the distance of the
-            centre from the nearer end, on the scale; ``MOST_UNITS + 1`` stands for more than `MOST_UNITS`. Infinite
-            where no number is enough; None where the interval is not known, or its centre is on an end.
+        It is the smallest number m above `n` for which t(m - 1) s sqrt(1 / m + floor) is at most the distance of the
+        centre from the nearer end, on the scale; ``MOST_UNITS + 1`` stands for more than `MOST_UNITS`. Infinite where
+        no number is enough; None where the interval is not known, or its centre is on an end.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             centre, low, high, *ends = (float(self.to_scale(value)) for value in (*interval, least, most))

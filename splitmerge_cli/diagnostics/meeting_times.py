@@ -80,15 +80,8 @@ class Bound:
 
 
 def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound:
-    """The bound of the total variation distance, from the meeting times of pairs that have all met.
-
-    Parameters
-    ----------
-    tau : array_like of int, shape (pairs,)
-        Of all pairs that were made: what is left out of it makes the bound too small.
-    t : array_like of int, shape (times,)
-    level : float
-        Of the confidence limit.
+    """The bound of the total variation distance at iterations t, from the meeting times of all pairs that were made:
+    what is left out makes it too small. `level` is that of the confidence limit.
 
     Notes
     -----
@@ -111,19 +104,8 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
 
 
 def wasserstein_bound(terms: Sequence[NDArray[np.floating]], level: float = LEVEL) -> Bound:
-    """Bound the Wasserstein distance by the distances that pairs of chains had until they met.
-
-    Parameters
-    ----------
-    terms : sequence of ndarray of float
-        `distance_terms` of all pairs that were made, by a metric that is at most 1.
-    level : float
-        Of the confidence limit.
-
-    Returns
-    -------
-    Bound
-        At `TIMES`, and from each of them to the next.
+    """Bound the Wasserstein distance, at `TIMES` and from each of them to the next, by the `distance_terms` of all
+    pairs that were made, of a metric that is at most 1.
 
     Notes
     -----

@@ -134,12 +134,7 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
     """The loss between each partition of a list and each of another: float64 ``[A, B]``, nats (vi) or shares of pairs
-    (binder).
-
-    Raises
-    ------
-    ValueError
-        An unknown loss, or shapes that do not fit.
+    (binder). A ValueError for an unknown loss, or shapes that do not fit.
 
     Examples
     --------

@@ -90,28 +90,20 @@ class Checked:
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
-    """Check samplers on small data; print a line for each model and a summary, or all tables.
+    """Check samplers on small data; print a line for each model and a summary, or all tables. 0 when every exact
+    sampler is exact, else 1.
 
     Parameters
     ----------
     args : mapping of str to str
         See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves.
+        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves. A
+        `ConfigError` names an unknown key or choice, or a value out of range.
     config_dir : str or Path, optional
         A folder with the user's own groups.
     everything : bool
         Print a table for each small case.
-
-    Returns
-    -------
-    int
-        0 when every exact sampler is exact, 1 otherwise.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown key or choice, or a value out of range.
     """
     own = places(config_dir)
     import_beside(own)

@@ -81,12 +81,9 @@ def gaussian_log_weight(
     ----------
     x : array of float, shape (N, D)
         NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
-    prior : str
-        As ``model.prior`` gives it.
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
-        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
-    m0 : float or array of float, shape (D,)
+        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points, and is m0 (or one for each column).
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
     resolution : float or array of float, shape (D,)
@@ -94,13 +91,12 @@ def gaussian_log_weight(
     power : float
         zeta: the density of every point is raised to it.
 
-    Returns
-    -------
-    callable
-        Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
-        Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
-        exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
-        power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    Notes
+    -----
+    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
+    Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
+    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
+    power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
