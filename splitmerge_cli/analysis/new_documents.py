@@ -17,6 +17,7 @@ from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.models.new_documents import fold_in
 from splitmerge_cli.runs.datasets import build_model
 
 PARTICLES = 20
@@ -82,8 +83,6 @@ def predict_documents(
         that no token of the data has. What a document has of a topic of a state is where a random token of that is in
         the given partition.
     """
-    from splitmerge_cli.models.new_documents import fold_in
-
     C, draws = int(labels.max()) + 1, Draws.from_states(states)
     density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
     totals = np.zeros((BATCHES, new.J, C + 1))

@@ -135,7 +135,6 @@ def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
-    """The rows of each chain, the chains in ascending order."""
     of = np.asarray(chains)
     return {c: np.flatnonzero(of == c) for c in sorted(set(of.tolist()))}
 

@@ -168,7 +168,6 @@ def _select_worst(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Check
 
 
 def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
-    """Summarise the forms of one model in a line."""
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
@@ -246,7 +245,6 @@ def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[
 
 
 def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
-    """Build the table of one case."""
     title = f"model={model_name}: {len(case.states)} states; {case.title}"
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     for column in COLUMNS.values():

@@ -125,7 +125,6 @@ def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str
 
 
 def _changes_by_term(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Changes by the terms that the sampler names."""
     if not made.terms or not made.has_named_terms():
         return
     for t, (term, counts) in enumerate(zip(made.terms, made.counted, strict=True)):

@@ -196,19 +196,13 @@ def _mixed_cases() -> Iterator[Posterior]:
     for id, N, missing in (("mixed-n6", 6, 0.0), ("mixed-n6-missing", 6, 0.3), ("mixed-n7-missing", 7, 0.2)):
         rng = np.random.default_rng(N + int(10 * missing))
         half = np.arange(N) % 2
-        x = np.column_stack(
-            [
-                np.round(rng.normal(2.0 * half, 1.0), 3),
-                rng.random(N) < 0.2 + 0.6 * half,
-                (rng.integers(2, size=N) + half) % 3,
-                rng.poisson(1.0 + 3.0 * half),
-            ]
-        ).astype(float)
+        real, bits = np.round(rng.normal(2.0 * half, 1.0), 3), rng.random(N) < 0.2 + 0.6 * half
+        codes, counts = (rng.integers(2, size=N) + half) % 3, rng.poisson(1.0 + 3.0 * half)
+        x = np.column_stack([real, bits, codes, counts]).astype(float)
         x[rng.random(x.shape) < missing] = np.nan
         hyper: dict[str, Any] = {"concentration": 0.8, **options, "a0": 1.5, "b0": 0.5, "prior": "crp"}
-        data = {"N": N, "x": nest(x), "types": list(types), "levels": list(levels)}
-        weight = continuous.mixed_log_weight(x, types, levels, **hyper)
-        yield Posterior(id, "mixed", data, hyper, partial(mixture_states, N), weight)
+        data = {"x": nest(x), "types": list(types), "levels": list(levels)}
+        yield _mixture(id, "mixed", N, data, continuous.mixed_log_weight, hyper, x, types, levels)
 
 
 def _hdp_cases() -> Iterator[Posterior]:
@@ -222,9 +216,8 @@ def _hdp_cases() -> Iterator[Posterior]:
         docs = np.repeat(np.arange(len(lengths)), lengths)
         words = np.random.default_rng(N).integers(V, size=N)
         hyper: dict[str, Any] = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
-        data = {"N": N, "documents": nest(docs), "words": nest(words), "vocabulary": V}
-        weight = hdp_log_weight(docs, words, V, **hyper)
-        yield Posterior(id, "hdp", data, hyper, partial(mixture_states, N), weight)
+        data = {"documents": nest(docs), "words": nest(words), "vocabulary": V}
+        yield _mixture(id, "hdp", N, data, hdp_log_weight, hyper, docs, words, V)
 
 
 # every mixture under every prior, and its other forms

@@ -38,7 +38,6 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
 
 
 def _common(names: Sequence[str]) -> str:
-    """Common beginning of all names."""
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first[:same]
