@@ -85,20 +85,14 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     return rows[evenly_spaced(len(rows), fitting)]
 
 
-def interval_of_clusters(partitions: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central posterior interval of this level for the number of clusters, both ends of which occur among sampled
-    partitions ``[M, N]``.
+def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
+    """The central posterior interval of this probability for the number of clusters, both ends of which occur.
 
     Examples
     --------
-    >>> interval_of_clusters([[0, 0, 1]] * 99 + [[0, 1, 2]])
+    >>> interval_of_counts([2] * 99 + [3])
     (2, 2)
     """
-    return interval_of_counts(check_partitions(partitions).max(axis=1) + 1, level)
-
-
-def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central interval of numbers of clusters, both ends of which occur; `level` as of `interval_of_clusters`."""
     low, high = np.quantile(np.asarray(counts), [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
     return int(low), int(high)
 
@@ -123,7 +117,7 @@ def minimise_expected_loss(
     a : float
         Cost of separating what is together, from 0 to 2; 2 - a is that of joining what is apart.
     clusters : tuple of int, optional
-        Fewest and most clusters that it may have, such as `interval_of_clusters`; at least one of the partitions has
+        Fewest and most clusters that it may have, such as `interval_of_counts`; at least one of the partitions has
         so many. By default any number.
 
     Raises

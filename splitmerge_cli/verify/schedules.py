@@ -24,12 +24,7 @@ from splitmerge_cli.verify.frequencies import adaptive_frequencies, sampled_freq
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.transitions import (
-    is_irreducible,
-    stationarity_defect,
-    total_variation,
-    transition_matrix,
-)
+from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation, transition_matrix
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification

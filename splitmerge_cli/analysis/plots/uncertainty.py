@@ -30,11 +30,7 @@ NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
 """Share of the items that a cluster has at least for its number to stand below it."""
-BOUNDS = (
-    ("vertical_upper", "fewest clusters"),
-    ("vertical_lower", "most clusters"),
-    ("horizontal", "furthest"),
-)
+BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
 
 
 def can_draw(run: Run) -> bool:
@@ -94,7 +90,7 @@ def credible_ball(run: Run) -> Figure:
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
     shown = [("point estimate", estimate)]
-    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
+    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
     x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
     sampled = None if x is not None else sampled_partitions(run)
