@@ -120,7 +120,9 @@ def predict(
     DataError
         The new items are not like the data.
     """
-    _check_missing(model, dataset, new)
+    if new.missing:
+        # what a model says of missing cells counts the rows of the new items alone
+        _model(model, dataset, new)
     draws = Draws.from_states(states)
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
     blocks = (new if size >= new.N else new.take(slice(at, at + size)) for at in range(0, new.N, size))
@@ -235,12 +237,6 @@ def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     return model
 
 
-def _check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
-    """Raise what the model says of missing cells, which counts the rows of the new items alone."""
-    if new.missing:
-        _model(component, dataset, new)
-
-
 def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
@@ -261,7 +257,8 @@ def _exchangeable(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
-    _check_missing(component, dataset, new)
+    if new.missing:
+        _model(component, dataset, new)
     model = _model(component, dataset, dataset.kind.stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
