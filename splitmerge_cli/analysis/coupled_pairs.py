@@ -81,8 +81,6 @@ MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
 COUPLING = COUPLINGS[0]
 """How draws of a cluster are coupled by default."""
-
-
 OnPair = Callable[[int, int], None]
 """Receives how many pairs were made, and how many there will be."""
 

@@ -115,10 +115,9 @@ def predict(
 
     Raises
     ------
-    ConfigError
-        A model whose clusters keep parameters or weights; b0 or kappa0 is resampled, and the states have none.
-    DataError
-        The new items are not like the data.
+    ConfigError, DataError
+        Clusters that keep parameters or weights, states without the b0 or kappa0 that is resampled; items unlike the
+        data.
     """
     if new.missing:
         # what a model says of missing cells counts the rows of the new items alone

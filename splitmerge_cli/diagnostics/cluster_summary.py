@@ -24,12 +24,10 @@ def clusters(
     first: int = 0,
     described: Statistics | None = None,
 ) -> pd.DataFrame:
-    """A row for each cluster of a partition, the largest first.
+    """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
     Parameters
     ----------
-    labels : array_like of int
-        ``[N]``, from 0.
     certainty : array_like of float, optional
         ``[N]``, the probability that each item belongs where it is.
     first : int

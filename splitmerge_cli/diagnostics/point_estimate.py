@@ -30,8 +30,6 @@ MIN_PARTITIONS = 8
 MAX_WORK = 2**29
 """Once the search has looked up so many cells, a second's work or so, it tries no further start; after four times as
 many it moves nothing any more."""
-
-
 COST = 1.1
 """Cost of separating what is together, in the estimate of a run; 2 less it is that of joining what is apart."""
 LEVEL = 0.95
@@ -104,8 +102,8 @@ def minimise_expected_loss(
 
     It is never worse than the best of the partitions that were averaged (of those with as many clusters as it may
     have), separates no items that all of them join, has no more clusters than the table of intersections holds, and
-    depends neither on the numbers of their clusters nor, unless they are thinned, on their
-    order. The search is the same at every call: its seed is fixed.
+    depends neither on the numbers of their clusters nor, unless they are thinned, on their order. The search is the
+    same at every call: its seed is fixed.
 
     Parameters
     ----------
@@ -122,10 +120,9 @@ def minimise_expected_loss(
 
     Raises
     ------
-    TooManyClusters
-        Fewer than `MIN_PARTITIONS` of them would fit the table.
-    ValueError
-        `partitions` has another shape, `loss` is unknown, `a` out of range, or no partition has so many clusters.
+    TooManyClusters, ValueError
+        Fewer than `MIN_PARTITIONS` of them would fit the table; another shape, an unknown `loss`, `a` out of range, no
+        partition with so many clusters.
 
     Examples
     --------

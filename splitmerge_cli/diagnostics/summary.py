@@ -145,19 +145,9 @@ def diagnose(
     further: Iterable[Row] = (),
     partitions: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list[Row]:
-    """Diagnose the chains of a run.
-
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``.
-    moves : iterable of mapping
-        Counts of each move at the end of each chain, as of ``Sampler.counts`` or ``moves.parquet`` (which does not say
-        when a move was last accepted).
-    further : iterable of Row
-        Rows to add.
-    partitions : mapping of int to numpy.ndarray, optional
-        As of `series_of`.
+    """Diagnose the chains of a run by their traces (columns as in ``trace.parquet``), the counts of each move at the
+    end of each chain (as of ``Sampler.counts`` or ``moves.parquet``, which does not say when a move was last accepted)
+    and their `partitions` (as of `series_of`); `further` rows are added.
 
     Returns
     -------

@@ -28,17 +28,9 @@ def sampled_frequencies(
     iterations: int,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run a chain of these samplers and count its states; `refresh` is among them where the model has anything to
-    refresh.
-
-    Returns
-    -------
-    frequencies : ndarray of float
-        Of ``case.partitions``.
-    noise : float
-        Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
-        batch means.
-    """
+    """Run a chain of these samplers and count its states: the frequencies of ``case.partitions``, and their noise, the
+    total variation to expect of an exact sampler. That is half the summed mean absolute error of every frequency, from
+    batch means. `refresh` is among the samplers where the model has anything to refresh."""
     held = case.model.prior_values
     # b0 and kappa0, whatever the partition
     scales = case.model.parameters if isinstance(case.model, Scaled) else None

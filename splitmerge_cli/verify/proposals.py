@@ -68,12 +68,7 @@ class Proposals:
     def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
         """The transition matrix with acceptance min(1, exp(sum of terms)).
 
-        Parameters
-        ----------
-        omit, flip : collection of str
-            Terms left out; of opposite sign. With either the matrix is that of a mutant.
-        printed : bool
-            Count the printed term, too.
+        With terms left out, or of opposite sign, it is that of a mutant; `printed` counts the printed term, too.
         """
         log_ratio = self.log_ratio
         if omit or flip or printed:
