@@ -262,8 +262,8 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
     if missing:
         bits[0, 1] = bits[3, 2] = points[1, 0] = points[4, 1] = table[2, 0] = table[0, 1] = table[3, 2] = np.nan
         table[1, 3] = bits[2] = np.nan
-    of_points = {"m0": 0.0, "kappa0": 0.3, "a0": 1.5, "b0": 0.7}
-    of_lines = {"sigma0": 3.0, "sigma1": 0.7, "a0": 1.5}
+    of_points: dict[str, Any] = {"m0": 0.0, "kappa0": 0.3, "a0": 1.5, "b0": 0.7}
+    of_lines: dict[str, Any] = {"sigma0": 3.0, "sigma1": 0.7, "a0": 1.5}
     of_table = {"beta1": 0.4, "beta0": 0.6, "alpha": 0.7, "shape": 1.3, "rate": 0.4, **of_points}
 
     def base(model: str, x: NDArray[Any], make: Callable[..., Any], name: str = "x", **hyper: Any) -> _Base:

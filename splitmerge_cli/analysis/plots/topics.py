@@ -216,7 +216,7 @@ def draw_perplexity(ax: Axes, table: pd.DataFrame, colour: str) -> None:
         x = chain["iteration"].to_numpy()
         mark = "o" if len(x) < 40 else ""
         label = ("of the state", "averaged over states") if k == 0 else (None, None)
-        states = {"color": _OTHER, "alpha": 0.45, "linewidth": 0.7, "markersize": 2}
+        states: dict[str, Any] = {"color": _OTHER, "alpha": 0.45, "linewidth": 0.7, "markersize": 2}
         ax.plot(x, chain["perplexity"], marker=mark, label=label[0], **states)
         ax.plot(x, chain["averaged"], color=colour, linewidth=1.2, marker=mark, markersize=2.5, label=label[1])
     ax.set_ylabel("held-out\nperplexity")
