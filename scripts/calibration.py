@@ -24,7 +24,7 @@ from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
-from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_clusters
+from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
 from splitmerge_cli.models.real_columns import with_unit
 from splitmerge_cli.models.simulation import Given
@@ -272,7 +272,7 @@ def calibrate(setting: Setting, number: int, spec: RunSpecification, fitted: Run
     ranks = {name: rank_of(true[name], draws[name], rng) for name in true}
 
     # what a run says, of all draws
-    low, high = interval_of_clusters(partitions)
+    low, high = interval_of_counts(partitions.max(axis=1) + 1)
     inside = [low <= K <= high for K in found["n_clusters"][BURN + 1 :]]
     estimate = estimate_partition(partitions).labels
     ball = credible_ball(estimate, partitions, LEVEL)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 import smcmc
 from splitmerge_cli.diagnostics.agreement import ari
-from splitmerge_cli.diagnostics.point_estimate import interval_of_clusters, minimise_expected_loss
+from splitmerge_cli.diagnostics.point_estimate import interval_of_counts, minimise_expected_loss
 from splitmerge_cli.runs.store.files import write_text
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -61,7 +61,7 @@ def rules() -> Iterator[tuple[str, float, str]]:
 def judge(partitions: NDArray[np.int32], truth: NDArray[np.int64]) -> Iterator[dict[str, Any]]:
     """A row for each rule: what its estimate is like."""
     K = partitions.max(axis=1) + 1
-    interval, mode = interval_of_clusters(partitions), int(np.bincount(K).argmax())
+    interval, mode = interval_of_counts(K), int(np.bincount(K).argmax())
     true = len(np.unique(truth))
     for loss, a, allowed in rules():
         clusters = {"any": None, "interval": interval, "mode": (mode, mode)}[allowed]

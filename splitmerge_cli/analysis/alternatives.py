@@ -55,26 +55,13 @@ def _require_partition(run: Run) -> NDArray[np.int32]:
 def predictive_densities(
     run: Run, cuts: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
 ) -> NDArray[np.float64] | None:
-    """Mean log predictive density of items given partitions of the others.
+    """Mean log predictive density of items given each partition, int32 ``[N]``, of the others: float64 ``[cuts]``,
+    natural logarithm, in the units of the data.
 
     In each of `FOLDS` folds the items of the fold are left out of a partition, and each is predicted by itself from the
     rest, its hyper-parameters at their posterior means. The partitions themselves were found with all items, so that
-    densities of fine ones are too high rather than too low.
-
-    Parameters
-    ----------
-    run : Run
-        A finished one.
-    cuts : sequence of numpy.ndarray
-        int32 ``[N]`` each.
-    dataset : Dataset, optional
-        Its data; by default they are loaded again.
-
-    Returns
-    -------
-    numpy.ndarray or None
-        float64 ``[cuts]``, natural logarithm, in the units of the data; None for networks and documents, whose items
-        are no rows, and for a model that predicts no new items.
+    densities of fine ones are too high rather than too low. None for networks and documents, whose items are no rows,
+    and for a model that predicts no new items.
     """
     dataset, model = dataset or dataset_of(run), specification_of(run).model
     if not dataset.kind.has_rows or dataset.kind.has_topics:

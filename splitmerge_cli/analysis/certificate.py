@@ -53,71 +53,47 @@ REMEDY = "resume=false begins the certificate anew"
 
 @dataclass(frozen=True)
 class Schedule:
-    """The iterations of a pair.
-
-    Attributes
-    ----------
-    lag : int
-        By which X is ahead of Y.
-    k, m : int
-        The mean of H_k, ..., H_m estimates a posterior mean.
-    iterations : int
-        Most iterations of X.
-    powers : tuple of float
-        Of the replicas of every chain; none without tempering.
-    """
+    """The iterations of a pair."""
 
     lag: int
+    """By which X is ahead of Y."""
     k: int
     m: int
+    """The mean of H_k, ..., H_m estimates a posterior mean."""
     iterations: int
+    """Most iterations of X."""
     powers: tuple[float, ...] = ()
+    """Powers that the replicas of every chain have; none without tempering."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """One pair of coupled chains.
-
-    Attributes
-    ----------
-    number : int
-    meeting : int or None
-        Iteration of X; None: not within its iterations.
-    iterations : int
-        Of X.
-    seconds : float
-        Of processor time; 0 where ``timing=false``.
-    distance : float
-        Share of the pairs of items that are together in one of the chains alone, at the end.
-    clusters : tuple of int
-        Of X and Y, at the end.
-    starts : tuple of str
-        Digests of the partitions in which X and Y start (`digest_of`).
-    start_clusters : tuple of int
-        Clusters of these.
-    unchanged : list of str
-        Of the partition and the hyper-parameters that the model resamples, those that were the same in every iteration
-        of X, and of Y.
-    estimates : dict of str to float
-        H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met.
-    co_clustering, log_predictive, distances : str or None
-        SHA-256 of the file of H_{k:m} of every pair of items, of that of the density of every new item, and of the sums
-        of distances; None where there is none.
-    """
+    """One pair of coupled chains."""
 
     number: int
     meeting: int | None
+    """Iteration of X; None: not within its iterations."""
     iterations: int
+    """Iterations that X made."""
     seconds: float
+    """Processor time; 0 with ``timing=false``."""
     distance: float
+    """At the end: pairs of items that are together in one chain alone, as a share."""
     clusters: tuple[int, int]
+    """Clusters that X and Y have at the end."""
     starts: tuple[str, str]
+    """Digests of the partitions in which X and Y start (`digest_of`)."""
     start_clusters: tuple[int, int]
+    """Clusters of these."""
     unchanged: list[str]
+    """The partition and the hyper-parameters that the model resamples, as far as they never changed, in X nor in Y."""
     estimates: dict[str, float]
+    """H_{k:m} of `QUANTITIES` and of those hyper-parameters; empty where the chains have not met."""
     co_clustering: str | None = None
     log_predictive: str | None = None
     distances: str | None = None
+    """SHA-256 of three files, None for one that is missing: H_{k:m} for every pair of items, for the density of every
+    new item, and sums of distances."""
 
     @classmethod
     def from_entry(cls, entry: dict[str, Any]) -> Pair:
@@ -131,14 +107,9 @@ def digest_of(labels: NDArray[np.int32]) -> str:
     return hashlib.sha256(by_appearance(labels).tobytes()).hexdigest()[:16]
 
 
-def file_of(path: Path, kind: str, pair: int) -> Path:
-    """The file of estimates from one pair of chains, by its number; `kind` is one of the folders above."""
-    return path / kind / f"{pair}.npy"
-
-
 def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> str:
-    """Write the estimates of one pair of chains; the digest of the file."""
-    file = file_of(path, kind, pair)
+    """Write the estimates of one pair of chains, by its number, to one of the folders above; the digest of the file."""
+    file = path / kind / f"{pair}.npy"
     file.parent.mkdir(parents=True, exist_ok=True)
     with replace_file(file) as part, part.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
@@ -146,14 +117,8 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
 
 
 def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDArray[np.float64]:
-    """The estimates of one pair of chains.
-
-    Raises
-    ------
-    DamagedRun
-        The file is missing, or is not what was written.
-    """
-    file = file_of(path, kind, pair)
+    """The estimates of one pair of chains; `DamagedRun` names a file that is missing, or not what was written."""
+    file = path / kind / f"{pair}.npy"
     with report_damage(file, REMEDY):
         content = received.read(file, received.LARGE)
         if hashlib.sha256(content).hexdigest() != digest:
@@ -202,12 +167,9 @@ class Certificate:
     def lacks(self) -> list[str]:
         """Why there are no bound and no estimates; empty: there are. The pairs that have met are no sample of all."""
         n, met = len(self.pairs), len(self.met_pairs)
-        found = (
-            []
-            if n
-            else ["no pair was begun: the seconds were over (the pilot comes first, unless --lag and -k are named)"]
-        )
-        found += [f"{n - met} of {n} pairs have not met"] if met < n else []
+        if not n:
+            return ["no pair was begun: the seconds were over (the pilot comes first, unless --lag and -k are named)"]
+        found = [f"{n - met} of {n} pairs have not met"] if met < n else []
         return found + [f"not sampled: {', '.join(self.not_sampled)}"] * bool(self.not_sampled)
 
     @cached_property
@@ -230,9 +192,15 @@ class Certificate:
         DamagedRun
             A file of a pair of chains is not what was written.
         """
-        if self.lacks or any(pair.distances is None for pair in self.pairs):
+        terms = self._read(APART)
+        return None if terms is None else wasserstein_bound(list(terms))
+
+    def _read(self, kind: str, least: int = 1) -> Iterator[NDArray[np.float64]] | None:
+        """The estimates of one kind, pair by pair; None where they are not known (`lacks`), a pair has none, or there
+        are fewer than `least` pairs."""
+        if self.lacks or len(self.pairs) < least or any(getattr(pair, kind) is None for pair in self.pairs):
             return None
-        return wasserstein_bound([read_estimates(self.path, APART, pair.number, pair.distances) for pair in self.pairs])
+        return (read_estimates(self.path, kind, pair.number, getattr(pair, kind)) for pair in self.pairs)
 
     def estimates(self) -> pd.DataFrame:
         """Posterior means that need no burn-in.
@@ -282,16 +250,15 @@ class Certificate:
     @cached_property
     def _co_clustering_table(self) -> pd.DataFrame:
         columns = ["i", "j", "probability", "standard_error", "low", "high"]
-        n = len(self.pairs)
-        if self.lacks or n < 2 or any(pair.co_clustering is None for pair in self.pairs):
+        n, each = len(self.pairs), self._read(CO_CLUSTERING, least=2)
+        if each is None:
             return pd.DataFrame(columns=columns)
         # one at a time: all of them together are large
-        mean = spread = np.zeros(0)
-        for number, pair in enumerate(self.pairs, 1):
-            found = read_estimates(self.path, CO_CLUSTERING, pair.number, pair.co_clustering)
-            before = mean if number > 1 else np.zeros(len(found))
-            mean = before + (found - before) / number
-            spread = (spread if number > 1 else np.zeros(len(found))) + (found - before) * (found - mean)
+        mean: Any = 0.0
+        spread: Any = 0.0
+        for number, found in enumerate(each, 1):
+            before, mean = mean, mean + (found - mean) / number
+            spread = spread + (found - before) * (found - mean)
         error = np.sqrt(spread / (n - 1) / n)
         i, j = np.triu_indices(round((1 + np.sqrt(1 + 8 * len(mean))) / 2), 1)
         return pd.DataFrame({"i": i, "j": j, **self._intervals("probability", mean, error)})
@@ -313,10 +280,9 @@ class Certificate:
             A file of a pair of chains is not what was written.
         """
         columns = ["item", "log_density", "standard_error", "low", "high"]
-        estimates = self._densities
-        if estimates is None:
+        if self._densities is None:
             return pd.DataFrame(columns=columns)
-        log, error = log_of_mean(*estimates)
+        log, error = log_of_mean(*self._densities)
         return pd.DataFrame({"item": np.arange(len(log)), **self._intervals("log_density", log, error)})
 
     def _intervals(
@@ -329,28 +295,21 @@ class Certificate:
     @cached_property
     def _densities(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
         """A logarithm, and the factor of its exponential, for every pair of chains and new item."""
-        if self.lacks or len(self.pairs) < 2 or any(pair.log_predictive is None for pair in self.pairs):
+        each = self._read(LOG_PREDICTIVE, least=2)
+        if each is None:
             return None
-        found = [read_estimates(self.path, LOG_PREDICTIVE, pair.number, pair.log_predictive) for pair in self.pairs]
-        return np.array([each[0] for each in found]), np.array([each[1] for each in found])
+        log, value = np.stack(list(each), axis=1)
+        return log, value
 
     def meetings(self) -> pd.DataFrame:
         """A row a pair: pair, met, meeting (null: not met), iterations, seconds, distance, K_x, K_y, start_x, start_y
         (digests of the partitions at the start)."""
-        return pd.DataFrame(
-            {
-                "pair": [pair.number for pair in self.pairs],
-                "met": [pair.meeting is not None for pair in self.pairs],
-                "meeting": pd.array([pair.meeting for pair in self.pairs], dtype="Int64"),
-                "iterations": [pair.iterations for pair in self.pairs],
-                "seconds": [pair.seconds for pair in self.pairs],
-                "distance": [pair.distance for pair in self.pairs],
-                "K_x": [pair.clusters[0] for pair in self.pairs],
-                "K_y": [pair.clusters[1] for pair in self.pairs],
-                "start_x": [pair.starts[0] for pair in self.pairs],
-                "start_y": [pair.starts[1] for pair in self.pairs],
-            }
-        )
+        columns = ["pair", "met", "meeting", "iterations", "seconds", "distance", "K_x", "K_y", "start_x", "start_y"]
+        rows = [
+            (p.number, p.meeting is not None, p.meeting, p.iterations, p.seconds, p.distance, *p.clusters, *p.starts)
+            for p in self.pairs
+        ]
+        return pd.DataFrame(rows, columns=columns).astype({"meeting": "Int64"})
 
     def write(self) -> None:
         """Write ``pairs.parquet``, ``estimates.parquet``, the other tables that there are, and a manifest of them."""
@@ -359,10 +318,9 @@ class Certificate:
         for name, found in (("bound", self.bound), ("wasserstein", self.wasserstein)):
             tables[name] = pd.DataFrame()
             if found is not None:
-                errors = {"standard_error": found.standard_error} if name == "wasserstein" else {}
-                tables[name] = pd.DataFrame(
-                    {"iteration": found.t, "estimate": found.estimate, "upper": found.upper, **errors}
-                )
+                tables[name] = pd.DataFrame({"iteration": found.t, "estimate": found.estimate, "upper": found.upper})
+        if self.wasserstein is not None:
+            tables["wasserstein"]["standard_error"] = self.wasserstein.standard_error
         with SealedFolder(self.path) as folder:
             for name, table in tables.items():
                 if len(table) or name in ("pairs", "estimates"):
@@ -419,7 +377,12 @@ class Certificate:
                     f"log predictive density of {self._densities[0].shape[1]:,} new items: {of_items:.5g} an item, "
                     f"standard error {spread:.2g} (log_predictive.parquet)"
                 )
-        yield from self._cautions()
+        if self.starts < FEW_STARTS:
+            advice = "" if self.config.get("init") == "mixture" else "; init=mixture starts apart"
+            yield (
+                f"all {2 * n} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that none of "
+                f"them visits stays unseen, and a bound is then far too small{advice}"
+            )
 
     def _distances(self, found: Bound) -> Iterator[str]:
         if said := found.reaches(DISTANCES):
@@ -444,16 +407,6 @@ class Certificate:
             return f"one and the same partition {clusters}"
         return f"{self.starts} partitions {clusters}"
 
-    def _cautions(self) -> Iterator[str]:
-        """Warn where the bound has limits."""
-        if self.starts >= FEW_STARTS:
-            return
-        advice = "" if self.config.get("init") == "mixture" else "; init=mixture starts apart"
-        yield (
-            f"all {2 * len(self.pairs)} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that "
-            f"none of them visits stays unseen, and a bound is then far too small{advice}"
-        )
-
 
 def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
@@ -468,13 +421,8 @@ def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]
 
 
 def open_certificate(path: Path) -> Certificate:
-    """Read the certificate of a folder: the pairs that are finished.
-
-    Raises
-    ------
-    DamagedRun
-        A file is not what was written.
-    """
+    """Read the certificate of a folder: the pairs that are finished. `DamagedRun` names a file that is not what was
+    written."""
     found, schedule, pairs = read_pairs(path / PAIRS)
     return Certificate(path, dict(found.get("config", {})), schedule, [pairs[number] for number in sorted(pairs)])
 

@@ -35,30 +35,21 @@ TIES = 8
 
 @dataclass(frozen=True)
 class Check:
-    """A quantity of the data beside those of the replications.
-
-    Attributes
-    ----------
-    subject : str
-        The column, the two columns, or what of a network.
-    quantity : str
-        In words.
-    observed : float
-        Mean over the partitions.
-    median, low, high : float
-        Of the replications: median, 2.5 and 97.5 % quantiles.
-    share : float
-        Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted
-        as one more; at most 1.
-    """
+    """A quantity of the data beside those of the replications."""
 
     subject: str
+    """The column, the two columns, or what of a network."""
     quantity: str
+    """In words."""
     observed: float
+    """Mean over the partitions."""
     median: float
     low: float
     high: float
+    """Replications: their median, 2.5 and 97.5 % quantiles."""
     share: float
+    """Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted as
+    one more; at most 1."""
 
     @property
     def is_unlike(self) -> bool:
@@ -83,22 +74,10 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
 
 
 def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed: int = 0) -> Fit:
-    """Check how well the model of a run describes its data.
+    """Check how well the model of a run describes its data, by `DRAWS` replications from draws of its posterior in
+    turn.
 
-    Parameters
-    ----------
-    model : Component
-    dataset : Dataset
-        Of the run.
-    states : sequence of State
-        Draws of its posterior, which are taken in turn for `DRAWS` replications.
-    seed : int
-        Of the replications.
-
-    Raises
-    ------
-    ConfigError
-        The states lack what the model keeps beside the partition.
+    A `ConfigError` says that the states lack what the model keeps beside the partition.
     """
     if (reason := explain_unchecked(model, dataset)) is not None:
         return Fit([], [reason])

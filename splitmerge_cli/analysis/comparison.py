@@ -33,19 +33,13 @@ OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.value
 
 
 def row_of(run: Run) -> dict[str, Any]:
-    """The findings of a finished run, and their cost.
-
-    Returns
-    -------
-    dict
-        sampler, model, data, N, seed, chains, iterations (of the shortest chain); n_clusters (topics: of tokens) and
-        n_clusters_of, the partition that has them: the ``estimate``, or the ``best state`` of chains that have not
-        converged; low and high (see `runs.clusterings.interval_of_run`; None where chains have not converged: what
-        pools them is the interval of none); converged (None: unknown), rhat (inf: chains keep apart; nan: there is
-        none) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling, summed over chains, and
-        ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters (nan: these are
-        unknown).
-    """
+    """The findings of a finished run, and their cost: sampler, model, data, N, seed, chains, iterations (of the
+    shortest chain); n_clusters (topics: of tokens) and n_clusters_of, the partition that has them: the ``estimate``, or
+    the ``best state`` of chains that have not converged; low and high (see `runs.clusterings.interval_of_run`; None
+    where chains have not converged: what pools them is the interval of none); converged (None: unknown), rhat (inf:
+    chains keep apart; nan: undefined) and rhat_of, its quantity; ess and ess_of, the smallest; seconds of sampling,
+    summed over chains, and ess_per_second (nan with ``timing=false``); ari, of the point estimate to the true clusters
+    (nan: these are unknown)."""
     summary = run.summary
     judged = judgement_of(run)
     rhat = judged.rhat
@@ -74,13 +68,8 @@ def row_of(run: Run) -> dict[str, Any]:
 
 
 def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.DataFrame:
-    """A row for each run: `job`, its label (by default `differences`), `run`, its folder, then `row_of`.
-
-    Raises
-    ------
-    ConfigError
-        A run is not finished.
-    """
+    """A row for each run: `job`, its label (by default `differences`), `run`, its folder, then `row_of`. A
+    `ConfigError` names a run that is not finished."""
     for run in runs:
         if not run.is_done:
             raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
@@ -140,15 +129,8 @@ def labels_of(run: Run) -> NDArray[np.int64]:
 
 
 class Items:
-    """The items of a finished run, to tell whether another clusters the same.
-
-    Attributes
-    ----------
-    source : str
-        Where they come from, for messages.
-    labels : numpy.ndarray
-        int64 ``[N]``, their clusters.
-    """
+    """The items of a finished run, to tell whether another clusters the same: where they come from, for messages, and
+    their clusters, int64 ``[N]``."""
 
     def __init__(self, run: Run) -> None:
         self.labels = labels_of(run)
@@ -181,16 +163,9 @@ class Items:
 
 
 def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
-    """Distances between the partitions of runs.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row for each two runs: a, b (places in `runs`), vi (variation of information, in nats) and ari (adjusted Rand
-        index); both nan where they cluster other items.
-    list of str
-        Which runs have other items than the first of their kind, in words.
-    """
+    """Distances between the partitions of runs: a row for each two, with a, b (places in `runs`), vi (variation of
+    information, in nats) and ari (adjusted Rand index), both nan where they cluster other items; and, in words, which
+    runs have other items than the first of their kind."""
     items = [Items(run) for run in runs]
     rows, apart = [], []
     for a, b in combinations(range(len(runs)), 2):
@@ -218,6 +193,14 @@ def _numbers(group: Sequence[int]) -> str:
     return f"run{'s' * (len(group) > 1)} {', '.join(str(k + 1) for k in group)}"
 
 
+def distance_rows(found: pd.DataFrame, runs: int) -> list[list[str]]:
+    """The distances between so many runs as text, a row for each: vi below the diagonal, ari above it."""
+    table = [[""] * runs for _ in range(runs)]
+    for row in found.itertuples(index=False):
+        table[row.a][row.b], table[row.b][row.a] = number(row.ari, ".3f"), number(row.vi, ".3f")
+    return table
+
+
 def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
     """Each job without the overrides that all jobs have; where nothing is left, all of it."""
     common = set(jobs[0]).intersection(*jobs) if len(jobs) > 1 else set()
@@ -231,21 +214,10 @@ def settings(job: Sequence[str]) -> list[str]:
 
 
 def write_sweep(out: Path, jobs: Sequence[str], runs: Sequence[Run]) -> Path:
-    """Write ``sweep.csv``, the runs' folders and a manifest to a folder of `out`, named by the ids of the runs.
+    """Write ``sweep.csv``, the runs' folders and a manifest to a folder of the results, named by the ids of the
+    finished runs; `jobs` are the overrides of each, in the order of the sweep.
 
-    Parameters
-    ----------
-    out : Path
-        The folder of the results.
-    jobs : sequence of str
-        The overrides of each run, in the order of the sweep.
-    runs : sequence of Run
-        Finished.
-
-    Returns
-    -------
-    Path
-        Of ``sweep.csv``. It depends on the runs alone, not on how many were made at the same time.
+    Returns the path of ``sweep.csv``. It depends on the runs alone, not on how many were made at the same time.
     """
     table = compare(runs, jobs)
     table["run"] = [f"{run.path.parent.name}/{run.path.name}" for run in runs]
@@ -263,23 +235,25 @@ def cells(row: Any, truth: bool) -> Iterator[str]:
     """The cells of a `compare` row under `HEAD`, as text; without a `truth` the last is left out."""
     yield from clusters_of(row._asdict())
     yield {True: "yes", False: "no"}.get(row.converged, "unknown")
-    yield _number(row.rhat, ".3f")
-    yield _number(row.ess, ",.0f")
-    yield _number(row.ess_per_second)
-    yield _number(row.seconds)
+    yield number(row.rhat, ".3f")
+    yield number(row.ess, ",.0f")
+    yield number(row.ess_per_second)
+    yield number(row.seconds)
     if truth:
-        yield _number(row.ari, ".3f")
+        yield number(row.ari, ".3f")
 
 
 def clusters_of(row: Mapping[str, Any]) -> Iterator[str]:
-    """The cells `K` and `95 %` of a `compare` row, as text."""
+    """The cells `K` and `95 %` of a `compare` row, as text; an estimate outside of its interval is marked."""
+    K, low, high = (row[key] for key in ("n_clusters", "low", "high"))
     # a frame has missing values and truth values of its own
-    has_interval = not pd.isna(row["low"])
-    yield f"{row['n_clusters']:,}{'' if has_interval else ' (best state)'}"
-    yield f"{row['low']:,}–{row['high']:,}" if has_interval else "–"
+    if pd.isna(low):
+        yield from (f"{K:,} (best state)", "–")
+    else:
+        yield from (f"{K:,}{'' if low <= K <= high else ' (outside)'}", f"{low:,}–{high:,}")
 
 
-def _number(value: float, form: str | None = None) -> str:
+def number(value: float, form: str | None = None) -> str:
     """A number as text; without a form, three digits."""
     if math.isnan(value):
         return "–"

@@ -18,6 +18,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -80,20 +81,13 @@ MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
 COUPLING = COUPLINGS[0]
 """How draws of a cluster are coupled by default."""
-
-
 OnPair = Callable[[int, int], None]
 """Receives how many pairs were made, and how many there will be."""
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
-    """Check that chains of this configuration can be coupled; nothing is written.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Bad input, or a sampler that does not couple: the message says why.
-    """
+    """Check that chains of this configuration can be coupled; nothing is written. A `ConfigError` or `DataError` tells
+    of bad input, or of a sampler that does not couple."""
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
@@ -140,7 +134,6 @@ def certify(
         As of `splitmerge_cli.certify`: the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS`
         pairs of lag 1, and m is 5 k. Pairs that were begun, by this command or by one that was interrupted, are
         finished whatever the time, for to leave out the long ones would make the bound too small.
-    on_pair : callable
     new : Dataset, optional
         Items whose predictive densities are estimated.
 
@@ -148,12 +141,8 @@ def certify(
     ------
     ConfigError
         Another coupling, a model that does not predict items, or too small a disk.
-    Interrupted
-        Ctrl-C or SIGTERM; pairs that were finished are stored.
-    WrittenElsewhere
-        Another process writes this certificate.
-    RunError
-        The disk is full; what was stored is intact.
+    Interrupted, WrittenElsewhere, RunError
+        Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
     DamagedRun
         The stored pairs are not what was written.
     """
@@ -171,10 +160,63 @@ def certify(
     identity = hashlib.sha256(key.encode()).hexdigest()
     path = Path(spec.out) / "certificates" / plan.path.parent.name / identity[:12]
     check_certificate(spec, path, pairs, plan.dataset.N, 0 if new is None else new.N, plan.iterations)
+    with _hold_folder(path, spec.out):
+        end = time.monotonic() + seconds
+        stored = path / PAIRS
+        known: dict[int, Pair] = {}
+        schedule, begun = None, 0
+        if spec.resume and stored.is_file():
+            found, schedule, known = read_pairs(stored)
+            begun = found["begun"]
+            if found["identity"] != identity:
+                raise DamagedRun(stored, REMEDY)
+        if schedule is None:
+            schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
+        # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
+        announced, last = begun, time.monotonic()
+
+        def store(count: int) -> list[Pair]:
+            nonlocal announced, last
+            made = [known[number] for number in sorted(known)]
+            versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
+            of = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
+            write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
+            announced, last = count, time.monotonic()
+            return made
+
+        def missing() -> Iterator[int]:
+            """Numbers of pairs to begin; those that were begun before, whatever the time."""
+            nonlocal begun
+            for number in range(max(pairs, begun)):
+                if number in known:
+                    continue
+                if number >= begun:
+                    if time.monotonic() > end:
+                        return
+                    if number >= announced:
+                        store(min(pairs, number + threads(spec) + len(known) // 10))
+                    begun = number + 1
+                yield number
+
+        on_pair(len(known), max(pairs, begun))
+        try:
+            for pair in Pairs(plan, schedule, coupling, new, path).make(missing()):
+                known[pair.number] = pair
+                on_pair(len(known), max(pairs, begun))
+                if time.monotonic() > last + STORED:
+                    store(announced)
+        finally:
+            made = store(begun)
+        return Certificate(path, dict(spec.values), schedule, made)
+
+
+@contextmanager
+def _hold_folder(path: Path, out: str) -> Iterator[None]:
+    """Hold the folder of a certificate, and say why work in it ended."""
     try:
         with lock_file(path / LOCK):
             try:
-                return _certify(plan, path, identity, pairs, named, seconds, on_pair, coupling, new)
+                yield
             except OSError as error:
                 raise RunError(
                     f"{path}: {error.strerror or error}; what was stored is intact, and the same command continues it"
@@ -184,73 +226,7 @@ def certify(
     except Locked as error:
         raise WrittenElsewhere(str(error)) from error
     except OSError as error:
-        raise ConfigError(f"out={spec.out}: cannot write to {path}: {error.strerror or error}") from error
-
-
-def _certify(
-    plan: Plan,
-    path: Path,
-    identity: str,
-    pairs: int,
-    named: Mapping[str, int | None],
-    seconds: float,
-    on_pair: OnPair,
-    coupling: str,
-    new: Dataset | None,
-) -> Certificate:
-    spec = plan.spec
-    end = time.monotonic() + seconds
-    stored = path / PAIRS
-    known: dict[int, Pair] = {}
-    schedule, begun = None, 0
-    if spec.resume and stored.is_file():
-        schedule, begun, known = _read(stored, identity)
-    if schedule is None:
-        schedule = choose_schedule(plan, named, coupling, PILOT_SHARE * seconds)
-    # pairs that the file says to be begun: a few more than are, so that it is not written for each of them
-    announced, last = begun, time.monotonic()
-
-    def store(count: int) -> list[Pair]:
-        nonlocal announced, last
-        made = [known[number] for number in sorted(known)]
-        versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
-        of = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
-        write_sealed(stored, of | {"pairs": [asdict(pair) for pair in made]} | versions)
-        announced, last = count, time.monotonic()
-        return made
-
-    def missing() -> Iterator[int]:
-        """Numbers of pairs to begin; those that were begun before, whatever the time."""
-        nonlocal begun
-        for number in range(max(pairs, begun)):
-            if number in known:
-                continue
-            if number >= begun:
-                if time.monotonic() > end:
-                    return
-                if number >= announced:
-                    store(min(pairs, number + threads(spec) + len(known) // 10))
-                begun = number + 1
-            yield number
-
-    on_pair(len(known), max(pairs, begun))
-    try:
-        for pair in _make_pairs(plan, schedule, missing(), coupling, new, path):
-            known[pair.number] = pair
-            on_pair(len(known), max(pairs, begun))
-            if time.monotonic() > last + STORED:
-                store(announced)
-    finally:
-        made = store(begun)
-    return Certificate(path, dict(spec.values), schedule, made)
-
-
-def _read(stored: Path, identity: str) -> tuple[Schedule, int, dict[int, Pair]]:
-    """The schedule, how many pairs were begun, and those whose outcome is known."""
-    found, schedule, pairs = read_pairs(stored)
-    if found["identity"] != identity:
-        raise DamagedRun(stored, REMEDY)
-    return schedule, found["begun"], pairs
+        raise ConfigError(f"out={out}: cannot write to {path}: {error.strerror or error}") from error
 
 
 def choose_schedule(
@@ -265,7 +241,7 @@ def choose_schedule(
         end = time.monotonic() + seconds
         numbers = range(FIRST_PILOT, FIRST_PILOT + PILOTS)
         begun = (number for number in numbers if number == FIRST_PILOT or time.monotonic() < end)
-        pilots = [pair.meeting for pair in _make_pairs(plan, alone, begun, coupling)]
+        pilots = [pair.meeting for pair in Pairs(plan, alone, coupling).make(begun)]
         times = np.array([math.inf if t is None else t for t in pilots])
         typical = min(float(np.quantile(times, 0.95, method="higher")), alone.iterations)
         lag = max(1, min(round(typical), most - 1)) if lag is None else lag
@@ -284,130 +260,103 @@ def _check_schedule(named: Mapping[str, int | None], most: int) -> None:
         raise ConfigError(f"k={k}, m={m}: expected 0 <= k <= m")
 
 
-def _make_pairs(
-    plan: Plan,
-    schedule: Schedule,
-    numbers: Iterator[int],
-    coupling: str,
-    new: Dataset | None = None,
-    path: Path | None = None,
-) -> Iterator[Pair]:
-    """Make pairs in threads; yields them as they are finished. The next number is taken when its pair is begun. What
-    they have a file of goes to folders of `path`, if there is one.
+class Pairs:
+    """Makes pairs of coupled chains in threads; files of their estimates go to folders of `path`, if there is one."""
 
-    Raises
-    ------
-    KeyboardInterrupt
-        The program was asked to stop: what was yielded are the pairs that happened to be finished.
-    """
-    running: set[Future[Pair | None]] = set()
-    under_way = _UnderWay()
-    workers = threads(plan.spec)
-    with interrupts.AnsweredBy(under_way.halt), ThreadPoolExecutor(workers) as pool:
-        try:
-            while not under_way.halted:
-                while len(running) < workers and not under_way.halted:
-                    number = next(numbers, None)
-                    if number is None:
-                        break
-                    running.add(pool.submit(_pair, plan, schedule, number, under_way, coupling, new, path))
-                if not running:
-                    return
-                done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
-                for future in done:
-                    pair = future.result()
-                    if pair is not None:
-                        yield pair
-        finally:
-            under_way.halt()
-    raise KeyboardInterrupt
-
-
-class _UnderWay:
-    """The pairs that are being made, and whether they are to stop."""
-
-    def __init__(self) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        schedule: Schedule,
+        coupling: str = COUPLING,
+        new: Dataset | None = None,
+        path: Path | None = None,
+    ) -> None:
+        self.plan, self.schedule, self.coupling, self.new, self.path = plan, schedule, coupling, new, path
         self.halted = False
-        self._chains: dict[int, CoupledChains] = {}
-
-    def begin(self, number: int, chains: CoupledChains) -> None:
-        """A pair is about to be made."""
-        self._chains[number] = chains
-        if self.halted:
-            chains.halt()
-
-    def end(self, number: int) -> None:
-        """A pair is made."""
-        del self._chains[number]
+        self._running: dict[int, CoupledChains] = {}
 
     def halt(self) -> None:
         """Stop all pairs, from whatever thread."""
         self.halted = True
-        for chains in list(self._chains.values()):
+        for chains in list(self._running.values()):
             chains.halt()
 
+    def make(self, numbers: Iterator[int]) -> Iterator[Pair]:
+        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun.
 
-def _pair(
-    plan: Plan,
-    schedule: Schedule,
-    number: int,
-    under_way: _UnderWay,
-    coupling: str,
-    new: Dataset | None,
-    path: Path | None,
-) -> Pair | None:
-    """One pair of chains; None where it was halted."""
-    began = time.thread_time()
-    stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
-    chains = plan.builder.coupled_chains(stream, schedule.lag, coupling, schedule.powers)
-    under_way.begin(number, chains)
-    starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
-    start_clusters = chains.x.n_clusters, chains.y.n_clusters
-    gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
-    if gathers:
-        chains.gather(schedule.k, schedule.m)
-    densities = None if path is None or new is None else _Densities(plan, chains, schedule, new)
-    rows, apart = _advance(chains, schedule.iterations, True, densities)
-    met = chains.meeting >= 0
-    distance = 0.0 if met else chains.distance
-    clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
-    estimates: dict[str, float] = {}
-    if met and schedule.m > 0:
-        if chains.iteration < schedule.m:
-            rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
-        x, y = rows[:, 0], rows[schedule.lag :, 1]
-        found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
-        estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
-    under_way.end(number)
-    if chains.rng.is_halted:
-        return None
-    ends = digest_of(chains.x.labels), digest_of(chains.y.labels)
-    unchanged = _find_constants(rows, schedule.lag, starts == ends and chains.x.N > 1, chains.x.hyperparameters)
-    seconds = time.thread_time() - began if plan.spec.timing else 0.0
-    digests: dict[str, str] = {}
-    if path is not None and met:
-        terms = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(np.float32)
-        digests[APART] = write_estimates(path, APART, number, terms)
+        Raises
+        ------
+        KeyboardInterrupt
+            The program was asked to stop: what was yielded are the pairs that happened to be finished.
+        """
+        running: set[Future[Pair | None]] = set()
+        workers = threads(self.plan.spec)
+        with interrupts.AnsweredBy(self.halt), ThreadPoolExecutor(workers) as pool:
+            try:
+                while not self.halted:
+                    while len(running) < workers and not self.halted:
+                        number = next(numbers, None)
+                        if number is None:
+                            break
+                        running.add(pool.submit(self.make_one, number))
+                    if not running:
+                        return
+                    done, running = wait(running, timeout=0.2, return_when=FIRST_COMPLETED)
+                    yield from (pair for pair in (future.result() for future in done) if pair is not None)
+            finally:
+                self.halt()
+        raise KeyboardInterrupt
+
+    def make_one(self, number: int) -> Pair | None:
+        """One pair of chains; None where it was halted."""
+        began = time.thread_time()
+        schedule, path = self.schedule, self.path
+        stream = number if number >= FIRST_PILOT else FIRST_PAIR + number
+        chains = self.plan.builder.coupled_chains(stream, schedule.lag, self.coupling, schedule.powers)
+        self._running[number] = chains
+        if self.halted:
+            chains.halt()
+        starts = digest_of(chains.x.labels), digest_of(chains.y.labels)
+        start_clusters = chains.x.n_clusters, chains.y.n_clusters
+        gathers = path is not None and 2 <= chains.x.N <= MOST_ITEMS
         if gathers:
-            together = chains.co_clustering.astype(np.float32)
-            digests[CO_CLUSTERING] = write_estimates(path, CO_CLUSTERING, number, together)
-        if densities is not None:
-            found = np.array([densities.sum.log, densities.sum.value])
-            digests[LOG_PREDICTIVE] = write_estimates(path, LOG_PREDICTIVE, number, found)
-    meeting = chains.meeting if met else None
-    return Pair(
-        number,
-        meeting,
-        chains.iteration,
-        seconds,
-        distance,
-        clusters,
-        starts,
-        start_clusters,
-        unchanged,
-        estimates,
-        **digests,
-    )
+            chains.gather(schedule.k, schedule.m)
+        densities = None if path is None or self.new is None else _Densities(self.plan, chains, schedule, self.new)
+        rows, apart = _advance(chains, schedule.iterations, True, densities)
+        met = chains.meeting >= 0
+        distance = 0.0 if met else chains.distance
+        clusters = (chains.x.n_clusters, chains.x.n_clusters if met else chains.y.n_clusters)
+        estimates: dict[str, float] = {}
+        if met and schedule.m > 0:
+            if chains.iteration < schedule.m:
+                rows = np.concatenate([rows, _advance(chains, schedule.m, False, densities)[0]])
+            x, y = rows[:, 0], rows[schedule.lag :, 1]
+            found = unbiased_estimate(x, y, chains.meeting, schedule.lag, schedule.k, schedule.m)
+            estimates = dict(zip((*QUANTITIES, *chains.x.hyperparameters), found.tolist(), strict=True))
+        del self._running[number]
+        if chains.rng.is_halted:
+            return None
+        returned = starts == (digest_of(chains.x.labels), digest_of(chains.y.labels)) and chains.x.N > 1
+        files: dict[str, NDArray[Any]] = {}
+        if met:
+            files[APART] = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(np.float32)
+            if gathers:
+                files[CO_CLUSTERING] = chains.co_clustering.astype(np.float32)
+            if densities is not None:
+                files[LOG_PREDICTIVE] = np.array([densities.sum.log, densities.sum.value])
+        return Pair(
+            number=number,
+            meeting=chains.meeting if met else None,
+            iterations=chains.iteration,
+            seconds=time.thread_time() - began if self.plan.spec.timing else 0.0,
+            distance=distance,
+            clusters=clusters,
+            starts=starts,
+            start_clusters=start_clusters,
+            unchanged=_find_constants(rows, schedule.lag, returned, chains.x.hyperparameters),
+            estimates=estimates,
+            **{kind: write_estimates(path, kind, number, values) for kind, values in files.items() if path is not None},
+        )
 
 
 def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:

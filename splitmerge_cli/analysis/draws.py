@@ -25,24 +25,16 @@ BATCHES = 20
 
 @dataclass(frozen=True)
 class State:
-    """A state of a chain.
-
-    Attributes
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, from 0.
-    K : int
-        Clusters, empty ones that the state keeps among them.
-    hyperparameters : mapping of str to float
-        Those that are resampled, but b0 and kappa0.
-    parameters : numpy.ndarray or None
-        float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`).
-    """
+    """A state of a chain."""
 
     labels: NDArray[np.int32]
+    """int32 ``[N]``, from 0."""
     K: int
+    """Clusters, empty ones that the state keeps among them."""
     hyperparameters: Mapping[str, float]
+    """Resampled ones, but b0 and kappa0."""
     parameters: NDArray[np.float64] | None = None
+    """float64 ``[P]``: b0 and kappa0, those that are resampled, as the partitions have them (`schema.PARAMETERS`)."""
 
 
 class Draws(Sequence[State]):
@@ -52,10 +44,8 @@ class Draws(Sequence[State]):
     ----------
     make : callable
         Makes the state of a row.
-    rows : array_like of int
-        In this order.
-    batch : array_like of int
-        The batch of each, from 0 to `BATCHES` - 1 at most.
+    rows, batch : array_like of int
+        Rows in this order, and the batch of each, from 0 to `BATCHES` - 1 at most.
     looks : sequence of int
         Numbers of draws after which predictions may end, where their errors are small.
     """
@@ -97,20 +87,8 @@ def recorded_partitions(run: Run) -> pd.DataFrame:
 
 
 def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list[State]:
-    """Draws of a run with their hyper-parameters, at most so many, evenly spread.
-
-    Parameters
-    ----------
-    run : Run
-    most : int
-    recorded : pandas.DataFrame, optional
-        `recorded_partitions`, where they were read.
-
-    Raises
-    ------
-    ConfigError
-        No recorded partition has its hyper-parameters in the trace.
-    """
+    """Draws of a run with their hyper-parameters, at most so many, evenly spread; `recorded` are its
+    `recorded_partitions`, where they were read. A `ConfigError` if none has its hyper-parameters in the trace."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
     return [_state(rows.iloc[row], names) for row in evenly_spaced(len(rows), most)]
 
@@ -122,22 +100,11 @@ def draws_of(
     first: int = FIRST_STATES,
     most: int = MOST_STATES,
 ) -> Draws:
-    """Draws of a run with their hyper-parameters, evenly spread.
+    """Draws of a run with their hyper-parameters, evenly spread, at most `states` of them.
 
-    Parameters
-    ----------
-    run : Run
-    states : int, optional
-        How many at most. By default `first`, then twice as many as long as errors are not small, up to `most`: each
-        time those in the middle between two that were taken.
-    recorded : pandas.DataFrame, optional
-        `recorded_partitions`, where they were read.
-    first, most : int
-
-    Raises
-    ------
-    ConfigError
-        No recorded partition has its hyper-parameters in the trace, or `states` is no whole number from 1 on.
+    By default `first` are drawn, then twice as many as long as errors are not small, up to `most`: each time those in
+    the middle between two that were taken. `recorded` as for `states_of`. A `ConfigError` if no recorded partition has
+    its hyper-parameters in the trace, or `states` is no whole number from 1 on.
     """
     if states is not None and (isinstance(states, bool) or not isinstance(states, int | np.integer) or states < 1):
         raise ConfigError(f"states: {states!r}; expected a whole number from 1 on, or None")

@@ -5,18 +5,19 @@ by Gibbs sampling of tables and weights: the average over states and draws is th
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.draws import BATCHES, Draws, State
-from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, spread_of
+from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, shares_in, spread_of
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.models.new_documents import fold_in
 from splitmerge_cli.runs.datasets import build_model
 
 PARTICLES = 20
@@ -27,25 +28,17 @@ WEIGHT_SCANS = 20
 """Gibbs scans of tables and weights for each state, from equal weights on."""
 
 
-@dataclass(frozen=True)
-class TopicState:
-    """Parts of a state that new documents need.
-
-    Attributes
-    ----------
-    word_topics : scipy.sparse.csr_array
-        int32 ``[V, K]``, tokens by word and topic.
-    weights : numpy.ndarray
-        float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens.
-    alpha0, gamma, eta : float
-        Concentrations of documents and topics; parameter of the topics' Dirichlet prior.
-    """
+class TopicState(NamedTuple):
+    """Parts of a state that new documents need."""
 
     word_topics: Any
+    """int32 ``[V, K]``, tokens by word and topic."""
     weights: NDArray[np.float64]
+    """float64 ``[K + 1]``, linear scale; the last is that of all topics without tokens."""
     alpha0: float
     gamma: float
     eta: float
+    """Concentrations of documents and topics; parameter of the topics' Dirichlet prior."""
 
 
 def topic_states(component: Component, dataset: Dataset, states: Sequence[State], seed: int) -> Iterator[TopicState]:
@@ -71,12 +64,10 @@ def predict_documents(
     particles: int = PARTICLES,
     scans: int = SCANS,
 ) -> Prediction:
-    """Predict new documents, each by itself, from states of chains.
+    """Predict new documents, each by itself, from at least one state of chains; parameters as for `topic_states`.
 
     Parameters
     ----------
-    component, dataset, states, seed
-        As for `topic_states`; at least one state.
     new : Tokens
         D documents under the words of the data.
     labels : numpy.ndarray
@@ -92,8 +83,6 @@ def predict_documents(
         that no token of the data has. What a document has of a topic of a state is where a random token of that is in
         the given partition.
     """
-    from splitmerge_cli.models.new_documents import fold_in
-
     C, draws = int(labels.max()) + 1, Draws.from_states(states)
     density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
     totals = np.zeros((BATCHES, new.J, C + 1))
@@ -104,25 +93,11 @@ def predict_documents(
         return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
 
     for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
-        log_lik, mixture = fold_in(
-            full.word_topics,
-            full.weights,
-            full.alpha0,
-            full.gamma,
-            full.eta,
-            new.words,
-            new.starts,
-            [seed, number],
-            particles,
-            scans,
-        )
+        log_lik, mixture = fold_in(*full, new.words, new.starts, [seed, number], particles, scans)
         batch = int(draws.batch[number])
         density.add(batch, log_lik)
         counts[batch] += 1
-        shared = np.zeros((len(full.weights), C + 1))
-        np.add.at(shared, (state.labels, labels), 1.0)
-        shared[-1, -1] = 1.0
-        totals[batch] += mixture @ (shared / shared.sum(axis=1, keepdims=True))
+        totals[batch] += mixture @ shares_in(labels, state.labels, len(full.weights))
         if number + 1 in draws.looks and are_small(density.error() if particles else proportions()[1]):
             break
     mean, error = proportions()

@@ -31,39 +31,25 @@ BLOCK_COUPLED = 16
 
 @dataclass(frozen=True)
 class Prediction:
-    """Predictions of states for new items.
-
-    Attributes
-    ----------
-    log_density : numpy.ndarray
-        float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units
-        of the data.
-    probability : numpy.ndarray
-        float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that
-        it founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member
-        of it is in the given partition.
-    log_density_error, probability_error : numpy.ndarray
-        float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
-        successive draws, which counts the dependence of draws. NaN for a single draw.
-    states : int
-        Draws that were averaged, in the block of items that took most.
-    """
+    """Predictions of states for new items."""
 
     log_density: NDArray[np.float64]
+    """float64 ``[n]``: log of the mean over the states of p(new item | data, state); natural logarithm, in the units of
+    the data."""
     probability: NDArray[np.float64]
+    """float64 ``[n, C + 1]``: that the item joins each of the C clusters of a given partition; the last column: that it
+    founds a cluster of its own. Rows sum to 1. An item that joins a cluster of a state is where a random member of it
+    is in the given partition."""
     log_density_error: NDArray[np.float64]
     probability_error: NDArray[np.float64]
+    """float64 ``[n]`` and ``[n, C + 1]``: Monte Carlo standard errors of these, by the spread of `BATCHES` batches of
+    successive draws, which counts the dependence of draws. NaN for a single draw."""
     states: int
+    """Draws that were averaged, in the block of items that took most."""
 
 
 class Averages:
-    """Averages of densities over draws, and their standard errors from sums by batch.
-
-    Parameters
-    ----------
-    batches, n : int
-        Batches, new items.
-    """
+    """Mean densities over draws for n new items, and standard errors from sums by batch."""
 
     def __init__(self, batches: int, n: int) -> None:
         self._log_sums, self._counts = np.full((batches, n), -np.inf), np.zeros(batches)
@@ -129,32 +115,20 @@ def predict(
 
     Raises
     ------
-    ConfigError
-        A model whose clusters keep parameters or weights; b0 or kappa0 is resampled, and the states have none.
-    DataError
-        The new items are not like the data.
+    ConfigError, DataError
+        Clusters that keep parameters or weights, states without the b0 or kappa0 that is resampled; items unlike the
+        data.
     """
-    _check_missing(model, dataset, new)
+    if new.missing:
+        # what a model says of missing cells counts the rows of the new items alone
+        _model(model, dataset, new)
     draws = Draws.from_states(states)
-    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in _blocks(dataset, new)]
-
-    def join(name: str) -> NDArray[np.float64]:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    return Prediction(
-        join("log_density"),
-        join("probability"),
-        join("log_density_error"),
-        join("probability_error"),
-        max(part.states for part in parts),
-    )
-
-
-def _blocks(dataset: Dataset, new: Dataset) -> Iterator[Dataset]:
-    """Yield the new items a block at a time."""
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
-    for start in range(0, new.N, size):
-        yield new if size >= new.N else new.take(slice(start, start + size))
+    blocks = (new if size >= new.N else new.take(slice(at, at + size)) for at in range(0, new.N, size))
+    parts = [_predict_block(model, dataset, block, draws, labels, wanted) for block in blocks]
+    arrays = ("log_density", "probability", "log_density_error", "probability_error")
+    joined = {name: np.concatenate([getattr(part, name) for part in parts]) for name in arrays}
+    return Prediction(**joined, states=max(part.states for part in parts))
 
 
 def _predict_block(
@@ -194,20 +168,13 @@ def _predict_block(
             continue
         batch = batch * held // BATCHES
         joined = np.exp(log_joint - log_p[:, None])
-        # members of each cluster of the state by cluster of the given partition
-        shared = np.zeros((joined.shape[1], clusters + 1))
-        np.add.at(shared, (state.labels, labels), 1.0)
-        shared[-1, -1] = 1.0
-        size = shared.sum(axis=1)
-        empty = size == 0
-        shared[empty, -1] = size[empty] = 1.0
         if len(higher := np.flatnonzero(log_p > top)):
             kept = np.exp(top[higher] - log_p[higher])
             total[:, higher] *= kept[:, None]
             weights[:, higher] *= kept
             top[higher] = log_p[higher]
         weight = np.exp(log_p - top)
-        total[batch] += weight[:, None] * (joined @ (shared / size[:, None]))
+        total[batch] += weight[:, None] * (joined @ shares_in(labels, state.labels, joined.shape[1]))
         weights[batch] += weight
         if done in draws.looks and are_small(probabilities()[1]):
             break
@@ -216,12 +183,25 @@ def _predict_block(
     return Prediction(density.log_mean(), mean, density.error(), error, done)
 
 
+def shares_in(labels: NDArray[np.int32], own: NDArray[np.int32], columns: int) -> NDArray[np.float64]:
+    """Cross a state's clusters, labels `own`, with the C clusters of a partition: float64 ``[columns, C + 1]``, the
+    share of the members of each that are in each; a cluster without members is in the last column."""
+    shared = np.zeros((columns, int(labels.max()) + 2))
+    np.add.at(shared, (own, labels), 1.0)
+    shared[shared.sum(axis=1) == 0, -1] = 1.0
+    return np.asarray(shared / shared.sum(axis=1, keepdims=True))
+
+
 class Following:
     """Log predictive densities of new items in the present state of a chain, each by itself; parameters as of
     `predict`, and the model of the chain."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
-        self._states = by_state(model, dataset, new, iter(lambda: _present(chain), None))
+        def present() -> State:
+            parameters = None if chain.parameters is None else chain.parameters.ravel()
+            return State(chain.labels, chain.K, chain.prior_values, parameters)
+
+        self._states = by_state(model, dataset, new, iter(present, None))
 
     def __call__(self) -> NDArray[np.float64]:
         """Log densities in the present state, float64 ``[n]``."""
@@ -229,23 +209,13 @@ class Following:
         return np.asarray(logsumexp(log_density + log_weight, axis=1))
 
 
-def _present(chain: Model) -> State:
-    parameters = None if chain.parameters is None else chain.parameters.ravel()
-    return State(chain.labels, chain.K, chain.prior_values, parameters)
-
-
 def by_state(
     model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield the predictions of each state for new items; parameters and errors as for `predict`.
+    """Yield each state with its predictions for new items; parameters and errors as for `predict`.
 
-    Yields
-    ------
-    state : State
-    log_density : numpy.ndarray
-        float64 ``[n, K + 1]``: log density of each item in each cluster of the state; the last column is a new one.
-    log_weight : numpy.ndarray
-        float64 ``[K + 1]``: log of the prior's probability of these.
+    They are log densities ``[n, K + 1]`` of each item in each cluster of the state, the last column being a new one,
+    and log weights ``[K + 1]``, the prior's probability of these.
     """
     return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
 
@@ -264,12 +234,6 @@ def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
             "predicted; expected another model"
         )
     return model
-
-
-def _check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
-    """Raise what the model says of missing cells, which counts the rows of the new items alone."""
-    if new.missing:
-        _model(component, dataset, new)
 
 
 def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
@@ -292,7 +256,8 @@ def _exchangeable(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
-    _check_missing(component, dataset, new)
+    if new.missing:
+        _model(component, dataset, new)
     model = _model(component, dataset, dataset.kind.stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
@@ -323,12 +288,8 @@ def _predict_coupled(
 def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's; the group data of the run reads it, too.
 
-    Raises
-    ------
-    ConfigError
-        The data are not read from a file, or are a network or documents.
-    DataError
-        The file cannot be read, or has other columns; the message names it.
+    A `ConfigError` says that the data are not read from a file, or are a network or documents, a `DataError` that the
+    file cannot be read, or has other columns.
     """
     kind = dataset.kind
     if not kind.has_rows:

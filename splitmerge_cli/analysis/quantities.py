@@ -29,22 +29,15 @@ TIE = "residual tie within clusters"
 
 
 class Quantities:
-    """Measures of data in clusters.
-
-    Attributes
-    ----------
-    values : object
-        The data, as `measure` takes them.
-    rows, columns : ndarray of int64 or None
-        What is drawn of a table; None: all.
-    unchecked : list of str
-        What is not looked at.
-    """
+    """Measures of data in clusters."""
 
     values: Any
+    """The data, as `measure` takes them."""
     rows: Labels | None = None
     columns: Labels | None = None
+    """The part of a table that is drawn; None: all."""
     unchecked: list[str]
+    """Aspects that are not looked at."""
 
     def __init__(self, dataset: Dataset) -> None:
         raise NotImplementedError
@@ -56,7 +49,7 @@ class Quantities:
 
     def take(self, made: Any) -> Any:
         """A replication, as `values` are."""
-        raise NotImplementedError
+        return made
 
     def measure(self, x: Any, labels: Labels) -> Found:
         """Quantities of data in these clusters; nan where one cannot be told."""
@@ -169,10 +162,6 @@ class Lines(Quantities):
         self.x, self.y = dataset.columns or ["x", "y"]
         self.unchecked = [f"where the points lie along {self.x}: the model takes that as given"]
 
-    def take(self, made: Array) -> Array:
-        """The points."""
-        return made
-
     def measure(self, points: Array, labels: Labels) -> Found:
         """Moments of the distances from the lines, and what of them depends on the place along a line."""
         x, y = points.T
@@ -230,10 +219,6 @@ class Network(Quantities):
         """Ties, of which there may be too many to count triangles a hundred times."""
         ties = dataset.values.nnz // 2
         return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
-
-    def take(self, made: Any) -> Any:
-        """The matrix."""
-        return made
 
     def measure(self, x: Any, labels: Labels) -> Found:
         """Ties, degrees and triangles."""

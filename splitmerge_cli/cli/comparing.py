@@ -23,10 +23,10 @@ def compare(
     """Compare finished runs: clusters, convergence, cost, and how far apart their partitions are.
 
     A row shows the settings in which a run differs from the others, the clusters K of its estimate with the 95 %
-    interval of their number, the largest R-hat, the smallest effective sample size (also a second), seconds of sampling
-    over all chains, and the adjusted Rand index to the true clusters, where these are known. Of runs that cluster the
-    same items follow the variation of information (nats; 0: the same partition) and the adjusted Rand index (1: the
-    same) between their estimates.
+    interval of their number (an estimate outside of it is marked), the largest R-hat, the smallest effective sample
+    size (also a second), seconds of sampling over all chains, and the adjusted Rand index to the true clusters, where
+    these are known. Of runs that cluster the same items follow the variation of information (nats; 0: the same
+    partition) and the adjusted Rand index (1: the same) between their estimates.
     """
     # folders may hold one another
     found = {one.path.resolve(): one for path in runs for one in runs_in(path)}
@@ -68,18 +68,12 @@ def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None
 
 def _print_distances(distances: pd.DataFrame, number: int) -> None:
     """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
-    of = {(row.a, row.b): row for row in distances.itertuples(index=False)}
     typer.echo(
         "between the estimates: below the diagonal variation of information (nats), above it adjusted Rand index"
     )
     out = Table(box=None)
     for head in ["", *(str(k + 1) for k in range(number))]:
         out.add_column(head, justify="right")
-    for a in range(number):
-        texts = [str(a + 1)]
-        for b in range(number):
-            row = of.get((min(a, b), max(a, b)))
-            value = float("nan") if row is None else row.vi if a > b else row.ari
-            texts.append("" if a == b else "–" if value != value else f"{value:.3f}")
-        out.add_row(*texts)
+    for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
+        out.add_row(str(k), *cells)
     console(10_000).print(out)

@@ -24,14 +24,10 @@ def clusters(
     first: int = 0,
     described: Statistics | None = None,
 ) -> pd.DataFrame:
-    """A row for each cluster of a partition, the largest first.
+    """A row for each cluster of a partition, `labels` ``[N]`` from 0, the largest first.
 
     Parameters
     ----------
-    dataset : Dataset
-        N items.
-    labels : array_like of int
-        ``[N]``, from 0.
     certainty : array_like of float, optional
         ``[N]``, the probability that each item belongs where it is.
     first : int
@@ -89,29 +85,14 @@ def _feature(known: Statistics, k: int, j: int) -> int:
 
 
 def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
-    """A row for each cluster and column of a table.
+    """A row for each cluster and column of a table: cluster, column, level (the commonest level of a categorical
+    column, the second of a binary one; None of numbers), mean (of numbers, or the share of the level), low, high
+    (interval of the mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval),
+    divergence (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other
+    clusters, both as normal, Poisson or categorical distributions; nan where there is one cluster). Missing cells are
+    left out.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of a kind that has columns.
-    labels : array_like of int
-        ``[N]``, from 0.
-    described : Statistics, optional
-        `statistics` of both, where they are known.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cluster, column, level (``mixed``: the commonest level of a categorical column, the second of a binary
-        one; None of numbers), mean (of numbers, or the share of the level), low, high (interval of the mean of level
-        0.95: Student's t; of a share Jeffreys' interval), divergence (Kullback-Leibler divergence, in nats, of the
-        column in the cluster from the column in all other clusters, both as normal, Poisson or categorical
-        distributions; nan where there is one cluster). Missing cells are left out.
-
-    Notes
-    -----
-    The intervals take the clusters as known.
+    Parameters as for `clusters`.
     """
     known = statistics(dataset, labels) if described is None else described
     K, D = known.divergence.shape

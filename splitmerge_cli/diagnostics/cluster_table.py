@@ -16,23 +16,14 @@ Row = Mapping[str, Any]
 
 
 def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
-    """The rows of ``cluster_summary.csv`` as a table.
+    """The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        Text by the name of the column; empty where a value is missing.
-    heading : str
-        The line above.
-    most : int, optional
-        Rows that are shown at most, and one line of what tells each cluster; by default all.
-    width : int
-        Letters in a line.
+    With `most` so many rows are shown, and one line of what tells each cluster; by default all.
 
     Examples
     --------
     >>> row = {"cluster": "0", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
-    >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\\n")
+    >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\n")
     1 cluster of 100 items
     cluster  size  share  certainty  prototype  what tells it
           0    50    50%       0.98  7          x = 1

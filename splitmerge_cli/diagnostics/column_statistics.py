@@ -18,43 +18,29 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Statistics:
     """Columns of a table by cluster. A feature is a column of numbers, the second level of a binary column, or a level
-    of a categorical one.
-
-    Attributes
-    ----------
-    columns : list of str
-        D names.
-    types : list of str
-        ``binary``, ``categorical``, ``count`` or ``real``, of each column.
-    column : numpy.ndarray
-        int64 ``[F]``: the column of each feature, ascending.
-    level : list of str or None
-        ``[F]``: its level; None of numbers.
-    n : numpy.ndarray
-        float64 ``[K, F]``: cells that are present.
-    mean : numpy.ndarray
-        float64 ``[K, F]``: their mean, or the share of the level; nan where there are none.
-    variance : numpy.ndarray
-        float64 ``[K, F]``: divided by n.
-    overall : numpy.ndarray
-        float64 ``[F]``: mean over all items.
-    deviation : numpy.ndarray
-        float64 ``[F]``: standard deviation over all items, 0 of a constant column.
-    divergence : numpy.ndarray
-        float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
-        other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells.
-    """
+    of a categorical one."""
 
     columns: list[str]
+    """D names."""
     types: list[str]
+    """``binary``, ``categorical``, ``count`` or ``real``, of each column."""
     column: NDArray[np.int64]
+    """int64 ``[F]``: the column of each feature, ascending."""
     level: list[str | None]
+    """``[F]``: its level; None of numbers."""
     n: Numbers
+    """float64 ``[K, F]``: cells that are present."""
     mean: Numbers
+    """float64 ``[K, F]``: their mean, or the share of the level; nan without any."""
     variance: Numbers
+    """float64 ``[K, F]``: divided by n."""
     overall: Numbers
+    """float64 ``[F]``: mean over all items."""
     deviation: Numbers
+    """float64 ``[F]``: standard deviation over all items, 0 of a constant column."""
     divergence: Numbers
+    """float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
+    other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells."""
 
     @property
     def standardised_means(self) -> Numbers:
@@ -71,17 +57,8 @@ class Statistics:
 
 
 def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
-    """Describe the columns of a table by cluster.
+    """Describe the columns of a table by cluster, `labels` ``[N]`` from 0.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Of a kind that has columns.
-    labels : array_like of int
-        ``[N]``, from 0.
-
-    Notes
-    -----
     Divergences are those of distributions with one observation more, spread as those of all items: a cluster of one
     item has no variance, a level that does not occur no logarithm.
     """
@@ -93,7 +70,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     order = np.argsort(own, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
     if K * D > MOST_CELLS and dataset.types is None:
-        kept = _widest(x, max(1, MOST_CELLS // K))
+        kept = np.sort(np.argsort(-_moments(x)[2], kind="stable")[: max(1, MOST_CELLS // K)])
         x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
     types = [column.type for column in columns]
     parts = [j for j, type in enumerate(types) if type != "categorical"]
@@ -118,11 +95,6 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
 def _second(column: Any) -> str | None:
     """The level that a binary column is described by; None for numbers."""
     return str(column.levels[1]) if column.type == "binary" else None
-
-
-def _widest(x: Any, most: int) -> NDArray[np.int64]:
-    _, _, squares = _moments(x)
-    return np.sort(np.argsort(-squares, kind="stable")[:most])
 
 
 def _moments(rows: Any) -> tuple[Numbers, Numbers, Numbers]:

@@ -22,46 +22,32 @@ ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
 
 @dataclass(frozen=True)
 class Convergence:
-    """Convergence of a run's chains, by all that was recorded of them.
-
-    Attributes
-    ----------
-    converged : bool or None
-        False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
-        not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from
-        above, or none from below.
-    quantity : str or None
-        The one of the largest R-hat.
-    rhat : float or None
-        Its R-hat; None where there is none, or it is infinite.
-    note : str or None
-        Why it cannot be judged, or why R-hat is infinite.
-    ess : float or None
-        The smallest effective sample size, bulk or tail, of all chains together; None where none is defined.
-    ess_of : str or None
-        The quantity that has it.
-    not_sampled : tuple of str
-        Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may.
-    is_one_sided : bool
-        Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
-        from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are
-        taken to be apart.
-    never_accepted : tuple of str
-        Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half.
-    is_constant : bool
-        Whether nothing recorded differs between any two draws.
-    """
+    """Convergence of a run's chains, by all that was recorded of them."""
 
     converged: bool | None
+    """False where the R-hat of a recorded quantity is `NOT_CONVERGED` or more, or infinite, or a hyper-parameter was
+    not sampled; None where there is no R-hat, or all chains keep one number of clusters, to which none came from above,
+    or none from below."""
     quantity: str | None = None
+    """The one of the largest R-hat."""
     rhat: float | None = None
+    """Its R-hat; None where it is undefined or infinite."""
     note: str | None = None
+    """Why it cannot be judged, or why R-hat is infinite."""
     ess: float | None = None
+    """The smallest effective sample size, bulk or tail, of all chains together; None where none is defined."""
     ess_of: str | None = None
+    """The quantity that has it."""
     not_sampled: tuple[str, ...] = ()
+    """Hyper-parameters that are unknown, but have one value in the second half of every chain; whole numbers may."""
     is_one_sided: bool = False
+    """Whether all chains keep one number of clusters in their second halves, to which no chain came from more, or none
+    from fewer: nothing then shows that those are less probable. Starts that each chain looks for by itself are taken to
+    be apart."""
     never_accepted: tuple[str, ...] = ()
+    """Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half."""
     is_constant: bool = False
+    """Whether nothing recorded differs between any two draws."""
 
     def reaches(self, rhat: float | None, ess: float | None) -> bool:
         """Whether chains are long enough: R-hat at most, and ESS at least, what is asked for (None: whatever it is).
@@ -95,22 +81,13 @@ def format_rhat(rhat: float | None) -> str:
 
 
 def convergence(diagnosis: Sequence[Row]) -> Convergence:
-    """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been.
+    """Judge the chains of a run by the largest R-hat of all quantities that were recorded, and by where they have been;
+    of one chain, and of chains too short for R-hat, nothing is known.
 
     Where no draw of the second halves differs there is no R-hat. Chains that reached one state each by itself
     (`summary.count_found`) then agree as far as anything shows. Chains that all keep one number of clusters show that
     it is more probable than others only if some came from fewer and some from more (`summary.count_arrivals`): chains
     between two of which no move is accepted have an R-hat near 1 wherever they are.
-
-    Parameters
-    ----------
-    diagnosis : sequence of Row
-        As of `summary.diagnose`.
-
-    Returns
-    -------
-    Convergence
-        Of one chain, and of chains too short for R-hat, nothing is known.
     """
     rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
     least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))

@@ -60,23 +60,10 @@ class CredibleBall:
 
 
 def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95, loss: str = "vi") -> CredibleBall:
-    """The credible ball around a partition.
+    """The credible ball of a level, above 0 and at most 1, around a partition, as a rule a point estimate.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (N,)
-        The centre, as a rule a point estimate.
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions; one that came up twice stands there twice.
-    level : float
-        From above 0 to 1.
-    loss : {"vi", "binder"}
-        The distance.
-
-    Raises
-    ------
-    ValueError
-        A level out of range, an unknown loss, shapes that do not fit.
+    Of the sampled partitions ``[M, N]`` one that came up twice stands there twice; the loss, ``vi`` or ``binder``, is
+    the distance. A ValueError for a level out of range, an unknown loss, shapes that do not fit.
 
     Examples
     --------

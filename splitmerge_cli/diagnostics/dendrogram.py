@@ -60,20 +60,10 @@ class Dendrogram:
 
 
 def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Dendrogram:
-    """Merge the clusters of a partition until one is left, each time the two whose union has the least expected loss.
+    """Merge the clusters of a partition, as a rule a point estimate, until one is left, each time the two whose union
+    has the least expected loss over the sampled partitions ``[M, N]``; those that the point estimate averages count.
 
-    Parameters
-    ----------
-    labels : array_like of int, shape (N,)
-        The partition, as a rule a point estimate.
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions; those that the point estimate averages count.
-    loss : {"vi", "binder"}
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As of `minimise_expected_loss`; labels of another number of items.
+    Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
     own, rows = by_appearance(labels), thin_partitions(partitions)
     if own.shape != rows.shape[1:]:

@@ -47,20 +47,8 @@ def table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
 
 
 def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
-    """The diagnosis for a first look, for a terminal: a row for each quantity, over all chains.
-
-    Parameters
-    ----------
-    diagnosis : pandas.DataFrame
-        As of `diagnose`.
-    title : str, optional
-        Above the table.
-
-    Returns
-    -------
-    rich.table.Table
-        Mean, R-hat, bulk effective sample size and autocorrelation time of each column of the trace.
-    """
+    """The diagnosis for a first look, for a terminal: mean, R-hat, bulk effective sample size and autocorrelation time
+    of each column of the trace, over all chains."""
     over_all = _over_all(diagnosis)
     kinds = {"mean": "mean", "R-hat": "rhat", "ESS": "ess", "autocorrelation": "tau"}
     out = Table(title=None if title is None else Text(title), title_justify="left")

@@ -8,35 +8,17 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def perplexity(log_lik: ArrayLike, tokens: ArrayLike) -> float:
-    """exp(-log likelihood / tokens) of documents.
-
-    Parameters
-    ----------
-    log_lik : array_like
-        ``[D]``, log likelihood of the predicted tokens of each document (natural logarithm).
-    tokens : array_like
-        ``[D]``, or their sum: how many tokens were predicted.
-    """
+    """exp(-log likelihood / tokens) of documents, given the log likelihood of each and how many tokens of it, or of
+    all, were predicted."""
     with np.errstate(over="ignore"):
         return float(np.exp(-np.sum(log_lik) / np.sum(tokens)))
 
 
 def second_half(iterations: ArrayLike, log_lik: ArrayLike) -> Iterator[NDArray[np.float64]]:
-    """For every state the log of the mean probability of each document over the second half of the states so far.
+    """For every state the log of the mean probability of each document, float64 ``[D]``, over the states of iterations
+    beyond t/2, up to its own t.
 
-    The states of iterations beyond t/2, up to t, are averaged for that of iteration t.
-
-    Parameters
-    ----------
-    iterations : array_like of int
-        ``[E]``, ascending.
-    log_lik : array_like
-        ``[E, D]``, log likelihood of each document under each state.
-
-    Yields
-    ------
-    numpy.ndarray
-        float64 ``[D]``.
+    `iterations` ``[E]`` ascend; `log_lik` ``[E, D]`` is the log likelihood of each document under each state.
     """
     iterations, log_lik = np.asarray(iterations), np.asarray(log_lik, dtype=np.float64)
     # a queue of two stacks: in `front` the sums of what leaves, from each state to the turn; `back` the sum of the rest
@@ -47,16 +29,12 @@ def second_half(iterations: ArrayLike, log_lik: ArrayLike) -> Iterator[NDArray[n
         back = np.logaddexp(back, log_lik[e])
         while 2 * iterations[first] <= t:
             if first == turn:
-                front, turn = _sums_to_the_end(log_lik[first : e + 1]), e + 1
+                # the last row; the last two; ...; all
+                front, turn = list(np.logaddexp.accumulate(log_lik[first : e + 1][::-1], axis=0)), e + 1
                 back = np.full_like(back, -np.inf)
             front.pop()
             first += 1
         yield (np.logaddexp(front[-1], back) if front else back) - np.log(e + 1 - first)
-
-
-def _sums_to_the_end(rows: NDArray[np.float64]) -> list[NDArray[np.float64]]:
-    """Logarithms of sums: the last row; the last two; ...; all."""
-    return list(np.logaddexp.accumulate(rows[::-1], axis=0))
 
 
 def evaluations(
@@ -64,22 +42,10 @@ def evaluations(
 ) -> tuple[pd.DataFrame, NDArray[np.float64]]:
     """Summarise the evaluations of one chain.
 
-    Parameters
-    ----------
-    iterations : numpy.ndarray
-        int64 ``[E]``, ascending.
-    tokens : numpy.ndarray
-        int64 ``[E]``, how many tokens were predicted.
-    log_lik : numpy.ndarray
-        float64 ``[E, D]``, E at least 1.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns iteration, log_lik, tokens, perplexity (of the state), averaged (of the second half of the states so
-        far, probabilities averaged by document).
-    numpy.ndarray
-        float64 ``[D]``, log of the mean probability of each document over the second half of all states.
+    Parameters are those of `second_half`, and the tokens ``[E]`` that were predicted. Returns a frame with columns
+    iteration, log_lik, tokens, perplexity (of the state), averaged (of the second half of the states so far,
+    probabilities averaged by document), and float64 ``[D]``, the log of the mean probability of each document over the
+    second half of all states.
     """
     means = np.stack(list(second_half(iterations, log_lik)))
     rows = {

@@ -37,30 +37,20 @@ class Trial:
 
 @dataclass(eq=False)
 class Track:
-    """One chain.
-
-    Attributes
-    ----------
-    sampler : str
-    trial : Trial
-    seconds, log_joint, n_clusters : ndarray of float64, shape (rows,)
-        Of every recorded iteration.
-    at : ndarray of float64, shape (partitions,)
-        Seconds of the recorded partitions.
-    accepted : float
-        Proposals of moves other than Gibbs scans that were accepted; nan: it makes none.
-    distance : ndarray of float64, shape (partitions,)
-        Expected distance of each recorded partition to the reference partitions.
-    """
+    """One chain."""
 
     sampler: str
     trial: Trial
     seconds: NDArray[np.float64]
     log_joint: NDArray[np.float64]
     n_clusters: NDArray[np.float64]
+    """Shape (rows,): of every recorded iteration."""
     at: NDArray[np.float64]
+    """Shape (partitions,): seconds of the recorded partitions."""
     accepted: float
+    """Proposals of moves other than Gibbs scans that were accepted; nan: it makes none."""
     distance: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    """Shape (partitions,): expected distance of each recorded partition to the reference partitions."""
 
     @property
     def late(self) -> slice:
@@ -75,24 +65,16 @@ class Track:
 
 @dataclass(frozen=True)
 class Target:
-    """Log joint and distance of a chain in the posterior, by the reference draws.
-
-    Attributes
-    ----------
-    log_joint : float
-        All but `TYPICAL` of the reference draws have as much.
-    distance : float
-        Expected distance to the reference partitions, in nats; all but `TYPICAL` of them have as little.
-    best : Track
-        The chain of the highest mean log joint.
-    chains : int
-        Those that agree with it, from which the reference draws are.
-    """
+    """Log joint and distance of a chain in the posterior, by the reference draws."""
 
     log_joint: float
+    """All but `TYPICAL` of the reference draws have as much."""
     distance: float
+    """Expected distance to the reference partitions, in nats; all but `TYPICAL` of them have as little."""
     best: Track
+    """The chain of the highest mean log joint."""
     chains: int
+    """Chains that agree with it, from which the reference draws are."""
 
 
 def agreeing_chains(tracks: Sequence[Track]) -> tuple[Track, float, list[int]]:
@@ -151,44 +133,29 @@ def ess_per_second(track: Track, target: Target) -> dict[str, float]:
 
 @dataclass(frozen=True)
 class Comparison:
-    """One sampler beside the fastest.
-
-    Attributes
-    ----------
-    sampler : str
-    ratio, low, high : float
-        How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
-        counts with all its time, so the ratio is at least that.
-    """
+    """One sampler beside the fastest."""
 
     sampler: str
     ratio: float
     low: float
     high: float
+    """How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
+    counts with all its time, so the ratio is at least that."""
 
 
 @dataclass(frozen=True)
 class Result:
-    """Who was first.
-
-    Attributes
-    ----------
-    first : str
-        The sampler of the smallest geometric mean time.
-    others : list of Comparison
-    trials : int
-        Pairs of start and seed.
-    decided : bool
-        Whether every interval excludes 1.
-    needed : int or None
-        Trials that would decide it, where it is not decided and the number can be estimated.
-    """
+    """Who was first."""
 
     first: str
+    """The sampler of the smallest geometric mean time."""
     others: list[Comparison]
     trials: int
+    """Pairs of start and seed."""
     decided: bool
+    """Whether every interval excludes 1."""
     needed: int | None
+    """Trials that would decide it, where it is not decided and the number can be estimated."""
 
     def __str__(self) -> str:
         if not self.others:
@@ -206,20 +173,10 @@ class Result:
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
-    """Compare samplers by their times to the target.
+    """Compare samplers by their times to the target; None where none reached it on any trial.
 
-    Parameters
-    ----------
-    times : mapping of str to ndarray of float64, shape (trials,)
-        Seconds of each sampler on the same trials; inf where it did not get there.
-    ends : mapping of str to ndarray of float64, shape (trials,)
-        Seconds after which it was stopped.
-
-    Returns
-    -------
-    Result or None
-        None where no sampler reached the target on any trial. Intervals are of a bootstrap over trials, the same
-        resamples for all.
+    `times` are the seconds of each sampler on the same trials, inf where it did not get there, `ends` those after which
+    it was stopped. Intervals are of a bootstrap over trials, the same resamples for all.
     """
     if not any(np.isfinite(values).any() for values in times.values()):
         return None

@@ -17,19 +17,11 @@ MOST_UNITS = 1_000
 
 
 def split_units(samples: ArrayLike, units: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.float64]]:
-    """Mean of the finite samples of each unit, and what the unit is called, in the order of the units.
+    """Mean of the finite samples of each unit, and what the unit is called: names and float64 means, ``[units]``, in
+    their order, without units that have no finite sample.
 
-    Parameters
-    ----------
-    samples : array_like of float, ``[n]``
-    units : array_like, ``[n]``, optional
-        What each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is a unit,
-        and they are numbered from 1.
-
-    Returns
-    -------
-    tuple of ndarray
-        Names, and float64 means, ``[units]``. Units without a finite sample are left out.
+    `units` says what each sample belongs to: chains of one data set, or with a common past, are one unit. None: each is
+    a unit, and they are numbered from 1.
     """
     x = np.asarray(samples, dtype=float).ravel()
     where = np.arange(1, len(x) + 1) if units is None else np.asarray(units).ravel()
@@ -59,21 +51,15 @@ class TInterval:
     """Centre of independent samples and its t interval, on a scale; called with the samples.
 
     One sample, or a sample with no finite value, has no interval (NaN).
-
-    Attributes
-    ----------
-    name : str
-        As tables of units name it.
-    to_scale, from_scale : callable
-        The scale on which samples are averaged, and the way back; increasing functions.
-    floor : float
-        Variance of the mean of any number of samples, over that of one: what no more samples take away.
     """
 
     name: str
+    """As tables of units name it."""
     to_scale: Callable[[ArrayLike], Any] = _keep
     from_scale: Callable[[ArrayLike], Any] = _keep
+    """The scale on which samples are averaged, and the way back; increasing functions."""
     floor: float = 0.0
+    """The part of one sample's variance that the mean keeps however many samples there are."""
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
         """Centre, low and high end."""
@@ -88,22 +74,12 @@ class TInterval:
         return float(centre), float(low), float(high)
 
     def units_needed(self, interval: tuple[float, float, float], n: int, least: float, most: float) -> float | None:
-        """Units with which an interval of this spread and centre lies within a range or outside.
+        """Units with which an interval of the spread and centre that `n` units gave lies within a range or outside;
+        infinite ends have no bound.
 
-        Parameters
-        ----------
-        interval : tuple of float
-            Centre, low and high end, of `n` units.
-        n : int
-        least, most : float
-            The range; infinite ends have no bound.
-
-        Returns
-        -------
-        float or None
-            The smallest number m above `n` for which t(m - 1) s sqrt(1 / m + floor) is at most the distance of the
-            centre from the nearer end, on the scale; ``MOST_UNITS + 1`` stands for more than `MOST_UNITS`. Infinite
-            where no number is enough; None where the interval is not known, or its centre is on an end.
+        It is the smallest number m above `n` for which t(m - 1) s sqrt(1 / m + floor) is at most the distance of the
+        centre from the nearer end, on the scale; ``MOST_UNITS + 1`` stands for more than `MOST_UNITS`. Infinite where
+        no number is enough; None where the interval is not known, or its centre is on an end.
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             centre, low, high, *ends = (float(self.to_scale(value)) for value in (*interval, least, most))
@@ -127,17 +103,11 @@ excess_interval = TInterval("log(x - 1)", _log_excess, _above_one)
 
 
 def overlapping_interval(share: float) -> TInterval:
-    """Build the mean and t interval for scores on random splits of one set, whose parts overlap.
+    """Build the mean and t interval for scores on random splits of one set that hold out such a share: their parts
+    overlap.
 
-    Parameters
-    ----------
-    share : float
-        Share of the set that is held out.
-
-    References
-    ----------
-    Nadeau & Bengio (2003), "Inference for the generalization error", Machine Learning 52: the variance of the mean of
-    n splits is that of one times 1/n + share / (1 - share).
+    Source: Nadeau and Bengio 2003, "Inference for the generalization error", Machine Learning 52: the variance of the
+    mean of n splits is that of one times 1/n + share / (1 - share).
     """
     return TInterval(f"overlapping {share:g}", floor=share / (1 - share))
 
@@ -147,14 +117,10 @@ class MedianInterval:
     """Median of samples and its distribution-free interval, between two order statistics; called with the samples.
 
     Fewer than 6 samples have no interval (NaN).
-
-    Attributes
-    ----------
-    name : str
-        As tables of units name it.
     """
 
     name: str = "median"
+    """As tables of units name it."""
 
     def __call__(self, samples: ArrayLike) -> tuple[float, float, float]:
         """Centre, low and high end."""
@@ -188,19 +154,8 @@ Interval = TInterval | MedianInterval
 
 
 def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -> tuple[float, NDArray[np.float64]]:
-    """A statistic of all units, and of all but each.
-
-    Parameters
-    ----------
-    statistic : callable
-        Takes the numbers of the units that are kept, int64 ``[m]``.
-    units : int
-        Number of units.
-
-    Returns
-    -------
-    tuple of float and ndarray of float64, ``[units]``
-    """
+    """A statistic of all units, and of all but each, float64 ``[units]``; it takes the numbers of the units that are
+    kept, int64 ``[m]``."""
     every = np.arange(units)
     without = [statistic(np.delete(every, k)) for k in every] if units > 1 else []
     return statistic(every), np.array(without, dtype=float)
@@ -209,21 +164,11 @@ def leave_one_out(statistic: Callable[[NDArray[np.int64]], float], units: int) -
 def jackknife_interval(
     whole: float, without: NDArray[np.float64], of: TInterval = mean_interval
 ) -> tuple[float, float, float]:
-    """A statistic of all units and its interval by leaving out one unit at a time.
+    """A statistic of all units and its interval by leaving out one unit at a time: the t interval of Tukey's
+    pseudo-values around it, on the scale of an interval; NaN for fewer than 3 units. `whole` and `without` are those of
+    `leave_one_out`.
 
     Resampling with replacement would pair restarts with themselves, which an R-hat between restarts cannot bear.
-
-    Parameters
-    ----------
-    whole, without : float and ndarray of float64, ``[units]``
-        See `leave_one_out`; of fewer than 3 units the interval is NaN.
-    of : TInterval
-        The scale.
-
-    Returns
-    -------
-    tuple of float
-        Value of all units, and the t interval of Tukey's pseudo-values around it.
     """
     n = len(without)
     if n < 3 or not np.isfinite([whole, *without]).all():

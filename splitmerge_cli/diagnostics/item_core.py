@@ -43,19 +43,11 @@ class ItemCore:
 
 
 def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
-    """The core of a level, as a greedy search from several starts finds it; the same at every call.
+    """The core of a level, a probability above 0 and at most 1, as a greedy search from several starts finds it; the
+    same at every call.
 
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions; one that came up twice stands there twice.
-    level : float
-        Probability, from above 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        A level out of range, partitions of another shape.
+    Of the sampled partitions ``[M, N]`` one that came up twice stands there twice. A ValueError for a level out of
+    range, or partitions of another shape.
 
     Examples
     --------

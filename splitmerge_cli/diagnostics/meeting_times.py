@@ -27,19 +27,8 @@ TIMES: NDArray[np.int64] = np.r_[np.arange(DENSE), (DENSE + 2 * _step) << _octav
 
 
 def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
-    """max(0, ceil((tau - lag - t) / lag)), whose expectation bounds the total variation distance.
-
-    Parameters
-    ----------
-    tau : array_like of int, shape (pairs,)
-        Meeting times, at least `lag`.
-    t : array_like of int, shape (times,)
-        Iterations of a chain.
-
-    Returns
-    -------
-    ndarray of float, shape (times, pairs)
-    """
+    """max(0, ceil((tau - lag - t) / lag)), shape (times, pairs), whose expectation bounds the total variation distance:
+    `tau` ``[pairs]`` are meeting times, at least `lag`, and `t` ``[times]`` iterations of a chain."""
     over = np.asarray(tau)[None, :] - lag - np.asarray(t)[:, None]
     return np.maximum(0, -(-over // lag)).astype(np.float64)
 
@@ -47,16 +36,9 @@ def lag_terms(tau: ArrayLike, lag: int, t: ArrayLike) -> NDArray[np.float64]:
 def distance_terms(distances: NDArray[np.floating], lag: int) -> NDArray[np.float64]:
     """sum over j >= 1 of d(X_{t + j lag}, Y_{t + (j - 1) lag}), whose expectation bounds the Wasserstein distance.
 
-    Parameters
-    ----------
-    distances : ndarray of float, shape (n,)
-        Of X after s and Y after s - `lag`, s = lag, lag + 1, ..., until the chains have met.
-
-    Returns
-    -------
-    ndarray of float, shape (times,)
-        Of t = 0, 1, ..., 255; then of the iterations from each of `TIMES` to the next the largest, so that a mean over
-        pairs bounds the Wasserstein distance after each of them. What follows the last is 0.
+    `distances` are those of X after s and Y after s - `lag`, s = lag, lag + 1, ..., until the chains have met. Returns
+    the sums for t = 0, 1, ..., 255; then for the iterations from each of `TIMES` to the next the largest, so that a
+    mean over pairs bounds the Wasserstein distance after each of them. What follows the last is 0.
 
     Examples
     --------
@@ -73,23 +55,16 @@ def distance_terms(distances: NDArray[np.floating], lag: int) -> NDArray[np.floa
 
 @dataclass(frozen=True, eq=False)
 class Bound:
-    """An estimated upper bound of a distance to the posterior after t iterations: total variation, or Wasserstein.
-
-    Attributes
-    ----------
-    t : ndarray of int, shape (times,)
-    estimate : ndarray of float, shape (times,)
-        Mean over pairs, at most 1.
-    standard_error : ndarray of float, shape (times,)
-        Of the mean over pairs, before it is cut at 1; nan of one pair.
-    upper : ndarray of float, shape (times,)
-        One-sided confidence limit of the expectation that the bound is, at most 1.
-    """
+    """An estimated upper bound of a distance to the posterior after t iterations: total variation, or Wasserstein."""
 
     t: NDArray[np.int64]
+    """Shape (times,)."""
     estimate: NDArray[np.float64]
+    """Shape (times,): mean over pairs, at most 1."""
     standard_error: NDArray[np.float64]
+    """Shape (times,): of the mean over pairs, before it is cut at 1; nan of one pair."""
     upper: NDArray[np.float64]
+    """Shape (times,): one-sided confidence limit of the expectation that the bound is, at most 1."""
 
     def first_below(self, distance: float) -> int | None:
         """The first t from which on the confidence limit is at most `distance`; None: not in `t`."""
@@ -105,15 +80,8 @@ class Bound:
 
 
 def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound:
-    """The bound of the total variation distance, from the meeting times of pairs that have all met.
-
-    Parameters
-    ----------
-    tau : array_like of int, shape (pairs,)
-        Of all pairs that were made: what is left out of it makes the bound too small.
-    t : array_like of int, shape (times,)
-    level : float
-        Of the confidence limit.
+    """The bound of the total variation distance at iterations t, from the meeting times of all pairs that were made:
+    what is left out makes it too small. `level` is that of the confidence limit.
 
     Notes
     -----
@@ -136,19 +104,8 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
 
 
 def wasserstein_bound(terms: Sequence[NDArray[np.floating]], level: float = LEVEL) -> Bound:
-    """Bound the Wasserstein distance by the distances that pairs of chains had until they met.
-
-    Parameters
-    ----------
-    terms : sequence of ndarray of float
-        `distance_terms` of all pairs that were made, by a metric that is at most 1.
-    level : float
-        Of the confidence limit.
-
-    Returns
-    -------
-    Bound
-        At `TIMES`, and from each of them to the next.
+    """Bound the Wasserstein distance, at `TIMES` and from each of them to the next, by the `distance_terms` of all
+    pairs that were made, of a metric that is at most 1.
 
     Notes
     -----
@@ -206,7 +163,7 @@ def _positive_mean(terms: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
 def unbiased_estimate(
     x: NDArray[np.float64], y: NDArray[np.float64], tau: int, lag: int, k: int, m: int
 ) -> NDArray[np.float64]:
-    """Estimate the posterior mean of a function without bias, from one pair of chains: H_{k:m}.
+    """Estimate the posterior mean of a function without bias, from one pair of chains: the mean of H_k, ..., H_m.
 
     Parameters
     ----------
@@ -214,12 +171,6 @@ def unbiased_estimate(
         Values of the function along X: iterations 0 to at least max(m, tau - 1).
     y : ndarray of float, shape (S, ...)
         Along Y: iterations 0 to at least tau - lag - 1.
-    k, m : int
-        The mean of H_k, ..., H_m is given; 0 <= k <= m.
-
-    Returns
-    -------
-    ndarray of float, shape (...)
 
     Notes
     -----
@@ -239,14 +190,7 @@ def unbiased_estimate(
 
 
 class DensitySum:
-    """A weighted sum of densities of n items, whose logarithms may be beyond the range of a double.
-
-    Attributes
-    ----------
-    log : ndarray of float, shape (n,)
-    value : ndarray of float, shape (n,)
-        The sum is value exp(log).
-    """
+    """A weighted sum of densities of n items, value exp(log): their logarithms may be beyond the range of a double."""
 
     def __init__(self, n: int) -> None:
         self.log, self.value = np.full(n, -np.inf), np.zeros(n)
@@ -261,16 +205,9 @@ class DensitySum:
 def log_of_mean(
     log: NDArray[np.float64], value: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Logarithm of the mean over pairs of value exp(log), and its standard error.
+    """Logarithm of the mean over pairs of value exp(log), and its standard error, shape (n,), from arrays (pairs, n).
 
-    Parameters
-    ----------
-    log, value : ndarray of float, shape (pairs, n)
-
-    Returns
-    -------
-    log_mean, standard_error : ndarray of float, shape (n,)
-        nan where the mean is not positive. The error is that of the mean over the mean (the delta method).
+    nan where the mean is not positive. The error is that of the mean over the mean (the delta method).
     """
     top = log.max(axis=0)
     terms = value * np.exp(log - top)

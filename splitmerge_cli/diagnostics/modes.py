@@ -20,22 +20,12 @@ EXAMPLES = 2
 
 
 def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> list[list[int]]:
-    """Chains by the partitions near which they stay.
+    """Chains by the partitions near which they stay: groups, each with its chains in ascending order.
 
     Two chains are of one group where the variation of information between a partition of one and of the other is, in
     the median, at most `APART` times that between two of one chain, or where a third joins them (single linkage).
-
-    Parameters
-    ----------
-    partitions : mapping of int to numpy.ndarray
-        By chain int32 ``[M, N]``: partitions of its second half, in their order.
-    most : int
-        Partitions of a chain that are looked at, evenly spaced.
-
-    Returns
-    -------
-    list of list of int
-        The groups, each with its chains in ascending order.
+    `partitions` are those of the second half of each chain, int32 ``[M, N]``, in their order; at most `most` of a
+    chain, evenly spaced, are looked at.
 
     Examples
     --------
@@ -61,24 +51,13 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) ->
 
 
 def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most: int = 40) -> dict[int, NDArray[np.intp]] | None:
-    """Kinds of partitions between which chains move, where they do so seldom.
+    """Kinds of partitions between which chains move, where they do so seldom: by chain the kind of each of its
+    partitions, those not looked at as the last before them.
 
     The draws of all chains are joined by Ward's method, with the variation of information as distance, to 2 to `KINDS`
-    kinds: the fewest whose mean silhouette is nine tenths of the best.
-
-    Parameters
-    ----------
-    partitions : mapping of int to numpy.ndarray
-        As of `chain_groups`.
-    most : int
-        Partitions of a chain that are looked at, evenly spaced.
-
-    Returns
-    -------
-    dict of int to numpy.ndarray, or None
-        By chain the kind of each of its partitions, int ``[M]``, those not looked at as the last before them; None
-        where a chain has fewer than `FEWEST` partitions, the best silhouette is below `APART_DRAWS`, or a kind has less
-        than a twentieth of the draws.
+    kinds: the fewest whose mean silhouette is nine tenths of the best. None where a chain has fewer than `FEWEST`
+    partitions, the best silhouette is below `APART_DRAWS`, or a kind has less than a twentieth of the draws. Parameters
+    as for `chain_groups`.
 
     Examples
     --------
@@ -140,12 +119,8 @@ def _between_different(rows: NDArray[np.int32]) -> NDArray[np.float64]:
 
 
 def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
-    """Say in what a partition differs from another: which clusters are parts of one, and how many items are elsewhere.
-
-    Parameters
-    ----------
-    one, other : array_like
-        Labels ``[N]``.
+    """Say in what a partition differs from another, both labels ``[N]``: which clusters are parts of one, and how many
+    items are elsewhere.
 
     Examples
     --------

@@ -134,12 +134,7 @@ def distances(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> NDA
 
 def all_distances(partitions: ArrayLike, others: ArrayLike, loss: str = "vi") -> NDArray[np.float64]:
     """The loss between each partition of a list and each of another: float64 ``[A, B]``, nats (vi) or shares of pairs
-    (binder).
-
-    Raises
-    ------
-    ValueError
-        An unknown loss, or shapes that do not fit.
+    (binder). A ValueError for an unknown loss, or shapes that do not fit.
 
     Examples
     --------
@@ -171,7 +166,6 @@ class ExpectedLoss:
     ----------
     rows : ndarray of int, shape (M, N)
         Sampled partitions, clusters numbered by first appearance; one that came up twice stands there twice.
-    loss : {"vi", "binder"}
     most_cells : int
         Cells that a table of intersections may have.
     a : float
@@ -181,20 +175,14 @@ class ExpectedLoss:
 
     Attributes
     ----------
-    f : ndarray of float, shape (N + 1,)
-        See `terms`.
-    block : ndarray of int, shape (N,)
-        Block of every item.
-    size : ndarray of int, shape (A,)
-        Items of every block.
+    f, own : ndarray of float, shape (N + 1,)
+        See `terms`; (2 - a) f, the term of a cluster of the estimate.
+    block, size : ndarray of int, shape (N,) and (A,)
+        Block of every item, items of every block.
     cluster : ndarray of int32, shape (A, M)
         Cluster of every block in every distinct partition, in one numbering for the clusters of all of them.
-    weight : ndarray of float, shape (M,)
-        Share of every distinct partition among the sampled ones.
-    cluster_weight : ndarray of float, shape (C,)
-        Weight of the partition to which each of the C clusters belongs.
-    own : ndarray of float, shape (N + 1,)
-        (2 - a) f: the term of a cluster of the estimate.
+    weight, cluster_weight : ndarray of float, shape (M,) and (C,)
+        Share of every distinct partition among the sampled ones, and of that to which each of the C clusters belongs.
     fewest_clusters, most_clusters : int
         Clusters that an estimate may have.
     """

@@ -36,10 +36,7 @@ def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]
     """Labels of the blocks among which the one of least expected loss is to be chosen: at its local minima, the best
     sampled partition first; of few blocks all.
 
-    Parameters
-    ----------
-    max_work : int
-        Once so many cells were looked up no further start is tried; after four times as many nothing is moved any more.
+    Once `max_work` cells were looked up no further start is tried; after four times as many nothing is moved any more.
     """
     blocks = len(loss.size)
     if blocks <= FEW:
@@ -74,14 +71,9 @@ def _all_partitions(n: int) -> Iterator[NDArray[np.int64]]:
 
 
 class Search:
-    """A partition of the blocks, and moves that lower its expected loss.
+    """A partition of the blocks, and moves that lower its expected loss, until `max_work` cells were looked up.
 
-    Parameters
-    ----------
-    labels : ndarray of int, shape (A,)
-        The start; -1 for blocks that are yet to be placed.
-    max_work : int
-        Cells after which nothing is moved any more.
+    It starts at `labels` ``[A]``, -1 for blocks that are yet to be placed.
     """
 
     def __init__(self, loss: ExpectedLoss, labels: NDArray[np.int64], max_work: int) -> None:

@@ -30,8 +30,6 @@ MIN_PARTITIONS = 8
 MAX_WORK = 2**29
 """Once the search has looked up so many cells, a second's work or so, it tries no further start; after four times as
 many it moves nothing any more."""
-
-
 COST = 1.1
 """Cost of separating what is together, in the estimate of a run; 2 less it is that of joining what is apart."""
 LEVEL = 0.95
@@ -85,26 +83,14 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     return rows[evenly_spaced(len(rows), fitting)]
 
 
-def interval_of_clusters(partitions: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central posterior interval of the number of clusters, both ends of which occur among sampled partitions.
-
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions.
-    level : float
-        Its probability.
+def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
+    """The central posterior interval of this probability for the number of clusters, both ends of which occur.
 
     Examples
     --------
-    >>> interval_of_clusters([[0, 0, 1]] * 99 + [[0, 1, 2]])
+    >>> interval_of_counts([2] * 99 + [3])
     (2, 2)
     """
-    return interval_of_counts(check_partitions(partitions).max(axis=1) + 1, level)
-
-
-def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central interval of numbers of clusters, both ends of which occur; `level` as of `interval_of_clusters`."""
     low, high = np.quantile(np.asarray(counts), [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
     return int(low), int(high)
 
@@ -116,8 +102,8 @@ def minimise_expected_loss(
 
     It is never worse than the best of the partitions that were averaged (of those with as many clusters as it may
     have), separates no items that all of them join, has no more clusters than the table of intersections holds, and
-    depends neither on the numbers of their clusters nor, unless they are thinned, on their
-    order. The search is the same at every call: its seed is fixed.
+    depends neither on the numbers of their clusters nor, unless they are thinned, on their order. The search is the
+    same at every call: its seed is fixed.
 
     Parameters
     ----------
@@ -129,15 +115,14 @@ def minimise_expected_loss(
     a : float
         Cost of separating what is together, from 0 to 2; 2 - a is that of joining what is apart.
     clusters : tuple of int, optional
-        Fewest and most clusters that it may have, such as `interval_of_clusters`; at least one of the partitions has
+        Fewest and most clusters that it may have, such as `interval_of_counts`; at least one of the partitions has
         so many. By default any number.
 
     Raises
     ------
-    TooManyClusters
-        Fewer than `MIN_PARTITIONS` of them would fit the table.
-    ValueError
-        `partitions` has another shape, `loss` is unknown, `a` out of range, or no partition has so many clusters.
+    TooManyClusters, ValueError
+        Fewer than `MIN_PARTITIONS` of them would fit the table; another shape, an unknown `loss`, `a` out of range, no
+        partition with so many clusters.
 
     Examples
     --------
@@ -163,21 +148,10 @@ def minimise_expected_loss(
 
 def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[int, int] | None = None) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
-    interval of K has.
+    interval of K has; raises as `minimise_expected_loss`.
 
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions.
-    loss : {"vi", "binder"}
-    interval : tuple of int, optional
-        The interval of K over all draws of the run. By default the partitions give it; they also do where none of
-        those that are averaged has as many clusters.
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As of `minimise_expected_loss`.
+    The interval is that of all draws of the run. Without it the partitions give it; they also do where none of those
+    that are averaged has as many clusters.
     """
     rows = thin_partitions(partitions)
     K = rows.max(axis=1) + 1

@@ -46,20 +46,10 @@ class Representative:
 
 
 def representatives(partitions: ArrayLike, most: int, loss: str = "vi") -> list[Representative]:
-    """Partitions that stand for a posterior, that of the largest weight first.
+    """Partitions that stand for a posterior, at most so many, that of the largest weight first; there are fewer where
+    fewer differ. Of the sampled ones ``[M, N]`` those count that the point estimate averages.
 
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions; those that the point estimate averages count.
-    most : int
-        How many are wanted, at least 1; there are fewer where fewer differ.
-    loss : {"vi", "binder"}
-
-    Raises
-    ------
-    TooManyClusters, ValueError
-        As of `minimise_expected_loss`; `most` below 1.
+    Raises as `minimise_expected_loss`, and a ValueError for `most` below 1.
 
     Examples
     --------

@@ -30,24 +30,16 @@ def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class BetweenRestarts:
-    """R-hat of each number s of a chain, over the restarts' s-th chains.
-
-    Attributes
-    ----------
-    classic : numpy.ndarray
-        float64 ``[S]``: Gelman and Rubin's, sqrt(((n - 1)/n W + B/n) / W); NaN where undefined.
-    ranked : numpy.ndarray
-        float64 ``[S]``: the rank-normalised split R-hat; NaN where undefined.
-    undefined : dict
-        Why the classic one has no value, by s.
-    constant : list of tuple
-        Restart and number of every chain whose series never changes.
-    """
+    """R-hat of each number s of a chain, over the restarts' s-th chains."""
 
     classic: NDArray[np.float64]
+    """float64 ``[S]``: Gelman and Rubin's, sqrt(((n - 1)/n W + B/n) / W); NaN where undefined."""
     ranked: NDArray[np.float64]
+    """float64 ``[S]``: the rank-normalised split R-hat; NaN where undefined."""
     undefined: dict[int, str]
+    """Why the classic one has no value, by s."""
     constant: list[tuple[int, int]]
+    """Restart and number of every chain whose series never changes."""
 
     @property
     def mean(self) -> float:
@@ -61,22 +53,10 @@ class BetweenRestarts:
 
 
 def between_restarts(draws: ArrayLike) -> BetweenRestarts:
-    """R-hat between restarts; chains of one restart are never pooled.
+    """R-hat between restarts, for each number s of a chain; chains of one restart are never pooled.
 
-    Parameters
-    ----------
-    draws : array_like
-        ``[restarts, S, draws]``, what is to be forgotten dropped; see `late`.
-
-    Returns
-    -------
-    BetweenRestarts
-        A value for each of the S numbers of a chain.
-
-    Raises
-    ------
-    ValueError
-        Another number of dimensions.
+    `draws` is ``[restarts, S, draws]``, what is to be forgotten dropped (see `late`); a ValueError for other
+    dimensions.
     """
     x = np.asarray(draws, dtype=np.float64)
     if x.ndim != 3:
@@ -93,23 +73,8 @@ def between_restarts(draws: ArrayLike) -> BetweenRestarts:
 
 
 def late(traces: Sequence[pd.DataFrame]) -> NDArray[np.float64]:
-    """The second half of the log joint for every chain of every restart.
-
-    Parameters
-    ----------
-    traces : sequence of pandas.DataFrame
-        ``trace.parquet`` of each restart.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[restarts, S, draws]``, cut to the length of the shortest.
-
-    Raises
-    ------
-    ValueError
-        The restarts have different numbers of chains.
-    """
+    """The second half of the log joint for every chain of every restart, given their traces: float64
+    ``[restarts, S, draws]``, cut to the length of the shortest. A ValueError for different numbers of chains."""
     parts = [second_half(trace)["log_joint"] for trace in traces]
     if len({len(part) for part in parts}) != 1:
         raise ValueError(f"chains of the restarts: {', '.join(str(len(p)) for p in parts)}; expected as many in each")
@@ -119,19 +84,13 @@ def late(traces: Sequence[pd.DataFrame]) -> NDArray[np.float64]:
 
 @dataclass(frozen=True)
 class Times:
-    """Autocorrelation times of a run's chains, in recorded draws.
-
-    Attributes
-    ----------
-    values : numpy.ndarray
-        float64 ``[chains]``; NaN where undefined.
-    series, undefined : int
-        Number of series that were looked at, and how many of them never change, so that they have no time.
-    """
+    """Autocorrelation times of a run's chains, in recorded draws."""
 
     values: NDArray[np.float64]
+    """float64 ``[chains]``; NaN where undefined."""
     series: int
     undefined: int
+    """Number of series that were looked at, and how many of them never change, so that they have no time."""
 
     @property
     def mean(self) -> float:
@@ -140,19 +99,9 @@ class Times:
 
 
 def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
-    """Autocorrelation times of the largest cluster's share of the items.
+    """Autocorrelation times of the largest cluster's share of the items, a series for each chain.
 
-    Parameters
-    ----------
-    trace : pandas.DataFrame
-        Columns chain, iteration, largest of ``trace.parquet``.
-    after : int
-        Iterations up to this one are dropped.
-
-    Returns
-    -------
-    Times
-        One series per chain.
+    `trace` has chain, iteration and largest of ``trace.parquet``; iterations up to `after` are dropped.
     """
     kept = trace[trace["iteration"] > after]
     first = [np.stack(chain["largest"].tolist())[:, 0] for _, chain in kept.groupby("chain", sort=True)]
@@ -161,26 +110,10 @@ def largest_times(trace: pd.DataFrame, after: int = 0) -> Times:
 
 
 def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> NDArray[np.int64]:
-    """All pairs of items of which `each` are drawn from every planted cluster: 105 for 5 clusters.
+    """All pairs of items of which `each` are drawn from every planted cluster, int64 ``[pairs, 2]``: 105 for 5
+    clusters.
 
-    Parameters
-    ----------
-    truth : array_like
-        ``[N]``, planted cluster of each item.
-    rng : numpy.random.Generator
-        Draws the items.
-    each : int
-        Items from every cluster.
-
-    Returns
-    -------
-    numpy.ndarray
-        int64 ``[pairs, 2]``.
-
-    Raises
-    ------
-    ValueError
-        A cluster has fewer items.
+    `truth` ``[N]`` is the planted cluster of each item; a ValueError if a cluster has fewer items.
     """
     truth = np.asarray(truth)
     members = [np.flatnonzero(truth == cluster) for cluster in np.unique(truth)]
@@ -193,24 +126,17 @@ def planted_pairs(truth: ArrayLike, rng: np.random.Generator, each: int = 3) -> 
 def indicator_times(
     partitions: pd.DataFrame, pairs: ArrayLike, after: int = 0, over: Callable[[Any], Any] = np.nanmax
 ) -> Times:
-    """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster.
+    """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster: a value for each chain,
+    over those pairs that are not together, or apart, all the time.
 
     Parameters
     ----------
     partitions : pandas.DataFrame
-        Columns chain, iteration, labels of ``partitions.parquet``.
+        Columns chain, iteration, labels of ``partitions.parquet``; iterations up to `after` are dropped.
     pairs : array_like
         int ``[pairs, 2]``; see `planted_pairs`.
-    after : int
-        Iterations up to this one are dropped.
     over : callable
-        What the times of a chain's pairs are summed up by, in place of their maximum.
-
-    Returns
-    -------
-    Times
-        The maximum of each chain over those pairs that are not together, or apart, all the time; one series per chain
-        and pair.
+        Sums up the times of a chain's pairs, in place of their maximum.
     """
     i, j = np.asarray(pairs).T
     kept = partitions[partitions["iteration"] > after]
@@ -227,19 +153,9 @@ def indicator_times(
 def standardised_iterations(moves: pd.DataFrame, iterations: int | Mapping[int, int]) -> pd.Series:
     """Iterations in units of a Gibbs sweep's cost: T times total seconds over seconds within the Gibbs sweeps.
 
-    A full sweep per iteration is taken for granted (``schedule=full_scan``).
-
-    Parameters
-    ----------
-    moves : pandas.DataFrame
-        Columns chain, move, seconds of ``moves.parquet``.
-    iterations : int or mapping of int to int
-        T: iterations of every chain, or by chain.
-
-    Returns
-    -------
-    pandas.Series
-        float64 by chain; NaN where no time was taken, or none within Gibbs sweeps.
+    A full sweep per iteration is taken for granted (``schedule=full_scan``). `moves` has chain, move and seconds of
+    ``moves.parquet``; T is one number of `iterations`, or one by chain. Returns float64 by chain; NaN where no time was
+    taken, or none within Gibbs sweeps.
     """
     total = moves.groupby("chain")["seconds"].sum()
     swept = moves[moves["move"].isin(SWEEPS)].groupby("chain")["seconds"].sum().reindex(total.index, fill_value=0.0)

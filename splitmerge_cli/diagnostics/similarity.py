@@ -100,16 +100,9 @@ def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.fl
 def mean_co_clustering(
     partitions: ArrayLike, labels: ArrayLike
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Mean co-clustering of the items with the other members of each cluster.
-
-    Yields
-    ------
-    items : numpy.ndarray
-        int64 ``[n]``: some of the items, in their order.
-    means : numpy.ndarray
-        float64 ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the probability of
-        being alone.
-    """
+    """Mean co-clustering of the items with the other members of each cluster, some items at a time: their numbers,
+    int64 ``[n]``, and means ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the
+    probability of being alone."""
     rows, own, sizes = _fitting(partitions, labels)
     N, K = len(own), len(sizes)
     members, shared = _count_members(rows, own, K)

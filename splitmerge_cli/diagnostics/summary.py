@@ -57,19 +57,12 @@ class Clustering:
 
 
 def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
-    """The series of a trace, the first half of every chain dropped.
+    """The series of a trace, the first half of every chain dropped: float64 ``[chains, draws]`` for each column but
+    `NO_SERIES`, chains in ascending order, cut to the length of the shortest (a time budget stops chains at different
+    iterations).
 
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``; `largest` may hold the list of the five largest fractions.
-
-    Returns
-    -------
-    dict
-        For each column but `NO_SERIES`: float64 ``[chains, draws]``, chains in ascending order, cut to the length of
-        the shortest (a time budget stops chains at different iterations). `largest`, ``largest2``, ... are the
-        fractions of the largest clusters.
+    The columns are those of ``trace.parquet``; `largest` may hold the list of the five largest fractions, which become
+    the series `largest`, ``largest2``, ...
     """
     iteration, parts = np.asarray(trace["iteration"]), []
     for rows in _rows_by_chain(trace["chain"]).values():
@@ -88,15 +81,7 @@ def series_of(
     trace: Mapping[Any, Any], partitions: Mapping[int, NDArray[np.int32]] | None = None
 ) -> dict[str, NDArray[np.float64]]:
     """The series by which chains are judged, each ``[chains, draws]``: `second_half`, and `DISTANCE` where every chain
-    has recorded `mixing.MIN_DRAWS` partitions.
-
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``.
-    partitions : mapping of int to numpy.ndarray, optional
-        Recorded partitions ``[M, N]`` of the second half of each chain, by its number.
-    """
+    has recorded `mixing.MIN_DRAWS` partitions, ``[M, N]`` of the second half of each chain, by its number."""
     series = second_half(trace)
     late = [partitions[c] for c in sorted(partitions)] if partitions else []
     if late and len(late) == len(next(iter(series.values()))) and min(map(len, late)) >= mixing.MIN_DRAWS:
@@ -150,7 +135,6 @@ def without_rounding(name: str, x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _rows_by_chain(chains: ArrayLike) -> dict[int, NDArray[np.intp]]:
-    """The rows of each chain, the chains in ascending order."""
     of = np.asarray(chains)
     return {c: np.flatnonzero(of == c) for c in sorted(set(of.tolist()))}
 
@@ -161,19 +145,9 @@ def diagnose(
     further: Iterable[Row] = (),
     partitions: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list[Row]:
-    """Diagnose the chains of a run.
-
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``.
-    moves : iterable of mapping
-        Counts of each move at the end of each chain, as of ``Sampler.counts`` or ``moves.parquet`` (which does not say
-        when a move was last accepted).
-    further : iterable of Row
-        Rows to add.
-    partitions : mapping of int to numpy.ndarray, optional
-        As of `series_of`.
+    """Diagnose the chains of a run by their traces (columns as in ``trace.parquet``), the counts of each move at the
+    end of each chain (as of ``Sampler.counts`` or ``moves.parquet``, which does not say when a move was last accepted)
+    and their `partitions` (as of `series_of`); `further` rows are added.
 
     Returns
     -------
@@ -204,21 +178,12 @@ def diagnose(
 
 
 def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
-    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none where some do.
+    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none where some do:
+    ``found/chains``, the chains that reached the state each by itself, and ``found/draws`` of the second halves of all
+    chains.
 
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``.
-    searches : bool
-        Whether each chain has a start of its own that is built from the data (item by item). Otherwise the chains
-        count that were elsewhere in their first halves.
-
-    Returns
-    -------
-    list of Row
-        ``found/chains``, the chains that reached the state each by itself, and ``found/draws`` of the second halves of
-        all chains.
+    `searches` says whether each chain has a start of its own that is built from the data (item by item). Otherwise the
+    chains count that were elsewhere in their first halves.
     """
     series = {name: without_rounding(name, x) for name, x in second_half(trace).items()}
     if not all(np.all(x == x[0, 0]) for x in series.values()):
@@ -234,20 +199,11 @@ def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
 
 def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None) -> list[Row]:
     """Rows of a diagnosis on chains all of which have one number of clusters in their second halves; none where some
-    draw has another.
+    draw has another: ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the
+    chains that had fewer and more clusters before; there is no row of a side where none can be.
 
-    Parameters
-    ----------
-    trace : pandas.DataFrame, or mapping of str to numpy.ndarray
-        Columns as in ``trace.parquet``, the start state of each chain included.
-    largest_K : int, optional
-        Most clusters that there can be, where that is known.
-
-    Returns
-    -------
-    list of Row
-        ``arrivals/clusters``, that number, and ``arrivals/from_fewer`` and ``arrivals/from_more``, the chains that had
-        fewer and more clusters before; there is no row of a side where none can be.
+    The trace includes the start state of each chain; `largest_K` is the most clusters that there can be, where that is
+    known.
     """
     late = second_half(trace)["K"]
     if np.any(late != late[0, 0]):

@@ -16,13 +16,8 @@ LEAST_STATES = 10
 
 
 def match_labels(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Label a state by the topics of a reference: each topic becomes the one that holds most of its tokens.
-
-    Parameters
-    ----------
-    labels, reference : numpy.ndarray
-        int32 ``[N]``, from 0.
-    """
+    """Label a state by the topics of a reference, int32 ``[N]`` both: each topic becomes the one that holds most of its
+    tokens."""
     shape = int(labels.max()) + 1, int(reference.max()) + 1
     shared = topics.counts(labels, reference, shape)
     best = np.array([shared.indices[a + np.argmax(shared.data[a:b])] for a, b in _rows(shared.indptr)], dtype=np.int32)
@@ -39,26 +34,13 @@ def documents(
     starts: NDArray[np.int64],
     names: Sequence[str] | None,
 ) -> pd.DataFrame:
-    """A row for each document.
+    """A row for each document: row (from 1), name (where there are names), tokens, topic, proportion, low, high,
+    second, second_proportion.
 
-    Parameters
-    ----------
-    reference : numpy.ndarray
-        int32 ``[N]``, topic of every token in the state whose topics are used.
-    states : sequence of numpy.ndarray
-        int32 ``[N]`` each, recorded states, numbered in any way; may be empty.
-    starts : numpy.ndarray
-        int64 ``[J + 1]``, where each document begins.
-    names : sequence of str, optional
-        Of the documents.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row (from 1), name (where there are names), tokens, topic, proportion, low, high, second,
-        second_proportion. A proportion is a share of the tokens of the document: the mean over the states, of the
-        reference alone where there are none; topic and second are those of the largest. low and high: quantiles of
-        the states, of level 0.95; NaN where there are fewer than 10. Empty documents have no topic.
+    A proportion is a share of the tokens of the document: the mean over the recorded states, int32 ``[N]`` each,
+    numbered in any way; of the reference alone, the state whose topics are used, where there are none. topic and second
+    are those of the largest. low and high: quantiles of the states, of level 0.95; NaN where there are fewer than 10.
+    Empty documents have no topic. `starts` ``[J + 1]`` says where each document begins.
     """
     J, K = len(starts) - 1, int(reference.max()) + 1
     lengths, document = np.diff(starts), topics.document_of(starts)

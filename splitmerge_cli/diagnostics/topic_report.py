@@ -105,8 +105,8 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
     the same, there is also the normalised mutual information of the topics of their tokens.
     """
     out = Table(title="topics of runs, matched by Hellinger distance", title_justify="left")
-    out.add_column("run", overflow="fold")
-    out.add_column("and run", overflow="fold")
+    for name in ("run", "and run"):
+        out.add_column(name, overflow="fold")
     for name in ("similarity", "matched", "of large topics", "NMI of tokens"):
         out.add_column(name, justify="right")
     for a, b in combinations(runs, 2):

@@ -13,19 +13,9 @@ PROTOTYPES = 3
 
 
 def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float64]:
-    """Posterior means of the topics' probabilities of words, (eta + n_kw)/(V eta + n_k).
+    """Posterior means of the topics' probabilities of words, (eta + n_kw)/(V eta + n_k): float64 ``[K, V]``.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Kind ``documents``, N tokens of V words.
-    labels : array_like of int
-        ``[N]``, topic of every token, from 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K, V]``; rows sum to 1.
+    The data are documents, N tokens of V words; `labels` ``[N]`` are the topic of every token, from 0.
     """
     own = np.asarray(labels, dtype=np.int32)
     corpus = dataset.values
@@ -34,10 +24,8 @@ def topic_word(dataset: Any, labels: ArrayLike, eta: float) -> NDArray[np.float6
 
 
 def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
-    """Topic proportions of each document, float64 ``[J, K]``; rows sum to 1, NaN for empty documents.
-
-    Parameters as for `topic_word`.
-    """
+    """Topic proportions of each document, float64 ``[J, K]``; rows sum to 1, NaN for empty documents. Parameters as for
+    `topic_word`."""
     own = np.asarray(labels, dtype=np.int32)
     corpus = dataset.values
     found = topics.counts(corpus.tokens.documents(), own, (corpus.tokens.J, int(own.max()) + 1)).toarray()
@@ -46,23 +34,14 @@ def mixtures(dataset: Any, labels: ArrayLike) -> NDArray[np.float64]:
 
 
 def summary(dataset: Any, labels: ArrayLike, eta: float, most: int = topics.TOP) -> pd.DataFrame:
-    """A row for each topic, a cluster of tokens, the largest first.
+    """A row for each topic, a cluster of tokens, the largest first; parameters as for `topic_word`, `most` words of a
+    topic are named.
 
-    Parameters
-    ----------
-    dataset, labels, eta
-        As for `topic_word`.
-    most : int
-        Words of a topic that are named.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
-        top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with
-        the largest terms phi_kw log(phi_kw/p_w) of the Kullback-Leibler divergence of the topic from the corpus, p_w
-        being the share of the tokens), divergence (their sum over all words, in nats), prototypes (names, or numbers
-        from 1, of the documents with most of the topic, (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
+    Columns are cluster (the topic), size (tokens), share (of all tokens), documents (that have a token of it),
+    top_words (the most relevant, see `splitmerge_cli.diagnostics.topics.relevant_entries`), telling (the words with the
+    largest terms phi_kw log(phi_kw/p_w) of the Kullback-Leibler divergence of the topic from the corpus, p_w being the
+    share of the tokens), divergence (their sum over all words, in nats), prototypes (names, or numbers from 1, of the
+    documents with most of the topic, (n_jk + 1/2)/(n_j + 1)). Words and prototypes are lists.
     """
     own = np.asarray(labels, dtype=np.int32)
     corpus, vocabulary = dataset.values, dataset.vocabulary

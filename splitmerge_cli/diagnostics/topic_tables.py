@@ -91,13 +91,7 @@ class ChainTopics:
         return [probability[at] for at in self._shown]
 
     def overview(self, matches: Sequence[topics.Match] = ()) -> list[dict[str, Any]]:
-        """Entries of the summary for each topic.
-
-        Parameters
-        ----------
-        matches : sequence of topics.Match
-            Of the topics of every other chain with these.
-        """
+        """Entries for the summary, one a topic; `matches` are those of all other chains' topics with these."""
         same = sum((match.is_shared(self.K) for match in matches), np.ones(self.K, dtype=np.int64))
         return [
             {
@@ -194,14 +188,9 @@ def agreement_rows(
 ) -> list[Row]:
     """How far the topics of the chains agree with those of chain `best`, and with the true ones where they are known.
 
-    `matches` are those of `match_chains`.
-
-    Returns
-    -------
-    list of Row
-        ``topic_similarity/chains``, ``topics_matched/chains``, ``nmi/chains``: each chain against `best`, and over all
-        the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain, and over all that of
-        `best`. See `splitmerge_cli.diagnostics.topics.Match`.
+    ``topic_similarity/chains``, ``topics_matched/chains``, ``nmi/chains``: each chain against `best`, by
+    `match_chains`, and over all the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain,
+    and over all that of `best`. See `splitmerge_cli.diagnostics.topics.Match`.
     """
     rows: list[Row] = []
     if matches:
@@ -225,17 +214,8 @@ def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:
 
 
 def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | None = None) -> Topics:
-    """The topics of one chain of ``topic_words.parquet``.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        Columns topic, word, count.
-    vocabulary : pandas.Index
-        Words to count; holds all of the frame.
-    V : int, optional
-        How many words there are, at least as many as `vocabulary` holds; by default so many.
-    """
+    """The topics of one chain of ``topic_words.parquet``, its columns topic, word, count, over a vocabulary that holds
+    all of its words; `V` is how many words there are where they are more."""
     column = vocabulary.get_indexer(frame["word"].astype(str))
     topic = frame["topic"].to_numpy()
     K = int(topic.max()) + 1

@@ -36,19 +36,10 @@ def document_of(starts: ArrayLike) -> NDArray[np.int32]:
 
 
 def counts(labels: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, int]) -> csr_array:
-    """Tokens by topic (rows) and something else of theirs, the word or the document.
+    """Tokens by topic (rows) and something else of theirs, the word or the document: int64 ``shape``, indices of a row
+    ascending, no stored zeros.
 
-    Parameters
-    ----------
-    labels : numpy.ndarray
-        int32 ``[N]``, topic of every token, below ``shape[0]``.
-    columns : numpy.ndarray
-        int32 ``[N]``, below ``shape[1]``.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int64 ``shape``, indices of a row ascending, no stored zeros.
+    `labels` and `columns` are int32 ``[N]``, below the numbers of `shape`.
     """
     table = csr_array((np.ones(len(labels), dtype=np.int64), (labels, columns)), shape=shape)
     table.sum_duplicates()
@@ -56,15 +47,8 @@ def counts(labels: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[i
 
 
 def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Number topics by descending size, among equals by ascending number.
-
-    Returns
-    -------
-    labels : numpy.ndarray
-        int32 ``[N]``, renumbered.
-    order : numpy.ndarray
-        int64 ``[K]``, the old number of each topic.
-    """
+    """Number topics by descending size, among equals by ascending number: int32 ``[N]``, renumbered, and int64 ``[K]``,
+    the old number of each topic."""
     order = np.argsort(-np.bincount(labels), kind="stable")
     rank = np.empty(len(order), dtype=np.int32)
     rank[order] = np.arange(len(order), dtype=np.int32)
@@ -72,26 +56,14 @@ def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
 
 
 def relevant_entries(words: csr_array, eta: float, most: int = TOP) -> list[NDArray[np.int64]]:
-    """Where the words stand that are most relevant to each topic, most first, among equals by ascending number.
+    """Where the words stand that are most relevant to each topic, most first, among equals by ascending number: for
+    each topic positions in ``words.indices`` and ``words.data``, `most` at most.
 
     The relevance of a word is w log phi + (1 - w) log(phi / p): phi is its probability in the topic, of posterior mean
-    (eta + n_kw) / (V eta + n_k), p its share of all tokens, w is `RELEVANCE`.
+    (eta + n_kw) / (V eta + n_k), p its share of all tokens, w is `RELEVANCE`. `words` are the tokens ``[K, V]`` by
+    topic and word, as of `counts`.
 
     Source: Sievert and Shirley 2014, section 3.1.
-
-    Parameters
-    ----------
-    words : scipy.sparse.csr_array
-        Tokens ``[K, V]`` by topic and word, indices of a row ascending, no stored zeros.
-    eta : float
-        Pseudo-count of every word in a topic.
-    most : int
-        So many a topic at most; it has fewer if it holds no more words.
-
-    Returns
-    -------
-    list of numpy.ndarray
-        int64, for each topic positions in ``words.indices`` and ``words.data``.
     """
     # terms that are the same for all words of a topic, or of the corpus, change no order
     share = np.log(words.sum(axis=0)[words.indices])
@@ -103,26 +75,14 @@ def relevant_entries(words: csr_array, eta: float, most: int = TOP) -> list[NDAr
 def coherence(
     top: Sequence[NDArray[np.int64]], words: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """Normalised pointwise mutual information of the top words of each topic, mean over their pairs.
+    """Normalised pointwise mutual information of the top words of each topic, mean over their pairs: float64 ``[K]``,
+    NaN for a topic of a single word.
 
     A pair has log(p_ab / (p_a p_b)) / -log p_ab, p the share of the documents that hold a, b, or both: -1 for words
     that never meet, 0 for independent ones (and for two that every document holds), 1 for words that never part.
+    `words` ``[N]`` are those of every token; documents begin at `starts` ``[J + 1]``, and empty ones do not count.
 
     Source: Bouma 2009; Roeder, Both and Hinneburg 2015 (there with a sliding window; here a window is a document).
-
-    Parameters
-    ----------
-    top : sequence of numpy.ndarray
-        The words of each topic.
-    words : numpy.ndarray
-        int32 ``[N]``, word of every token.
-    starts : numpy.ndarray
-        int64 ``[J + 1]``, where each document begins; empty ones do not count.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K]``; NaN for a topic of a single word.
     """
     shown, position = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *top]), return_inverse=True)
     column = np.full(max(int(words.max(initial=0)), int(shown.max(initial=0))) + 1, -1, dtype=np.int32)
@@ -188,14 +148,8 @@ class Topics:
 
 
 def similarity(a: Topics, b: Topics) -> NDArray[np.float64]:
-    """1 less the Hellinger distance between topics, each of `a` with each of `b`: 1 for equal topics, 0 for topics that
-    share no word.
-
-    Returns
-    -------
-    numpy.ndarray
-        float64 ``[K_a, K_b]``.
-    """
+    """1 less the Hellinger distance between topics, each of `a` with each of `b`, float64 ``[K_a, K_b]``: 1 for equal
+    topics, 0 for topics that share no word."""
     # the sum over words of (f + x)(g + y), from the entries of x and y that are not 0
     affinity = (a.extra @ b.extra.T).toarray()
     affinity += np.multiply.outer(a.floor, a.extra.shape[1] * b.floor + b.extra.sum(axis=1))
@@ -228,13 +182,8 @@ class Match:
 
 
 def match(a: Topics, b: Topics) -> Match:
-    """Match topics one to one so that the sum of the similarities is largest (Hungarian method).
-
-    Parameters
-    ----------
-    a, b : Topics
-        Over the same words. Of more than `MOST` topics the largest are matched.
-    """
+    """Match topics over the same words one to one so that the sum of the similarities is largest (Hungarian method); of
+    more than `MOST` topics the largest."""
     from scipy.optimize import linear_sum_assignment
 
     ours, theirs = (np.sort(np.argsort(-x.shares, kind="stable")[:MOST]) for x in (a, b))

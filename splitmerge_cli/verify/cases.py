@@ -43,40 +43,28 @@ from splitmerge_cli.verify.enumerate import (
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A small posterior.
-
-    Attributes
-    ----------
-    model : Model
-        The one that the samplers of the exact checks share.
-    build : callable
-        Makes another like it.
-    states : list of State
-        Every state that the prior allows; of a model with parameters from a continuum every such partition.
-    pi : ndarray of float, shape (n_states,)
-        Their exact probabilities: of the distribution that a move of the partition keeps, which holds hyper-parameters
-        that are resampled.
-    title : str
-        The data and parameters, for people.
-    resample : callable, optional
-        Computes their exact probabilities where hyper-parameters are resampled too: integrals, which most checks do
-        not need.
-    held : callable, optional
-        Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
-        which moves of topics alone never change.
-    cell : callable, optional
-        Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
-        partition at a value as ``parameters`` of the model has it, all else integrated out.
-    """
+    """A small posterior."""
 
     model: Model
+    """The one that the samplers of the exact checks share."""
     build: Callable[[], Model]
+    """Makes another like it."""
     states: list[State]
+    """Every state that the prior allows; of a model with parameters from a continuum every such partition."""
     pi: NDArray[np.float64]
+    """Shape (n_states,): their exact probabilities: of the distribution that a move of the partition keeps, which holds
+    hyper-parameters that are resampled."""
     title: str
+    """The data and parameters, for people."""
     resample: Callable[[], NDArray[np.float64]] | None = None
+    """Computes their exact probabilities where hyper-parameters are resampled too: integrals, which most checks do not
+    need."""
     held: Callable[[float], NDArray[np.float64]] | None = None
+    """Where clusters have weights: the exact probabilities given the weight of what no cluster holds (its logarithm),
+    which moves of topics alone never change."""
     cell: Callable[[tuple[int, ...], float], float] | None = None
+    """Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
+    partition at a value as ``parameters`` of the model has it, all else integrated out."""
 
     @cached_property
     def partitions(self) -> tuple[list[State], NDArray[np.float64]]:
@@ -94,15 +82,8 @@ MOST_ENTITIES = 20
 
 def emm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` mentions of up to three tokens; kmax is `size` unless given."""
-    options: dict[str, Any] = {
-        "alpha": 0.5,
-        "mu": 1.0,
-        "sigma": 1.0,
-        "kmax": size,
-        "label_prior": "labelled",
-        "n_tokens": 3,
-    }
-    options |= params
+    options: dict[str, Any] = {"alpha": 0.5, "mu": 1.0, "sigma": 1.0, "kmax": size, "label_prior": "labelled"}
+    options |= {"n_tokens": 3} | dict(params)
     check_count("model.kmax", options["kmax"], 1, MOST_ENTITIES)
     tokens = np.random.default_rng(seed).integers(3, size=size).astype(np.int32)
     another = partial(build, tokens, **options)
@@ -176,20 +157,41 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     if missing:
         points = _lose_reals(points, [0, 1]) if is_joint else _with_missing(points)
         another = partial(build.from_data, Dataset("small", "points", points), **options)  # type: ignore[attr-defined]
-    held, integrable = _hold_scales(points, options)
-    filled = _fill_reals(points, [0, 1], another()) if missing and is_joint else points
 
-    def weight(concentration: Concentration, hold: bool = True, x: Any = None) -> Callable[[State], float]:
-        b0, kappa0 = held if hold else integrable
+    def weigh(x: Any, b0: Any, kappa0: Any, concentration: Concentration) -> Callable[[State], float]:
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
-        x = (filled if hold else points) if x is None else x
         return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
-    integrated = partial(weight, hold=False) if held is not integrable or filled is not points else None
-    case = _mixture_case(another, mixture_states(size), weight, options, title, integrated)
-    return case if filled is points else _with_cell(case, points, [0, 1], lambda x: weight(1.0, False, x))
+    return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title)
+
+
+def _case_of_reals(
+    build: Callable[[], Model],
+    x: NDArray[np.float64],
+    columns: Sequence[int],
+    joint: bool,
+    weigh: Callable[[Any, Any, Any, Concentration], Callable[[State], float]],
+    options: dict[str, Any],
+    title: str,
+) -> Case:
+    """The case of a mixture with real `columns`; `joint`: their missing cells are a part of the state, and the density
+    of the second of them is known. `weigh` gives log weights of a table, b0, kappa0 and a concentration."""
+    held, integrable = _hold_scales(x[:, columns], options)
+    filled = _fill_reals(x, columns, build()) if joint else x
+    integrated = partial(weigh, x, *integrable) if held is not integrable or joint else None
+    case = _mixture_case(build, mixture_states(len(x)), partial(weigh, filled, *held), options, title, integrated)
+    if not joint:
+        return case
+
+    def log_density(labels: tuple[int, ...], value: float) -> float:
+        i, at = np.argwhere(np.isnan(x[:, columns]))[CELL]
+        found = np.array(x)
+        found[i, columns[at]] = value + _middle_of(x[:, columns[at]])
+        return weigh(found, *integrable, 1.0)((labels, max(labels) + 1))
+
+    return replace(case, cell=log_density)
 
 
 def _hold_scales(points: NDArray[np.float64], options: dict[str, Any]) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
@@ -242,20 +244,6 @@ def _middle_of(column: NDArray[np.float64]) -> float:
     return float(seen.min() / 2 + seen.max() / 2) if len(seen) else 0.0
 
 
-def _with_cell(
-    case: Case, x: NDArray[np.float64], columns: Sequence[int], weigh: Callable[[Any], Callable[[State], float]]
-) -> Case:
-    """A case with the density of the second missing cell of these columns; `weigh` gives log weights of a table."""
-
-    def log_density(labels: tuple[int, ...], value: float) -> float:
-        i, at = np.argwhere(np.isnan(x[:, columns]))[CELL]
-        filled = np.array(x)
-        filled[i, columns[at]] = value + _middle_of(x[:, columns[at]])
-        return weigh(filled)((labels, max(labels) + 1))
-
-    return replace(case, cell=log_density)
-
-
 CELL = 1
 """Number of the missing cell whose density a case has."""
 
@@ -286,21 +274,14 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         cells = x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
-    held, integrable = _hold_scales(x[:, 3:], options)
-    filled = _fill_reals(x, [3, 4], made()) if is_joint and not complete else x
-    fixed = {k: v for k, v in options.items() if k != "concentration"}
-    fixed["resolution"] = resolutions_of(options["resolution"], 2, x[:, 3:].T)
 
-    def weight(concentration: Concentration, hold: bool = True, table: Any = None) -> Callable[[State], float]:
-        b0, kappa0 = held if hold else integrable
-        own = fixed | {"b0": b0, "kappa0": kappa0}
-        table = (filled if hold else x) if table is None else table
-        return mixed_log_weight(table, types, (2, 3, 0, 0, 0), concentration, **own)
+    def weigh(table: Any, b0: Any, kappa0: Any, concentration: Concentration) -> Callable[[State], float]:
+        steps = resolutions_of(options["resolution"], 2, x[:, 3:].T)
+        own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
+        return mixed_log_weight(table, types, (2, 3, 0, 0, 0), **own)
 
     rows = " ".join("(" + ",".join("-" if np.isnan(cell) else f"{cell:g}" for cell in row) + ")" for row in x)
-    integrated = partial(weight, hold=False) if held is not integrable or filled is not x else None
-    case = _mixture_case(made, mixture_states(size), weight, options, f"rows {rows}", integrated)
-    return case if filled is x else _with_cell(case, x, [3, 4], lambda table: weight(1.0, False, table))
+    return _case_of_reals(made, x, [3, 4], is_joint and not complete, weigh, options, f"rows {rows}")
 
 
 def irm_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -453,13 +434,7 @@ def variants_of(model: type[Model]) -> list[dict[str, Any]]:
 
 
 def small_case(model: type[Model], size: int = 4, seed: int = 0, params: Mapping[str, Any] | None = None) -> Case:
-    """The small case of a model class.
-
-    Raises
-    ------
-    ValueError
-        For a class without one, or parameters out of range.
-    """
+    """The small case of a model class; a ValueError for a class without one, or parameters out of range."""
     if not has_small_case(model):
         raise ValueError(f"model {model.__name__} has no enumerable small case: no reference_log_lik")
     return CASES.get(model.__name__, reference_case)(model, size, seed, params or {})

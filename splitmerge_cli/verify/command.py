@@ -69,68 +69,47 @@ LEGEND = (
 
 @dataclass(frozen=True)
 class Checked:
-    """One form of a sampler on one case.
-
-    Attributes
-    ----------
-    sampler, mode : str
-    cells : list of str
-        Its line of the table, as of `COLUMNS`.
-    defect : float
-        max |pi P - pi|; nan where the choices cannot be listed.
-    mutants : tuple of int
-        Found, and all.
-    good : bool
-        Whether it is exact.
-    biased : bool
-        Whether it is not, as printed.
-    judged : bool
-        Whether anything was compared: choices that cannot be listed are, where a chain is sampled.
-    worst : Worst or None
-        Where it leaves balance most, if it does.
-    """
+    """One form of a sampler on one case."""
 
     sampler: str
     mode: str
     cells: list[str]
+    """Its line of the table, as of `COLUMNS`."""
     defect: float
+    """max |pi P - pi|; nan where the choices cannot be listed."""
     mutants: tuple[int, int]
+    """Found, and all."""
     good: bool
+    """Whether it is exact."""
     biased: bool
+    """Whether it is not, as printed."""
     judged: bool
+    """Whether anything was compared: choices that cannot be listed are, where a chain is sampled."""
     worst: Worst | None
+    """Where it leaves balance most, if it does."""
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
-    """Check samplers on small data; print a line for each model and a summary, or all tables.
+    """Check samplers on small data; print a line for each model and a summary, or all tables. 0 when every exact
+    sampler is exact, else 1.
 
     Parameters
     ----------
     args : mapping of str to str
         See `splitmerge_cli.verify.options.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
         all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves.
+        check (0: none); ``schedule`` what `smcmc run` takes: it is checked in place of the samplers by themselves. A
+        `ConfigError` names an unknown key or choice, or a value out of range.
     config_dir : str or Path, optional
         A folder with the user's own groups.
     everything : bool
         Print a table for each small case.
-
-    Returns
-    -------
-    int
-        0 when every exact sampler is exact, 1 otherwise.
-
-    Raises
-    ------
-    ConfigError
-        For an unknown key or choice, or a value out of range.
     """
     own = places(config_dir)
     import_beside(own)
     request = read_request(args, own, everything)
     console = Console()
-    wide = console.width if console.is_terminal else 152
-    console = Console(width=max(wide, 110))
+    console = Console(width=max(console.width if console.is_terminal else 152, 110))
     found: dict[str, list[Checked]] = {}
     unsupported: dict[str, dict[str, dict[str, None]]] = {}
     worst: list[tuple[str, Checked]] = []
@@ -170,18 +149,8 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Check the samplers as `verify` does and yield the cells of its tables.
-
-    Yields
-    ------
-    dict of str to str
-        sampler, model, states, case, and `COLUMNS`.
-
-    Raises
-    ------
-    ConfigError
-        As `verify`.
-    """
+    """Check the samplers as `verify` does and yield the cells of its tables: sampler, model, states, case, and
+    `COLUMNS`."""
     request = read_request(args, places(None), everything=True)
     for model_name, case in build_cases(request):
         for one in check_case(case, request)[0]:
@@ -199,7 +168,6 @@ def _select_worst(worst: list[tuple[str, Checked]]) -> Iterator[tuple[str, Check
 
 
 def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
-    """Summarise the forms of one model in a line."""
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
@@ -277,8 +245,10 @@ def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[
 
 
 def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
-    """Build the table of one case."""
-    table = _empty_table(f"model={model_name}: {len(case.states)} states; {case.title}")
+    title = f"model={model_name}: {len(case.states)} states; {case.title}"
+    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
+    for column in COLUMNS.values():
+        table.add_column(column, overflow="fold")
     for one in checked:
         table.add_row(*one.cells[:-1], Text(one.cells[-1], style=STYLES.get(one.cells[-1], "")))
     skipped: dict[str, dict[str, None]] = {}
@@ -337,10 +307,3 @@ def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """Largest total variation among those that reach every state."""
     distances = [total_variation(stationary_distribution(P), case.pi) for P in matrices if is_irreducible(P)]
     return f"{max(distances):.4f}" if distances else "reducible"
-
-
-def _empty_table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
-    for column in COLUMNS.values():
-        table.add_column(column, overflow="fold")
-    return table

@@ -19,25 +19,13 @@ from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State,
 def lines_log_weight(
     x: ArrayLike, concentration: Concentration, sigma0: float, sigma1: float, noise: str, a0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitioned points on lines, each line's parameters integrated out.
+    """Log weight of partitioned points ``[N, 2]`` on lines, each line's parameters integrated out.
 
-    Parameters
-    ----------
-    x : array of float, shape (N, 2)
-        Abscissa and ordinate of each point.
-    concentration : float or (shape, rate)
-    sigma0, sigma1 : float
-        Standard deviations of intercept and slope, and of the noise.
-    noise : {'known', 'nig'}
-        nig: the noise has variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
-    prior : str
-        As ``model.prior`` gives it.
+    sigma0 and sigma1 are standard deviations of intercept and slope, and of the noise. With ``noise=nig`` the noise has
+    variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
 
-    Returns
-    -------
-    callable
-        Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X',
-        X = [1, abscissa]; unknown noise: multivariate t.
+    Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X', X = [1,
+    abscissa]; unknown noise: multivariate t.
     """
     points = np.asarray(x, dtype=float)
 
@@ -59,18 +47,8 @@ def lines_log_weight(
 def candidates_log_weight(
     x: ArrayLike, concentration: Concentration, sigma1: float, prior: str, candidates: Sequence[Sequence[float]]
 ) -> Callable[[State], float]:
-    """Log weight of states (labels, K, lines): each cluster's (intercept, slope) is uniform over the candidates.
-
-    Parameters
-    ----------
-    x : array of float, shape (N, 2)
-        Abscissa and ordinate of each point.
-    concentration : float or (shape, rate)
-    sigma1 : float
-        Standard deviation of the noise.
-    prior : str
-        As ``model.prior`` gives it.
-    """
+    """Log weight of states (labels, K, lines) of points ``[N, 2]``: each cluster's (intercept, slope) is uniform over
+    the candidates, sigma1 the standard deviation of the noise."""
     points = np.asarray(x, dtype=float)
 
     def log_weight(state: State) -> float:
@@ -103,14 +81,9 @@ def gaussian_log_weight(
     ----------
     x : array of float, shape (N, D)
         NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
-    concentration : float or (shape, rate)
-    prior : str
-        As ``model.prior`` gives it.
     covariance : {'diag', 'iso', 'full'}
         diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
-        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points.
-    m0 : float or array of float, shape (D,)
-    kappa0 : float or (shape, rate)
+        2 diag(b0)). The mean has covariance 1/kappa0 times that of the points, and is m0 (or one for each column).
     b0 : float or array of float, shape (D,), or (shape, rate)
         The rate a number or one for each column. iso: one number.
     resolution : float or array of float, shape (D,)
@@ -118,13 +91,12 @@ def gaussian_log_weight(
     power : float
         zeta: the density of every point is raised to it.
 
-    Returns
-    -------
-    callable
-        Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
-        Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
-        exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
-        power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    Notes
+    -----
+    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; those of all columns: iso); Murphy,
+    Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
+    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which is that of another b0. A
+    power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
@@ -137,26 +109,15 @@ def gaussian_log_weight(
 def mixed_log_weight(
     x: ArrayLike, types: Sequence[str], levels: Sequence[int], concentration: Concentration, **options: Any
 ) -> Callable[[State], float]:
-    """Log weight of partitioned rows with columns of several types, parameters integrated out.
+    """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several types, parameters
+    integrated out.
 
-    Parameters
-    ----------
-    x : array of float, shape (N, D)
-        NaN where a cell is missing.
-    types : sequence of {'binary', 'categorical', 'count', 'real'}
-    levels : sequence of int
-        Of each column, where it is categorical.
-    concentration : float or (shape, rate)
-    **options
-        prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or
-        one per real column), kappa0, a0, covariance, power: as the model's; b0 and kappa0 may be pairs as in
-        `gaussian_log_weight`.
+    `types` are binary, categorical, count or real, `levels` those of categorical columns. The options are the model's:
+    prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or one
+    per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in `gaussian_log_weight`.
 
-    Returns
-    -------
-    callable
-        Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by
-        the power; real cells as in `gaussian_log_weight`.
+    Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
+    power; real cells as in `gaussian_log_weight`.
     """
     values = np.asarray(x, dtype=float)
     options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, **options}

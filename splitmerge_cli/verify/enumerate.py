@@ -47,14 +47,8 @@ def partitions(n: int) -> Iterator[tuple[int, ...]]:
 
 
 def state_of(labels: ArrayLike, K: int, parameters: NDArray[np.float64] | None = None) -> State:
-    """The state of a model's labels: clusters numbered by first appearance.
-
-    Parameters
-    ----------
-    labels : array of int, shape (N,)
-    parameters : ndarray of float, shape (K, P), optional
-        A row for each cluster, in the order of the model's list; they are put in the order of first appearance.
-    """
+    """The state of a model's labels ``[N]``: clusters numbered by first appearance. `parameters` has a row for each
+    cluster, in the order of the model's list; they are put in the order of first appearance."""
     number: dict[int, int] = {}
     renumbered = tuple(number.setdefault(int(k), len(number)) for k in np.asarray(labels))
     if parameters is None:
@@ -127,22 +121,10 @@ def bernoulli_log_weight(
 def dirichlet_multinomial_log_weight(
     x: ArrayLike, concentration: Concentration, alpha: float, prior: str, power: float = 1.0
 ) -> Callable[[State], float]:
-    """Log weight of partitioned rows of counts, the shares of a cluster integrated out of multinomials to a power.
+    """Log weight of partitioned counts ``[N, D]``: multinomials to a power whose shares are integrated out; alpha is
+    the pseudo-count of every column.
 
-    Parameters
-    ----------
-    x : array of int, shape (N, D)
-    concentration : float or (shape, rate)
-    alpha : float
-        Pseudo-count of every column.
-    prior : str
-        As ``model.prior`` gives it.
-    power : float
-
-    Returns
-    -------
-    callable
-        Source: Gelman et al. 2013, section 3.4, with the sums of a cluster weighted by the power.
+    Source: Gelman et al. 2013, section 3.4, with the sums of a cluster weighted by the power.
     """
     counts = np.asarray(x, dtype=float)
     pseudo = np.full(counts.shape[1], float(alpha))
@@ -161,23 +143,11 @@ def dirichlet_multinomial_log_weight(
 def irm_log_weight(
     adjacency: ArrayLike, concentration: Concentration, beta1: float, beta0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of a partition under a graph's block model, edge probabilities integrated out.
+    """Log weight of a partition under a graph's block model, edge probabilities integrated out: beta1 and beta0 are
+    pseudo-counts of edges and of missing edges. The matrix has 1 where there is an edge: symmetric, with an empty
+    diagonal.
 
-    Parameters
-    ----------
-    adjacency : array of int, shape (N, N)
-        1 where there is an edge: symmetric, with an empty diagonal.
-    concentration : float or (shape, rate)
-    beta1, beta0 : float
-        Pseudo-counts of edges and of missing edges.
-    prior : str
-        As ``model.prior`` gives it.
-
-    Returns
-    -------
-    callable
-        Source: Herlau et al. 2014, section 3.2, with the sum over k <= k': the printed k < k' leaves out the pairs
-        within.
+    Source: Herlau et al. 2014, section 3.2, with the sum over k <= k': the printed k < k' leaves out the pairs within.
     """
     A = np.asarray(adjacency, dtype=float)
 
@@ -203,21 +173,13 @@ def hdp_log_weight(
     eta: float,
     log_unseen: float | None = None,
 ) -> Callable[[State], float]:
-    """Log weight of assigning tokens to topics, the topics' weights summed out.
+    """Log weight of assigning tokens, of documents and words ``[N]``, to topics, the topics' weights summed out.
 
-    Parameters
-    ----------
-    docs, words : array of int, shape (N,)
-        Document and word of each token.
-    gamma, alpha0 : float or (shape, rate)
-    log_unseen : float, optional
-        log beta_u: the weight is then given the share that no topic holds; `gamma` and `alpha0` numbers.
+    With `log_unseen`, log beta_u, the weight is given the share that no topic holds; `gamma` and `alpha0` are then
+    numbers.
 
-    Returns
-    -------
-    callable
-        Source: docs/derivations-topics.md: tables of the Chinese restaurant franchise, counted by Stirling numbers;
-        beta given the number of tables is Dirichlet.
+    Source: docs/derivations-topics.md: tables of the Chinese restaurant franchise, counted by Stirling numbers; beta
+    given the number of tables is Dirichlet.
     """
     j, w = np.asarray(docs), np.asarray(words)
     lengths = tuple(map(int, np.bincount(j)))

@@ -32,26 +32,18 @@ PROPOSALS = "the probabilities of proposing the move and its inverse"
 
 @dataclass(frozen=True)
 class Worst:
-    """The pair of states between which a kernel leaves balance most.
-
-    Attributes
-    ----------
-    origin, target : State
-        The one that more flow leaves than comes back to it, and the other.
-    move : str
-        The move that carries most of the flow.
-    there, back : float
-        Flow from origin to target and back, under the posterior: pi(a) P(a, b).
-    explanation : str
-        The change of the ratio after which the kernel is in balance; empty where none was found.
-    """
+    """The pair of states between which a kernel leaves balance most."""
 
     origin: State
     target: State
+    """The one that more flow leaves than comes back to it, and the other."""
     move: str
+    """The move that carries most of the flow."""
     there: float
     back: float
+    """Flow from origin to target and back, under the posterior: pi(a) P(a, b)."""
     explanation: str
+    """The change of the ratio after which the kernel is in balance; empty where none was found."""
 
     @property
     def imbalance(self) -> float:
@@ -75,13 +67,8 @@ def format_state(state: State) -> str:
 
 
 def worst_transition(case: Case, sampler: Component) -> Worst | None:
-    """Find where a sampler leaves balance most on a case.
-
-    Returns
-    -------
-    Worst or None
-        None where the choices cannot be listed, and where the kernel is in balance.
-    """
+    """Find where a sampler leaves balance most on a case; None where the choices cannot be listed, and where the kernel
+    is in balance."""
     rng = Rng(0)
     built = build_sampler(sampler, case.model, rng)
     try:
@@ -138,7 +125,6 @@ def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str
 
 
 def _changes_by_term(made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Changes by the terms that the sampler names."""
     if not made.terms or not made.has_named_terms():
         return
     for t, (term, counts) in enumerate(zip(made.terms, made.counted, strict=True)):

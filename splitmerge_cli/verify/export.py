@@ -30,22 +30,9 @@ IMPLIED = {"power": 1.0, "resolution": 0.0}
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
-    """Write all posteriors.
+    """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N.
 
-    Parameters
-    ----------
-    folder : Path
-        Made where it is not there.
-
-    Returns
-    -------
-    list of dict
-        A line for each: id, kind, model, prior, N.
-
-    Raises
-    ------
-    ConfigError
-        This version of NumPy generates other data than those that the stored means are of.
+    A `ConfigError` says that this version of NumPy generates other data than those that the stored means are of.
     """
     entries = []
     with SealedFolder(folder) as files:

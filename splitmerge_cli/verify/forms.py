@@ -12,35 +12,20 @@ from splitmerge_cli.verify.cases import Case
 
 
 class Form(NamedTuple):
-    """A form of a sampler.
-
-    Attributes
-    ----------
-    name : str
-        The sampler's name and the options that make the form.
-    title : str
-        The name, and further options that the user named or that are small.
-    sampler : Component
-    rejection : str
-        Why it cannot be built on this case; empty where it can, or where the sampler has no other form.
-    """
+    """A form of a sampler."""
 
     name: str
+    """The sampler's name and the options that make the form."""
     title: str
+    """The name, and further options that the user named or that are small."""
     sampler: Component
     rejection: str
+    """Why it cannot be built on this case; empty where it can, or where the sampler has no other form."""
 
 
 def list_forms(case: Case, sampler: Component, given: Mapping[str, Any], mode: str) -> Iterator[Form]:
-    """List the forms of a sampler in a mode; none where mode=as_printed is no other sampler.
-
-    Parameters
-    ----------
-    sampler : Component
-        One that supports the model.
-    given : mapping
-        Options that the user names: the same in all forms.
-    """
+    """List the forms of a sampler, which supports the model, in a mode; none where mode=as_printed is no other sampler.
+    Options that the user has given are the same in all forms."""
     target = sampler.target
     # by a term, or by an allocation or anchors of its own
     if mode == "as_printed" and target.PRINTED_TERM is None and "printed" not in target.TERMS:

@@ -28,25 +28,9 @@ def sampled_frequencies(
     iterations: int,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run a chain and count its states.
-
-    Parameters
-    ----------
-    samplers : list of Sampler
-        Of an iteration; `refresh` among them where the model has anything to refresh.
-    rng : Rng
-        The samplers' generator.
-    weights : sequence of float, optional
-        Of the first samplers, as `Chain` has them.
-
-    Returns
-    -------
-    frequencies : ndarray of float
-        Of ``case.partitions``.
-    noise : float
-        Total variation to expect of an exact sampler: half the summed mean absolute error of every frequency, from
-        batch means.
-    """
+    """Run a chain of these samplers and count its states: the frequencies of ``case.partitions``, and their noise, the
+    total variation to expect of an exact sampler. That is half the summed mean absolute error of every frequency, from
+    batch means. `refresh` is among the samplers where the model has anything to refresh."""
     held = case.model.prior_values
     # b0 and kappa0, whatever the partition
     scales = case.model.parameters if isinstance(case.model, Scaled) else None
@@ -67,23 +51,11 @@ def adaptive_frequencies(
     seed: int = 0,
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
-    """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all.
+    """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all, as
+    `sampled_frequencies` does.
 
-    Parameters
-    ----------
-    build : callable
-        Makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
-    iterations : int
-        Counted iterations of all chains together.
-    discard : int
-        First iterations of each chain: scans alone, in no count.
-    weights : sequence of float, optional
-        Of the first samplers, as `Chain` has them.
-
-    Returns
-    -------
-    frequencies, noise
-        As `sampled_frequencies`.
+    `build` makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
+    Iterations are those of all chains together; before them each chain makes `discard` scans, which do not count.
     """
     made = []
     for number in range(CHAINS):

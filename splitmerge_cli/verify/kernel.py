@@ -33,26 +33,18 @@ TABLES_SEEDS = (0, 1)
 
 @dataclass(frozen=True)
 class Kernel:
-    """Transition matrices, balance and mutants of a sampler on a case.
-
-    Attributes
-    ----------
-    matrices : list of ndarray of float
-        The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
-        tables one for each draw of them; none where the choices cannot be listed.
-    balance : float
-        max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b).
-    why : str
-        Why there is no matrix.
-    mutants : tuple of int
-        Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
-        where the ratio is not the sum of named terms.
-    """
+    """Transition matrices, balance and mutants of a sampler on a case."""
 
     matrices: list[NDArray[np.float64]]
+    """The transition matrix; of an adaptive sampler one for each pair of partitions to learn from, of one with hash
+    tables one for each draw of them; none where the choices cannot be listed."""
     balance: float = np.nan
+    """max |pi_a P_ab - pi_b P_ba|; of an adaptive sampler the largest over fixed (i, j, z_a, z_b)."""
     why: str = ""
+    """Why there is no matrix."""
     mutants: tuple[int, int] = (0, 0)
+    """Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
+    where the ratio is not the sum of named terms."""
 
     @property
     def is_connected(self) -> bool:
@@ -61,13 +53,8 @@ class Kernel:
 
 
 def kernel_of(case: Case, sampler: Component, given: Container[str] = ()) -> Kernel:
-    """Enumerate the transition matrices of a sampler on a case, or find why it has none.
-
-    Parameters
-    ----------
-    given : container of str
-        Options that the user names: hash tables are drawn by each of `TABLES_SEEDS` unless ``tables_seed`` is given.
-    """
+    """Enumerate the transition matrices of a sampler on a case, or find why it has none. Hash tables are drawn by each
+    of `TABLES_SEEDS` unless the user has given ``tables_seed``."""
     if "tables_seed" in sampler.options and "tables_seed" not in given:
         seeded = [sampler.with_options(tables_seed=seed) for seed in TABLES_SEEDS]
         drawn = [kernel_of(case, one, ("tables_seed",)) for one in seeded]

@@ -28,30 +28,20 @@ TOGETHER = 12
 
 @dataclass(frozen=True)
 class LargePosterior:
-    """One posterior.
-
-    Attributes
-    ----------
-    id, model : str
-    hyperparameters : dict
-        All of them; a pair (shape, rate) is a gamma density over which it is integrated.
-    generate : callable
-        Makes the data, as those of `small_posteriors.Posterior`, from a generator.
-    pairs : int
-        Pairs of chains.
-    iterations : int
-        Most iterations of a pair.
-    moves : int
-        Split-merge moves before each scan.
-    """
+    """One posterior."""
 
     id: str
     model: str
     hyperparameters: dict[str, Any]
+    """All of them; a pair (shape, rate) is a gamma density over which it is integrated."""
     generate: Callable[[np.random.Generator], dict[str, Any]]
+    """Makes the data, as those of `small_posteriors.Posterior`, from a generator."""
     pairs: int = 300
+    """Pairs of chains."""
     iterations: int = 10_000
+    """Most iterations of a pair."""
     moves: int = 5
+    """Split-merge moves before each scan."""
 
     @cached_property
     def data(self) -> dict[str, Any]:
@@ -101,47 +91,48 @@ def large_posteriors() -> list[LargePosterior]:
 # data
 
 
-def _labels(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int64]:
-    """Components of the items, the first the largest."""
-    weights = np.arange(K, 0, -1.0) + 1
-    return rng.choice(K, N, p=weights / weights.sum())
+Make = Callable[[np.random.Generator], dict[str, Any]]
 
 
-def _points(N: int, D: int, K: int, spread: float, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
+def _items(N: int, K: int, draw: Callable[[np.random.Generator, NDArray[np.int64]], dict[str, Any]]) -> Make:
+    """Items of K components, the first the largest; `draw` makes their data from a generator and the components."""
+
+    def generate(rng: np.random.Generator) -> dict[str, Any]:
+        weights = np.arange(K, 0, -1.0) + 1
+        z = rng.choice(K, N, p=weights / weights.sum())
+        return {"N": N, "components": z.tolist(), **draw(rng, z)}
+
+    return generate
+
+
+def _points(N: int, D: int, K: int, spread: float, missing: float = 0.0) -> Make:
     """Normal components: centres of standard deviation `spread`, points of 1."""
 
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
+    def draw(rng: np.random.Generator, z: NDArray[np.int64]) -> dict[str, Any]:
         x = np.round(rng.normal(0, spread, (K, D))[z] + rng.normal(size=(N, D)), 3)
         x[rng.random(x.shape) < missing] = np.nan
-        return {"N": N, "components": z.tolist(), "x": nest(x)}
+        return {"x": nest(x)}
 
-    return generate
+    return _items(N, K, draw)
 
 
-def _bits(N: int, D: int, K: int, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
+def _bits(N: int, D: int, K: int, missing: float = 0.0) -> Make:
+    def draw(rng: np.random.Generator, z: NDArray[np.int64]) -> dict[str, Any]:
         x = (rng.random((N, D)) < rng.beta(0.6, 0.6, (K, D))[z]).astype(float)
         x[rng.random(x.shape) < missing] = np.nan
-        return {"N": N, "components": z.tolist(), "x": nest(x) if missing else x.astype(int).tolist()}
+        return {"x": nest(x) if missing else x.astype(int).tolist()}
 
-    return generate
-
-
-def _counts(N: int, D: int, K: int, mean: float) -> Callable[..., dict[str, Any]]:
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
-        return {"N": N, "components": z.tolist(), "x": rng.poisson(mean * rng.gamma(1.0, 1.0, (K, D))[z]).tolist()}
-
-    return generate
+    return _items(N, K, draw)
 
 
-def _table(N: int, K: int, missing: float = 0.0) -> Callable[..., dict[str, Any]]:
+def _counts(N: int, D: int, K: int, mean: float) -> Make:
+    return _items(N, K, lambda rng, z: {"x": rng.poisson(mean * rng.gamma(1.0, 1.0, (K, D))[z]).tolist()})
+
+
+def _table(N: int, K: int, missing: float = 0.0) -> Make:
     """Two real, two binary, a categorical and two count columns."""
 
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
+    def draw(rng: np.random.Generator, z: NDArray[np.int64]) -> dict[str, Any]:
         reals = np.round(rng.normal(0, 2, (K, 2))[z] + rng.normal(size=(N, 2)), 3)
         bits = rng.random((N, 2)) < rng.beta(0.5, 0.5, (K, 2))[z]
         shares = rng.dirichlet([0.5] * 3, K)
@@ -150,29 +141,27 @@ def _table(N: int, K: int, missing: float = 0.0) -> Callable[..., dict[str, Any]
         x = np.column_stack([reals, bits, np.minimum(codes, 2), counts]).astype(float)
         x[rng.random(x.shape) < missing] = np.nan
         types = ["real", "real", "binary", "binary", "categorical", "count", "count"]
-        return {"N": N, "components": z.tolist(), "x": nest(x), "types": types, "levels": [0, 0, 2, 2, 3, 0, 0]}
+        return {"x": nest(x), "types": types, "levels": [0, 0, 2, 2, 3, 0, 0]}
 
-    return generate
+    return _items(N, K, draw)
 
 
-def _lines(N: int, K: int, noise: float) -> Callable[..., dict[str, Any]]:
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
+def _lines(N: int, K: int, noise: float) -> Make:
+    def draw(rng: np.random.Generator, z: NDArray[np.int64]) -> dict[str, Any]:
         intercept, slope = rng.normal(0, 4, (2, K))
         at = rng.uniform(-3, 3, N)
         x = np.column_stack([at, intercept[z] + slope[z] * at + rng.normal(0, noise, N)])
-        return {"N": N, "components": z.tolist(), "x": nest(np.round(x, 3))}
+        return {"x": nest(np.round(x, 3))}
 
-    return generate
+    return _items(N, K, draw)
 
 
-def _network(N: int, K: int, inside: float, outside: float) -> Callable[..., dict[str, Any]]:
-    def generate(rng: np.random.Generator) -> dict[str, Any]:
-        z = _labels(rng, N, K)
+def _network(N: int, K: int, inside: float, outside: float) -> Make:
+    def draw(rng: np.random.Generator, z: NDArray[np.int64]) -> dict[str, Any]:
         upper = np.triu(rng.random((N, N)) < np.where(z[:, None] == z, inside, outside), 1)
-        return {"N": N, "components": z.tolist(), "edges": np.argwhere(upper).tolist()}
+        return {"edges": np.argwhere(upper).tolist()}
 
-    return generate
+    return _items(N, K, draw)
 
 
 # posteriors

@@ -17,49 +17,27 @@ a schedule samplers are checked, each by itself."""
 
 @dataclass(frozen=True)
 class Request:
-    """The samplers to check and the small cases to check them on.
-
-    Attributes
-    ----------
-    samplers, models : list of Component
-    sampler_options, model_options : dict
-        Options that the user names, as given: they hold for every chosen sampler or model that has them.
-    modes : list of str
-        ``exact``, ``as_printed`` or both.
-    size, seed, iterations : int
-    schedule : str or None
-        As `smcmc run` takes it; checked in place of the samplers by themselves.
-    everything : bool
-        Explain samplers that are biased as printed, too.
-    """
+    """The samplers to check and the small cases to check them on."""
 
     samplers: list[Component]
     models: list[Component]
     sampler_options: dict[str, Any]
     model_options: dict[str, Any]
+    """Options that the user names, as given: they hold for every chosen sampler or model that has them."""
     modes: list[str]
+    """``exact``, ``as_printed`` or both."""
     size: int
     seed: int
     iterations: int
     schedule: str | None
+    """As `smcmc run` takes it; checked in place of the samplers by themselves."""
     everything: bool
+    """Explain samplers that are biased as printed, too."""
 
 
 def read_request(args: Mapping[str, str], own: Sequence[str], everything: bool = False) -> Request:
-    """Read and check the command's options.
-
-    Parameters
-    ----------
-    args : mapping of str to str
-        `KEYS` and options of samplers and models.
-    own : sequence of str
-        Hydra's additional search path.
-
-    Raises
-    ------
-    ConfigError
-        An unknown key or choice, or a value out of range.
-    """
+    """Read and check the command's options, `KEYS` and those of samplers and models; `own` is Hydra's additional search
+    path. A `ConfigError` names an unknown key or choice, or a value out of range."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():

@@ -26,23 +26,15 @@ TRIES, SCANS = 400, (50, 100)
 
 @dataclass(frozen=True)
 class Move:
-    """One reconfiguration move.
-
-    Attributes
-    ----------
-    plates : list of (str, ndarray of int32, shape (N,))
-        What the sampler recorded: state, refinement, launch, blocks, singles (the proposal). -1: not placed; in the
-        refinement labels number the blocks of c, and items outside are -1.
-    pair : tuple of int
-        i and j.
-    log_ratio : float
-        Of the acceptance; of a rejected move a bound of it.
-    accepted : bool
-    """
+    """One reconfiguration move."""
 
     plates: list[Plate]
+    """Shape (N,)): what the sampler recorded: state, refinement, launch, blocks, singles (the proposal). -1: not
+    placed; in the refinement labels number the blocks of c, and items outside are -1."""
     pair: tuple[int, int]
+    """i and j."""
     log_ratio: float
+    """Log acceptance ratio; for a rejected move a bound."""
     accepted: bool
 
     def plate(self, name: str) -> Labels:
@@ -77,17 +69,10 @@ def reconfigurations(
     pair: tuple[int, int] = (-1, -1),
     seed: int = 0,
 ) -> Iterator[Move]:
-    """Make moves of a sampler from one state, with two partitions that it learns from.
+    """Make so many moves of `arm` from one state, with two partitions that it learns from, all labels ``[N]``.
 
-    Parameters
-    ----------
-    sampler : Component
-        `arm`; items are visited in item order (``relabel=false``), in a move and its reverse.
-    state, za, zb : array_like of int, shape (N,)
-    tries : int
-        How many.
-    pair : tuple of int
-        i and j; (-1, -1): drawn by each move.
+    Items are visited in item order (``relabel=false``), in a move and its reverse. The pair is (i, j); (-1, -1): drawn
+    by each move.
     """
     rng = Rng(seed)
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
@@ -135,12 +120,8 @@ def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move,
     """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
 
     Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
-    that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found.
-
-    Raises
-    ------
-    RuntimeError
-        There is none.
+    that of another) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
+    RuntimeError where there is none.
     """
     states = gibbs_states(model, 3, SCANS, seed)
     found: list[tuple[Move, Labels, Labels]] = []

@@ -19,47 +19,30 @@ CHANCE = 0.001
 
 @dataclass(frozen=True)
 class Comparison:
-    """A sample compared with an enumerated posterior.
-
-    Attributes
-    ----------
-    total_variation : float
-        Between the frequencies of the states and their probabilities.
-    noise : float
-        What an exact sampler of this length and autocorrelation is expected to have.
-    mean_K, exact_mean_K, error_mean_K : float
-        Mean of K in the sample, in the posterior, and the standard error of the former.
-    draws : int
-    worst : tuple
-        Labels of the state whose frequency is the most standard errors away, its frequency and its probability.
-    agrees : bool
-        No further than chance: total variation, E[K] and the worst state, each by the quantile of a third of `CHANCE`.
-    """
+    """A sample compared with an enumerated posterior."""
 
     total_variation: float
+    """Between the frequencies of the states and their probabilities."""
     noise: float
+    """Distance that an exact sampler of this length and autocorrelation is expected to have."""
     mean_K: float
     exact_mean_K: float
     error_mean_K: float
+    """Mean of K in the sample, in the posterior, and the standard error of the former."""
     draws: int
     worst: tuple[tuple[int, ...], float, float]
+    """Labels of the state whose frequency is the most standard errors away, its frequency and its probability."""
     agrees: bool
+    """No further than chance: total variation, E[K] and the worst state, each by the quantile of a third of
+    `CHANCE`."""
 
 
 def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Comparison:
     """Compare draws of partitions with an enumerated posterior.
 
-    Parameters
-    ----------
-    labels : array_like of int
-        ``[draws, N]``, successive draws of a chain, or of chains one after the other; any numbering of clusters.
-    K : array_like of int, optional
-        ``[draws]``, clusters with the empty ones; by default those that hold an item.
-
-    Raises
-    ------
-    ConfigError
-        Other numbers of items, too few draws, or a state of which the model has none.
+    `labels` ``[draws, N]`` are successive draws of a chain, or of chains one after the other, clusters numbered in any
+    way; `K` ``[draws]`` their clusters with the empty ones, by default those that hold an item. A `ConfigError` names
+    other numbers of items, too few draws, or a state of which the model has none.
     """
     draws = np.asarray(labels)
     if draws.ndim != 2 or draws.shape[1] != case.n_items:

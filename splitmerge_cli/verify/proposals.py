@@ -31,36 +31,24 @@ class SeveralProposals(Exception):
 
 @dataclass(frozen=True)
 class Proposals:
-    """Every proposal of a sampler from every state of a case; P of them, T terms.
-
-    Attributes
-    ----------
-    terms : tuple of str
-        Names of the terms of the log ratio.
-    counted : ndarray of bool, shape (T,)
-        Which count in the sampler's own ratio.
-    printed : int
-        The term that the printed form adds; -1: there is none.
-    origin, target : ndarray of int, shape (P,)
-        Numbers of the states.
-    move : ndarray of int, shape (P,)
-        Number of the move.
-    probability, log_ratio : ndarray of float, shape (P,)
-        Of proposing it; of accepting it (nan: null).
-    values : ndarray of float, shape (P, T)
-        What each term adds to log_ratio.
-    states : int
-    """
+    """Every proposal of a sampler from every state of a case; P of them, T terms."""
 
     terms: tuple[str, ...]
+    """Terms of the log ratio, by name."""
     counted: NDArray[np.bool_]
+    """Shape (T,): which count in the sampler's own ratio."""
     printed: int
+    """The term that the printed form adds; -1 without one."""
     origin: NDArray[np.int64]
     target: NDArray[np.int64]
+    """Shape (P,): numbers of the states."""
     move: NDArray[np.int64]
+    """Shape (P,): number of the move."""
     probability: NDArray[np.float64]
     log_ratio: NDArray[np.float64]
+    """Shape (P,): of proposing it; of accepting it (nan: null)."""
     values: NDArray[np.float64]
+    """Shape (P, T): what each term adds to log_ratio."""
     states: int
 
     def has_named_terms(self) -> bool:
@@ -68,12 +56,9 @@ class Proposals:
 
         A sampler in Python that does not ``add`` them has none; a Gibbs update needs none.
         """
-        return bool(self.terms) and self._gap() < ROUNDING
-
-    def _gap(self) -> float:
         made = np.isfinite(self.log_ratio)
         gap = np.abs(self._sum(self.counted)[made] - self.log_ratio[made])
-        return float(gap.max(initial=0.0)) if not np.isnan(gap).any() else np.inf
+        return bool(self.terms) and bool((gap < ROUNDING).all())
 
     def _sum(self, counted: NDArray[np.bool_], sign: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
         values = self.values[:, counted]
@@ -83,12 +68,7 @@ class Proposals:
     def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
         """The transition matrix with acceptance min(1, exp(sum of terms)).
 
-        Parameters
-        ----------
-        omit, flip : collection of str
-            Terms left out; of opposite sign. With either the matrix is that of a mutant.
-        printed : bool
-            Count the printed term, too.
+        With terms left out, or of opposite sign, it is that of a mutant; `printed` counts the printed term, too.
         """
         log_ratio = self.log_ratio
         if omit or flip or printed:
@@ -128,13 +108,8 @@ class Proposals:
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
     """Enumerate every proposal of a sampler.
 
-    Raises
-    ------
-    SeveralProposals
-        A step makes several proposals, each on what the last one left.
-    TooManyPaths
-        More than `limit` proposals.
-    ContinuousDraw
+    Raises `SeveralProposals` if a step makes several, each on what the last one left, `TooManyPaths` for more than
+    `limit`, and `ContinuousDraw`.
     """
     ends = Ends(states)
     rows: list[dict[str, Any]] = []
@@ -169,20 +144,9 @@ def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State],
 
 
 def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFrame:
-    """Table of every proposal from a state, with its probability.
-
-    Parameters
-    ----------
-    state : State
-        (labels numbered by first appearance, K).
-
-    Returns
-    -------
-    DataFrame
-        move, target_state, probability (of proposing it; null proposals are those whose target is the state itself with
-        log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move to one state with one ratio are
-        summed.
-    """
+    """Table of every proposal from a state: move, target_state, probability (of proposing it; null proposals are those
+    whose target is the state itself with log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move
+    to one state with one ratio are summed."""
     rng = Rng()
     paths = list_paths(model, rng, build_sampler(sampler, model, rng), state, always_accept=True)
     table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])

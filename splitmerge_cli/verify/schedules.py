@@ -24,12 +24,7 @@ from splitmerge_cli.verify.frequencies import adaptive_frequencies, sampled_freq
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.options import Request
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.transitions import (
-    is_irreducible,
-    stationarity_defect,
-    total_variation,
-    transition_matrix,
-)
+from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation, transition_matrix
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -45,26 +40,10 @@ def verify_schedule(
     config_dir: str | Path | None,
     console: Console,
 ) -> int:
-    """Check a schedule on small cases and print a line for each.
+    """Check a schedule on small cases of models, by name, and print a line for each; 0 when it is exact in every case.
 
-    Parameters
-    ----------
-    cases : sequence of (str, Case)
-        Names of models, and their cases.
-    args : mapping of str to str
-        The command's, as typed: `KEYS` of them make the schedule.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
-
-    Returns
-    -------
-    int
-        0 when the schedule is exact in every case, else 1.
-
-    Raises
-    ------
-    ConfigError
-        A schedule that cannot be composed, or that no model supports.
+    `KEYS` of the command's arguments, as typed, make the schedule; `config_dir` is a folder with the user's own groups.
+    A `ConfigError` says that it cannot be composed, or that no model supports it.
     """
     own = [f"{key}={value}" for key, value in args.items() if key in KEYS or key.startswith("sampler.")]
     rejected: dict[str, ConfigError] = {}
@@ -102,22 +81,11 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """Compose the transition matrix of one iteration from those of its samplers, each enumerated.
+    """Compose the transition matrix of one iteration from those of its samplers, each enumerated; the second is why it
+    is None.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        On the model of the case.
-    rng : Rng
-        The samplers' generator.
-
-    Returns
-    -------
-    P : ndarray of float, shape (n_states, n_states), or None
-        Given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
-        learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.
-    why : str
-        Why it is None.
+    It is given the hyper-parameters, which `refresh` resamples and which stay as they are here. None where a sampler
+    learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.
     """
     n = len(schedule.weights or ())
     made: dict[int, NDArray[np.float64]] = {}
@@ -127,7 +95,9 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
             made[id(sampler)] = transition_matrix(case.model, rng, sampler, case.states)
         return made[id(sampler)]
 
-    others = [s for s in schedule.samplers[n:] if not (case.model.hyperparameters and _resamples(s, case.model))]
+    names = set(case.model.hyperparameters)
+    # but those that change a hyper-parameter
+    others = [s for s in schedule.samplers[n:] if s.invariants(case.model, **s.options) >= names or not names]
     if any(hasattr(s, "fix") for s in schedule.samplers):
         return None, "learns"
     if not all(s.enumerates() for s in schedule.samplers):
@@ -145,21 +115,9 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     return reduce(np.matmul, cycle), ""
 
 
-def _resamples(sampler: Sampler, model: Model) -> bool:
-    """Whether it changes a hyper-parameter."""
-    return not sampler.invariants(model, **sampler.options) >= set(model.hyperparameters)
-
-
 def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:
-    """Sample a chain of this schedule, all that is unknown resampled.
-
-    Returns
-    -------
-    distance : float
-        Total variation between its frequencies and the posterior.
-    noise : float
-        What an exact chain would show by chance.
-    """
+    """Sample a chain of this schedule, all that is unknown resampled: total variation between its frequencies and the
+    posterior, and what an exact chain would show by chance."""
     if spec.is_adaptive:
         gibbs = gibbs_update(conjugate=True)
 

@@ -51,22 +51,10 @@ class Ends:
 def paths_from(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
 ) -> dict[str, Any]:
-    """Enumerate the execution paths of one step from a state.
+    """Enumerate the execution paths of one step from a state by a sampler of this model and generator, at most `limit`.
 
-    Parameters
-    ----------
-    model, rng, sampler
-        The sampler works on this model and generator.
-    always_accept : bool
-        Accept every proposal and count no acceptance: the paths are proposals.
-    limit : int
-        Most paths.
-
-    Raises
-    ------
-    TooManyPaths
-    ContinuousDraw
-        A choice was made that has no list of options.
+    With `always_accept` every proposal is accepted and no acceptance counted: the paths are proposals. `TooManyPaths`
+    and `ContinuousDraw`, a choice that has no list of options, are raised.
     """
     parameters = np.array(state[2]) if len(state) == 3 else None
     return execution_paths(model, rng, sampler, state[0], state[1], parameters, always_accept, limit)
@@ -75,16 +63,8 @@ def paths_from(
 def list_paths(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False
 ) -> list[tuple[State, float, float, str]]:
-    """List the execution paths of one step from a state.
-
-    Parameters and errors are those of `paths_from`.
-
-    Returns
-    -------
-    list of (state, probability, log_ratio, move)
-        Where the path ends; its probability; the log acceptance ratio of its last decision (nan for a null proposal);
-        the move's name.
-    """
+    """List the execution paths of one step from a state, as `paths_from` finds them: where the path ends; its
+    probability; the log acceptance ratio of its last decision (nan for a null proposal); the move's name."""
     found = paths_from(model, rng, sampler, state, always_accept)
     parameters = found["parameters"] or [None] * len(found["K"])
     reached = [state_of(*end) for end in zip(found["labels"], map(int, found["K"]), parameters, strict=True)]
@@ -98,12 +78,7 @@ def transition_matrix(
     """Enumerate the transition matrix of one step, shape (n_states, n_states); rows sum to 1.
 
     Every decision counts as it is made, early rejection included. The row of a state from which a path leads to none of
-    the states is nan.
-
-    Raises
-    ------
-    TooManyPaths
-        When more than `limit` paths are needed in all.
+    the states is nan. `TooManyPaths` is raised when more than `limit` paths are needed in all.
     """
     ends = Ends(states)
     P = np.zeros((len(states), len(states)))
@@ -122,13 +97,10 @@ History = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 def example_histories(states: Sequence[State], number: int, seed: int = 0) -> list[History]:
-    """Pairs of different partitions to learn from.
+    """Pairs of different partitions to learn from, at most so many.
 
-    Parameters
-    ----------
-    number : int
-        Most pairs. The first is one cluster and singletons, which disagree on every pair of items; the second one
-        cluster and item 0 apart, which agree on all others; the rest are drawn.
+    The first is one cluster and singletons, which disagree on every pair of items; the second one cluster and item 0
+    apart, which agree on all others; the rest are drawn.
     """
     partitions = list(dict.fromkeys(state[0] for state in states))
     if len(partitions) < 2:
@@ -156,22 +128,9 @@ def disagreements(history: History) -> list[tuple[int, int]]:
 def adaptive_matrices(
     model: Model, rng: Rng, sampler: Any, states: Sequence[State], histories: Sequence[History]
 ) -> Iterator[tuple[NDArray[np.float64], list[NDArray[np.float64]]]]:
-    """Enumerate the transition matrices of an adaptive sampler, for given partitions to learn from.
-
-    Parameters
-    ----------
-    model, rng, states
-        As in `transition_matrix`.
-    sampler : Sampler
-        One with `fix`.
-
-    Yields
-    ------
-    P : ndarray of float
-        With the pair of items drawn from those that the two partitions disagree on.
-    for_pair : list of ndarray of float
-        One for each of `disagreements`.
-    """
+    """Enumerate the transition matrices of an adaptive sampler, one with `fix`, for given partitions to learn from:
+    that with the pair of items drawn from those that the two partitions disagree on, and one for each of
+    `disagreements`."""
     try:
         for za, zb in histories:
             sampler.fix(za, zb)
@@ -189,9 +148,7 @@ def stationary_distribution(P: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the stationary distribution of an irreducible transition matrix, shape (n,)."""
     n = len(P)
     A = np.vstack([P.T - np.eye(n), np.ones(n)])
-    b = np.zeros(n + 1)
-    b[-1] = 1.0
-    return np.asarray(np.linalg.lstsq(A, b, rcond=None)[0], dtype=np.float64)
+    return np.asarray(np.linalg.lstsq(A, np.r_[np.zeros(n), 1.0], rcond=None)[0], dtype=np.float64)
 
 
 def is_irreducible(P: NDArray[np.float64]) -> bool:

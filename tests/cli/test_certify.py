@@ -255,13 +255,13 @@ UNEVEN += ["progress=none", "workers=2"]
 def test_every_pair_that_was_begun_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However the process ends. A copy of the folder is what SIGKILL leaves at that time."""
     begun: list[int] = []
-    make = coupled_pairs._pair
+    make = coupled_pairs.Pairs.make_one
 
-    def record_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def record_pair(self: Any, number: int) -> Any:
         begun.append(number)
-        return make(plan, schedule, number, *args)
+        return make(self, number)
 
-    monkeypatch.setattr(coupled_pairs, "_pair", record_pair)
+    monkeypatch.setattr(coupled_pairs.Pairs, "make_one", record_pair)
     copies: list[tuple[Path, list[int]]] = []
 
     def copy(done: int, of: int) -> None:
@@ -310,14 +310,14 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
 ) -> None:
     """By a clock that counts pairs."""
     numbers: list[int] = []
-    make = coupled_pairs._pair
+    make = coupled_pairs.Pairs.make_one
 
-    def count_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def count_pair(self: Any, number: int) -> Any:
         numbers.append(number)
-        return make(plan, schedule, number, *args)
+        return make(self, number)
 
     clock = SimpleNamespace(monotonic=lambda: len(numbers), thread_time=time.thread_time)
-    monkeypatch.setattr(coupled_pairs, "_pair", count_pair)
+    monkeypatch.setattr(coupled_pairs.Pairs, "make_one", count_pair)
     monkeypatch.setattr(coupled_pairs, "time", clock)
     plan = coupled_pairs.check_coupling(compose([*SMALL, f"out={tmp_path}", "init=mixture", "workers=1"]))
     found = coupled_pairs.certify(plan, 2, seconds=seconds)
@@ -328,19 +328,19 @@ def test_the_pilot_takes_a_fifth_of_the_seconds(
 @pytest.mark.parametrize("at", [coupled_pairs.FIRST_PILOT + 3, 4])
 def test_ctrl_c_in_python_leaves_no_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, at: int) -> None:
     """Pairs that were finished make none, and some of the pilot's pairs give no lag."""
-    make = coupled_pairs._pair
+    make = coupled_pairs.Pairs.make_one
 
-    def interrupt_pair(plan: Any, schedule: Any, number: int, *args: Any) -> Any:
+    def interrupt_pair(self: Any, number: int) -> Any:
         if number == at:
             signal.raise_signal(signal.SIGINT)
-        return make(plan, schedule, number, *args)
+        return make(self, number)
 
     def make_certificate(out: str) -> Any:
         how: dict[str, Any] = {"progress": "none", "workers": 4, "options": {"timing": False}}
         return splitmerge_cli.certify("gaussian", CLOUDS, "gibbs", pairs=12, store=tmp_path / out, **how)
 
     with monkeypatch.context() as patch:
-        patch.setattr(coupled_pairs, "_pair", interrupt_pair)
+        patch.setattr(coupled_pairs.Pairs, "make_one", interrupt_pair)
         with pytest.raises(runs.Interrupted):
             make_certificate("a")
     assert not list(tmp_path.rglob("pairs.parquet")) and len(list(tmp_path.rglob("pairs.json"))) == (at == 4)
@@ -388,9 +388,7 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
         plan: Any = SimpleNamespace(
             builder=SimpleNamespace(coupled_chains=coupled_chains), spec=SimpleNamespace(timing=False)
         )
-        pair = coupled_pairs._pair(
-            plan, Schedule(3, 3, 10, 500), 1, coupled_pairs._UnderWay(), coupled_pairs.COUPLING, None, None
-        )
+        pair = coupled_pairs.Pairs(plan, Schedule(3, 3, 10, 500)).make_one(1)
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 
 

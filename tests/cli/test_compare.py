@@ -85,6 +85,22 @@ def test_items_of_two_files_are_matched_by_name(smcmc) -> None:
 
 
 @pytest.mark.parametrize(
+    ("K", "low", "high", "said"),
+    [
+        (3, 2, 4, ["3", "2–4"]),
+        (2, 2, 4, ["2", "2–4"]),
+        (4, 2, 4, ["4", "2–4"]),
+        (1, 2, 4, ["1 (outside)", "2–4"]),
+        (1_205, 2, 1_204, ["1,205 (outside)", "2–1,204"]),
+        (7, None, None, ["7 (best state)", "–"]),
+        (7, pd.NA, pd.NA, ["7 (best state)", "–"]),
+    ],
+)
+def test_an_estimate_outside_its_interval_is_marked(K, low, high, said) -> None:
+    assert list(comparison.clusters_of({"n_clusters": K, "low": low, "high": high})) == said
+
+
+@pytest.mark.parametrize(
     ("jobs", "labels"),
     [
         ([["a=1", "b=2"]], ["a=1 b=2"]),

@@ -14,7 +14,6 @@ from splitmerge_cli.diagnostics.credible_ball import credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import (
     estimate_partition,
-    interval_of_clusters,
     interval_of_counts,
     minimise_expected_loss,
     thin_partitions,
@@ -89,7 +88,7 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     k = int(np.ceil(0.025 * len(late))) - 1
     low, high = int(late[k]), int(late[len(late) - 1 - k])
     # of so few recorded partitions the interval is another
-    assert interval_of_clusters(posterior.partitions) != (low, high)
+    assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
     shown = f"{low:,} to {high:,}"
     outside = not low <= run.summary["point_estimate"]["n_clusters"] <= high
     what = "topics" if run.has_topics else "clusters"

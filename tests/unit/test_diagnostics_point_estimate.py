@@ -1,4 +1,4 @@
-"""The point estimate against all partitions of few items, and against its definition."""
+"""The point estimate against its definition; against all partitions of few items see `test_diagnostics_uncertainty`."""
 
 import numpy as np
 import pytest

@@ -132,18 +132,8 @@ def table(
 ) -> Markup:
     """A table with a header for every column, in a box that scrolls where it is too wide.
 
-    Parameters
-    ----------
-    heads : sequence
-        Of the columns.
-    rows : iterable of sequences
-        Their cells.
-    caption : str, optional
-    numbers : sequence of int
-        Columns that hold numbers, from 0: they are set to the right.
-    css : str
-        Class of the table: ``wide`` scrolls on a narrow screen; with ``first`` or ``last`` that column has lines of its
-        own there instead.
+    `numbers` are the columns, from 0, that hold numbers: they are set to the right. `css` is the class of the table:
+    ``wide`` scrolls on a narrow screen; with ``first`` or ``last`` that column has lines of its own there instead.
     """
     right = set(numbers)
 

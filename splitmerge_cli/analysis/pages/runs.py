@@ -36,13 +36,8 @@ SURE = 0.9
 
 
 def write_report(runs: Sequence[Run]) -> Path:
-    """Write the page of one run to its folder, of several to the folder ``reports`` of the results.
-
-    Raises
-    ------
-    ConfigError
-        A run is not finished.
-    """
+    """Write the page of one run to its folder, of several to the folder ``reports`` of the results; raises as
+    `page_of`."""
     if len(runs) == 1:
         path = runs[0].path / "report.html"
     else:
@@ -55,7 +50,7 @@ def write_report(runs: Sequence[Run]) -> Path:
 
 
 def page_of(runs: Sequence[Run]) -> str:
-    """The page in HTML."""
+    """The page in HTML; a `ConfigError` names a run that is not finished."""
     for run in runs:
         if not run.is_done:
             raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
@@ -95,43 +90,30 @@ def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iter
 # -- several runs
 def _comparison(runs: Sequence[Run]) -> Iterator[Markup]:
     frame = comparison.compare(runs)
-    yield _comparison_table(frame, "Finished runs; a link leads to each.", links=True)
+    truth = bool(frame["ari"].notna().any())
+    heads = ["run", "differs in", *(comparison.HEAD if truth else comparison.HEAD[:-1])]
+    rows = [
+        [element("a", k, href=f"#run-{k}"), row.job or "–", *comparison.cells(row, truth)]
+        for k, row in enumerate(frame.itertuples(index=False), 1)
+    ]
+    right = [j for j, head in enumerate(heads) if head in comparison.HEAD and head != "converged"]
+    yield table(heads, rows, "Finished runs; a link leads to each.", right, "wide")
     if len(runs) > comparison.MOST_RUNS:
         return
     found, apart = comparison.measure_distances(runs)
     if found["vi"].notna().any():
-        of = {(row.a, row.b): row for row in found.itertuples(index=False)}
-
-        def cell(a: int, b: int) -> str:
-            if a == b:
-                return ""
-            row = of[min(a, b), max(a, b)]
-            value = row.vi if a > b else row.ari
-            return "–" if math.isnan(value) else f"{value:.3f}"
-
-        numbers = range(len(runs))
+        numbers = range(1, len(runs) + 1)
         yield table(
-            ["run", *(k + 1 for k in numbers)],
-            [[k + 1, *(cell(k, j) for j in numbers)] for k in numbers],
+            ["run", *numbers],
+            [[k, *cells] for k, cells in zip(numbers, comparison.distance_rows(found, len(runs)), strict=True)],
             "Between the estimates: variation of information in nats below the diagonal (0: the same partition), "
             "adjusted Rand index above it (1: the same).",
-            numbers=range(1, len(runs) + 1),
+            numbers=numbers,
             css="auto",
         )
     if apart:
         yield paragraph("No distance is defined between runs of other items:")
         yield html.items(apart)
-
-
-def _comparison_table(frame: Any, caption: str, links: bool = False) -> Markup:
-    truth = bool(frame["ari"].notna().any())
-    heads = ["run", "differs in", *(comparison.HEAD if truth else comparison.HEAD[:-1])]
-    rows = []
-    for number, row in enumerate(frame.itertuples(index=False), 1):
-        first: object = element("a", number, href=f"#run-{number}") if links else row.run
-        rows.append([first, row.job or "–", *comparison.cells(row, truth)])
-    right = [j for j, head in enumerate(heads) if head in comparison.HEAD and head != "converged"]
-    return table(heads, rows, caption, right, "wide")
 
 
 # -- one run
@@ -156,27 +138,18 @@ def _result(run: Run) -> Iterator[Markup]:
             yield paragraph(_sentence(outside))
     if scores := summaries.score_line(summary):
         yield paragraph(_sentence(scores))
-    config = run.config
-    facts = [
-        (
-            "data",
-            f"{data_name(run)} ({run.summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$"),
-        ),
-        ("model", summary["model"]),
-        ("sampler", f"{summary['sampler']}, schedule {summary['schedule']}"),
-        (
-            "chains",
-            f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
-            f"started from {config['init']}",
-        ),
-        (
-            "R-hat, effective draws",
-            f"{comparison._number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'}), "
-            f"{comparison._number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
-        ),
-        ("seconds of sampling", comparison._number(row["seconds"])),
-    ]
-    yield html.facts(facts, "The run")
+    data = f"{data_name(run)} ({summary['N']:,} {'tokens' if run.has_topics else 'items'})".replace("\\$", "$")
+    chains = f"{summary['chains']} of {_range(summary['iterations'])} iterations, seed {summary['seed']}, "
+    rhat = f"{comparison.number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'})"
+    facts = {
+        "data": data,
+        "model": summary["model"],
+        "sampler": f"{summary['sampler']}, schedule {summary['schedule']}",
+        "chains": f"{chains}started from {run.config['init']}",
+        "R-hat, effective draws": f"{rhat}, {comparison.number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",
+        "seconds of sampling": comparison.number(row["seconds"]),
+    }
+    yield html.facts(facts.items(), "The run")
     if notes := summary.get("notes"):
         yield paragraph("How the data were read:")
         yield html.items(notes)

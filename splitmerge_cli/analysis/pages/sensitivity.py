@@ -17,10 +17,12 @@ from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of
 
 MOST_RUNS = 60
 """Runs of the same folder that are looked at, the newest."""
-START = ("seed", "init", "K0", "warmup")
+FORM = ("model", "model.covariance", "model.power", "model.conjugate", "model.likelihood")
+"""Settings that change the likelihood, not the prior."""
 LENGTH = ("iterations", "budget", "until", "chains", "sampler", "schedule", "thin", "trace", "timing")
-FORM = ("model.covariance", "model.power", "model.conjugate", "model.likelihood")
-"""Options of models that change the likelihood, not the prior."""
+OF_KEY = dict.fromkeys(FORM, "model") | dict.fromkeys(("seed", "init", "K0", "warmup"), "start")
+"""Aspects of single settings; the others have that of their group."""
+OF_GROUP = dict.fromkeys(LENGTH, "sampler and length") | {"model": "prior", "data": "columns"}
 
 
 @dataclass(frozen=True)
@@ -73,22 +75,8 @@ def aspect_of(difference: str) -> str:
     >>> aspect_of("seed=1 init=singletons"), aspect_of("model.concentration=2.0 seed=1")
     ('start', 'several')
     """
-    found = set()
-    for setting in difference.split(" "):
-        key = setting.partition("=")[0]
-        group = key.partition(".")[0]
-        if key in START:
-            found.add("start")
-        elif group in LENGTH:
-            found.add("sampler and length")
-        elif key == "model" or key in FORM:
-            found.add("model")
-        elif group == "model":
-            found.add("prior")
-        elif group == "data":
-            found.add("columns")
-        elif key:
-            found.add("other settings")
+    keys = [setting.partition("=")[0] for setting in difference.split(" ") if setting]
+    found = {OF_KEY.get(key) or OF_GROUP.get(key.partition(".")[0], "other settings") for key in keys}
     # another model has other options
     found -= {"prior"} if "model" in found else set()
     return found.pop() if len(found) == 1 else "several" if found else "nothing"

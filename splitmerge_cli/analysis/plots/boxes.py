@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.patches import FancyBboxPatch
@@ -30,19 +31,15 @@ class Placed:
     width: float
 
 
+def _box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], rounding: float, **look: Any) -> None:
+    """A box of this width and height with round corners."""
+    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=f"round,pad=0,rounding_size={rounding}", **look))
+
+
 def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE, size: float = 7.5) -> None:
     """One token, centred at (x, y), in letters of so many points."""
-    ax.add_patch(
-        FancyBboxPatch(
-            (x - side / 2, y - side / 2),
-            side,
-            side,
-            boxstyle=f"round,pad=0,rounding_size={0.18 * side}",
-            facecolor=LETTERS[token],
-            edgecolor="none",
-            zorder=3,
-        )
-    )
+    look = {"facecolor": LETTERS[token], "edgecolor": "none", "zorder": 3}
+    _box(ax, (x - side / 2, y - side / 2), (side, side), 0.18 * side, **look)
     ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=size, fontweight="bold", zorder=4)
 
 
@@ -53,18 +50,8 @@ def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> P
     height = SIDE + 2 * PAD
     left = x - width / 2
     for tokens, w in zip(clusters, widths, strict=True):
-        ax.add_patch(
-            FancyBboxPatch(
-                (left, y - height / 2),
-                w,
-                height,
-                boxstyle="round,pad=0,rounding_size=0.3",
-                facecolor="#f4f4f2",
-                edgecolor="#9a9a94",
-                linewidth=0.8,
-                zorder=2,
-            )
-        )
+        look = {"facecolor": "#f4f4f2", "edgecolor": "#9a9a94", "linewidth": 0.8, "zorder": 2}
+        _box(ax, (left, y - height / 2), (w, height), 0.3, **look)
         for k, token in enumerate(tokens):
             letter(ax, left + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
         left += w + SPACE
@@ -86,17 +73,10 @@ def arrow(
     length = (2.2 + 0.75 * width) * POINT
     direction = 1 if end[0] > start[0] else -1
     neck = end[0] - direction * length
-    dashes = (0, (3.5, 2.5)) if width < 2 else (0, (1.6, 0.9))
-    ax.plot(
-        [start[0], neck + direction * 0.05],
-        [start[1], end[1]],
-        color=colour,
-        linewidth=width,
-        linestyle="-" if preferred else dashes,
-        solid_capstyle="butt",
-        dash_capstyle="butt",
-        zorder=1,
-    )
+    dashes = "-" if preferred else (0, (3.5, 2.5)) if width < 2 else (0, (1.6, 0.9))
+    look: dict[str, Any] = {"color": colour, "linewidth": width, "linestyle": dashes, "zorder": 1}
+    x = [start[0], neck + direction * 0.05]
+    ax.plot(x, [start[1], end[1]], solid_capstyle="butt", dash_capstyle="butt", **look)
     half = (1.6 + 0.85 * width) * POINT
     ax.fill([neck, end[0], neck], [end[1] - half, end[1], end[1] + half], color=colour, linewidth=0, zorder=1)
 

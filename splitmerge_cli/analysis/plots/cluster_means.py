@@ -1,5 +1,7 @@
 """A map of columns by cluster: means and shares, coloured by how far they are from those of all items."""
 
+from typing import Any
+
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -67,12 +69,8 @@ def cluster_means(run: Run) -> Figure:
     written = K <= MOST_NUMBERS
     names = [_name(known, f) for f in rows]
     across = min(FULL, 3.8 + 0.45 * K) if written else FULL
-    figure, (top, ax, below) = plt.subplots(
-        3,
-        1,
-        figsize=(across, min(9.4, 1.85 + 0.165 * max(R, 3))),
-        height_ratios=[0.5, max(0.165 * R, 0.3), 0.09],
-    )
+    size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
+    figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
     means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
     image = ax.imshow(
         np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
@@ -118,11 +116,9 @@ def _footnote(figure: Figure, text: str) -> None:
 
 
 def _name(known: Statistics, f: int) -> str:
-    level = known.level[f]
-    column = known.columns[known.column[f]]
-    return (
-        column if level is None or (known.types[known.column[f]] == "binary" and level == "1") else f"{column}={level}"
-    )
+    level, j = known.level[f], known.column[f]
+    alone = level is None or (known.types[j] == "binary" and level == "1")
+    return known.columns[j] if alone else f"{known.columns[j]}={level}"
 
 
 def _write(
@@ -148,19 +144,11 @@ def _write(
 
 def _sizes(ax: Axes, sizes: NDArray[np.int64]) -> None:
     """Sizes of the clusters above the map, in the colours of the other pictures."""
+    turned = len(sizes) > 14 and int(sizes.max()) > 99
+    look: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": SMALLEST, "rotation": 90 if turned else 0}
     for rank, size in enumerate(sizes):
         ax.bar(rank, size, width=0.72, color=style_of(rank)[0])
-        turned = len(sizes) > 14 and int(sizes.max()) > 99
-        ax.annotate(
-            f"{size:,}",
-            (rank, size),
-            (0, 1.5),
-            textcoords="offset points",
-            ha="center",
-            va="bottom",
-            fontsize=SMALLEST,
-            rotation=90 if turned else 0,
-        )
+        ax.annotate(f"{size:,}", (rank, size), (0, 1.5), textcoords="offset points", **look)
     ax.set(yticks=[], ylim=(0, 1.45 * sizes.max()))
     ax.set_ylabel("items", fontsize=6.5, rotation=0, ha="right", va="center")
     ax.grid(False)

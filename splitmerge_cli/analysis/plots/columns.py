@@ -43,31 +43,20 @@ Points = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Found:
-    """The part of a run that is drawn: some of its items, their clusters, the statistics of all.
-
-    Attributes
-    ----------
-    dataset : Dataset
-    known : Statistics
-    rows : numpy.ndarray
-        int64 ``[n]``: the items that are drawn.
-    labels : numpy.ndarray
-        int64 ``[N]``.
-    unsure : numpy.ndarray
-        bool ``[N]``: items of a certainty below `UNSURE`.
-    alone : numpy.ndarray
-        bool ``[N]``: items that are alone in their cluster.
-    ranks : dict
-        Rank by size of every cluster.
-    """
+    """The part of a run that is drawn: some of its items, their clusters, the statistics of all."""
 
     dataset: Any
     known: Statistics
     rows: NDArray[np.int64]
+    """int64 ``[n]``: the items that are drawn."""
     labels: NDArray[np.int64]
+    """int64 ``[N]``."""
     unsure: NDArray[np.bool_]
+    """bool ``[N]``: items of a certainty below `UNSURE`."""
     alone: NDArray[np.bool_]
+    """bool ``[N]``: items that are alone in their cluster."""
     ranks: dict[int, int]
+    """Rank by size of every cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":
@@ -150,7 +139,9 @@ def pairs(run: Run) -> Figure:
     every = shorten_names(found.known.columns, NAME)
     names = [every[j] for j in chosen]
     cells = [column(found.dataset, j, found.rows) for j in chosen]
-    drawn = [_jitter(x) if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
+    # whole numbers move by up to a quarter, the same at every call: equal ones would cover each other
+    moved = np.random.default_rng(0).uniform(-0.25, 0.25, len(found.rows))
+    drawn = [x + moved if found.known.types[j] == "count" else x for x, j in zip(cells, chosen, strict=True)]
     side = FULL / n
     figure, axes = plt.subplots(n, n, figsize=(FULL, n * side * 0.86 + 0.5), squeeze=False, sharex="col")
     for a in range(n):
@@ -190,11 +181,6 @@ def _plain(*cells: Points) -> bool:
     return all(1e-3 <= np.nanmax(np.abs(x)) < 1e6 for x in cells)
 
 
-def _jitter(x: Points) -> Points:
-    """Move whole numbers by up to a quarter, the same at every call: equal ones would cover each other."""
-    return np.asarray(x + np.random.default_rng(0).uniform(-0.25, 0.25, len(x)))
-
-
 def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[int, int]) -> None:
     present = ~np.isnan(x)
     edges = np.histogram_bin_edges(x[present], bins=24)
@@ -209,9 +195,8 @@ def _draw_histogram(ax: Axes, x: Points, labels: NDArray[np.int64], ranks: dict[
 
 def _marks(found: Found) -> str:
     """Meaning of crosses and open marks, where there are any."""
-    alone = bool(found.alone.any())
     open_marks = f" Open marks: certainty below {UNSURE:g}." if found.unsure.any() else ""
-    return open_marks + (" Crosses: alone in a cluster." if alone else "")
+    return open_marks + (" Crosses: alone in a cluster." if found.alone.any() else "")
 
 
 def _keys(ax: Axes, found: Found) -> None:
@@ -347,12 +332,10 @@ def projection(run: Run) -> Figure:
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
-        middles = {k: np.median(found_here.places[labels == k], axis=0) for k in found.ranks if sizes[k] > 1}
-        order = list(middles)
-        order.sort(key=found.ranks.__getitem__)
-        where = np.array([middles[k] for k in order], dtype=np.float64).reshape(-1, 2)
-        texts = [str(k) for k in order]
-        write_apart(ax, where, texts, range(len(order)), fontsize=8, fontweight="bold", color="#111111")
+        order = sorted((k for k in found.ranks if sizes[k] > 1), key=found.ranks.__getitem__)
+        middles = [np.median(found_here.places[labels == k], axis=0) for k in order]
+        where = np.array(middles, dtype=np.float64).reshape(-1, 2)
+        write_apart(ax, where, list(map(str, order)), range(len(order)), fontsize=8, fontweight="bold", color="#111111")
     return figure
 
 

@@ -38,7 +38,6 @@ def shorten_names(names: Sequence[str], most: int) -> list[str]:
 
 
 def _common(names: Sequence[str]) -> str:
-    """Common beginning of all names."""
     first, last = min(names), max(names)
     same = next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     return first[:same]
@@ -85,15 +84,10 @@ def write_apart(
             )
             box = text.get_window_extent()
             within = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
-            covers = marks and _inside(pixels, box.x0 - room, box.x1 + room, box.y0 - room, box.y1 + room)
+            covers = marks and box.padded(room).count_contains(pixels)
             if within and not covers and not any(box.overlaps(other) for other in taken):
                 taken.append(box)
                 written.append(k)
                 break
             text.remove()
     return written
-
-
-def _inside(points: NDArray[np.float64], left: float, right: float, low: float, high: float) -> bool:
-    x, y = points.T
-    return bool(((x > left) & (x < right) & (y > low) & (y < high)).any())

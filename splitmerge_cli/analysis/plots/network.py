@@ -1,7 +1,5 @@
 """A network and the clusters found in it: the adjacency matrix by cluster, and the nodes in their colours."""
 
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
@@ -139,10 +137,8 @@ def clusters(run: Run) -> Figure:
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     small = dataset.N <= MOST_NODES
-    shape: dict[str, Any] = (
-        {"figsize": (FULL, 7.6)} if not small else {"figsize": (FULL, 3.9), "width_ratios": [1, 1.35]}
-    )
-    figure, axes = plt.subplots(1, 2 if small else 1, squeeze=False, **shape)
+    size, ratios = ((FULL, 3.9), [1, 1.35]) if small else ((FULL, 7.6), [1])
+    figure, axes = plt.subplots(1, len(ratios), squeeze=False, figsize=size, width_ratios=ratios)
     draw_matrix(axes[0, 0], dataset.values, labels)
     if small:
         places = layout(dataset.values)

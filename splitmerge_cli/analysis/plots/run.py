@@ -42,12 +42,8 @@ def traces(run: Run) -> Figure:
     sampler = option(run, "sampler")
     colour = colour_of(sampler)
     of_topics = topics.can_draw(run)
-    series = [
-        ("log_joint", "log joint"),
-        ("K", "topics" if of_topics else "clusters K"),
-        ("ari", "adjusted\nRand index"),
-    ]
-    series = [(name, label) for name, label in series if name in trace]
+    labels = {"log_joint": "log joint", "K": "topics" if of_topics else "clusters K", "ari": "adjusted\nRand index"}
+    series = [(name, label) for name, label in labels.items() if name in trace]
     evaluated = run.perplexity() if of_topics and run.has_perplexity else pd.DataFrame()
     panels = len(series) + 1 + (len(evaluated) > 0)
     figure, axes = plt.subplots(panels, 1, figsize=(FULL, 1.55 * panels + 0.4), sharex=True)
@@ -120,25 +116,17 @@ class Picture:
     """A picture that a run may have.
 
     `can_draw` and `draw` raise `ConfigError` or `DataError` where they need the data again, which cannot be loaded.
-
-    Attributes
-    ----------
-    answers : str
-        The question that it answers.
-    shows : str
-        What is seen, in a line: the kind of chart and its axes.
-    can_draw : callable
-        Whether a run has it.
-    draw : callable
-    in_column : bool
-        Whether it can be read at the width of a column.
     """
 
     answers: str
+    """The question that it answers."""
     shows: str
+    """The kind of chart and its axes, in a line."""
     can_draw: Callable[[Run], bool]
+    """Whether a run has it."""
     draw: Callable[[Run], Figure]
     in_column: bool = False
+    """Whether it can be read at the width of a column."""
 
 
 PICTURES = {

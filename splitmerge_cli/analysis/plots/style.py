@@ -49,9 +49,14 @@ LISTED = 10
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
+def _look(sampler: str, key: str, otherwise: tuple[str, ...]) -> str:
+    """How a sampler's file has it drawn, or else one of several ways, by its name."""
+    return str(figure_styles().get(sampler, {}).get(key, otherwise[crc32(sampler.encode()) % len(otherwise)]))
+
+
 def title_of(sampler: str) -> str:
     """Name of a sampler in pictures."""
-    return str(figure_styles().get(sampler, {}).get("title", sampler))
+    return _look(sampler, "title", (sampler,))
 
 
 def colour_of(sampler: str) -> str:
@@ -59,7 +64,7 @@ def colour_of(sampler: str) -> str:
 
     Samplers that a paper compares differ in lightness too, for prints in grey.
     """
-    return str(figure_styles().get(sampler, {}).get("colour", CYCLE[crc32(sampler.encode()) % len(CYCLE)]))
+    return _look(sampler, "colour", CYCLE)
 
 
 def dashes_of(sampler: str) -> Any:
@@ -70,7 +75,7 @@ def dashes_of(sampler: str) -> Any:
 
 def marker_of(sampler: str) -> str:
     """Marker of a sampler; with `dashes_of` it tells the sampler without its colour."""
-    return str(figure_styles().get(sampler, {}).get("marker", MARKERS[crc32(sampler.encode()) % len(MARKERS)]))
+    return _look(sampler, "marker", MARKERS)
 
 
 def look_of(sampler: str, dashed: bool = True) -> dict[str, Any]:
@@ -92,12 +97,8 @@ def chain_look(colour: str, place: int, of: int) -> dict[str, Any]:
 
 def mark(marker: str, size: float = 4.2) -> dict[str, Any]:
     """A marker of about such a size, in points, whose edge is seen where another is below."""
-    return {
-        "marker": marker,
-        "markersize": size * AREAS.get(marker, 1.0),
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.3,
-    }
+    edge = {"markeredgecolor": "white", "markeredgewidth": 0.3}
+    return {"marker": marker, "markersize": size * AREAS.get(marker, 1.0), **edge}
 
 
 def mark_alone(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:

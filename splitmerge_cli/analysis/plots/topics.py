@@ -9,7 +9,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.runs import option, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, count_of, footnote, plain_text, title_of
@@ -138,18 +137,23 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
     same = match(found, truth) if truth is not None else None
     panels = [("found", found, np.arange(len(found.shares)))]
     if truth is not None and same is not None:
-        panels.append(("true", truth, _by_partner(truth, same)))
+        # in the order of the found ones that they are matched with, the others by size
+        partners = same.pairs[np.argsort(same.pairs[:, 0]), 1]
+        others = np.setdiff1d(np.argsort(-truth.shares, kind="stable"), partners, assume_unique=True)
+        panels.append(("true", truth, np.concatenate([partners, others])))
     rows = max(len(order) for _, _, order in panels)
     figure, axes = plt.subplots(1, len(panels), figsize=(FULL, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
     values = [topics.probabilities()[order] for _, topics, order in panels]
     most = max(float(value.max()) for value in values)
+    words = [_short(word) for word in vocabulary]
+    upright = max(map(len, vocabulary)) * len(vocabulary) <= 40
     scale = LinearSegmentedColormap.from_list("topics", ["#FFFFFF", "#9FC1DE", _BAR, "#12304C"])
     for ax, (name, topics, order), value in zip(axes[0], panels, values, strict=True):
         # by the root: one word of probability 1 would leave the topics of many words pale
         image = ax.imshow(value, aspect="auto", cmap=scale, norm=PowerNorm(0.5, 0, most), interpolation="nearest")
         ax.hlines(np.arange(len(order) + 1) - 0.5, -0.5, len(vocabulary) - 0.5, color="#D8D8D8", linewidth=0.5)
         ax.set_yticks(range(len(order)), [_percent(topics.shares[k]) for k in order], fontsize=6.5)
-        _name_words(ax, vocabulary)
+        ax.set_xticks(range(len(words)), words, fontsize=6.5, rotation=0 if upright else 90)
         ax.set_ylim(rows - 0.5, -0.5)
         ax.set_title(f"{count_of(len(order), f'{name} topic')}")
         ax.grid(visible=False)
@@ -162,13 +166,6 @@ def word_map(found: Topics, truth: Topics | None, vocabulary: Sequence[str], tit
     return figure
 
 
-def _by_partner(truth: Topics, same: Match) -> NDArray[np.int64]:
-    """True topics in the order of the found ones that they are matched with, the others by size."""
-    partners = same.pairs[np.argsort(same.pairs[:, 0]), 1]
-    others = np.setdiff1d(np.argsort(-truth.shares, kind="stable"), partners, assume_unique=True)
-    return np.concatenate([partners, others])
-
-
 def _map_note(chain: int, same: Match | None) -> str:
     note = f"Last state of chain {chain}, the one of highest log joint; posterior means of the words' probabilities."
     if same is None:
@@ -178,12 +175,6 @@ def _map_note(chain: int, same: Match | None) -> str:
         f"mean similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with "
         f"{LARGE:.0%} of the tokens or more)."
     )
-
-
-def _name_words(ax: Axes, vocabulary: Sequence[str]) -> None:
-    upright = max(len(word) for word in vocabulary) * len(vocabulary) <= 40
-    names = [_short(word) for word in vocabulary]
-    ax.set_xticks(range(len(names)), names, fontsize=6.5, rotation=0 if upright else 90)
 
 
 def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most: int) -> pd.DataFrame:
@@ -225,9 +216,8 @@ def draw_perplexity(ax: Axes, table: pd.DataFrame, colour: str) -> None:
         x = chain["iteration"].to_numpy()
         mark = "o" if len(x) < 40 else ""
         label = ("of the state", "averaged over states") if k == 0 else (None, None)
-        ax.plot(
-            x, chain["perplexity"], color=_OTHER, alpha=0.45, linewidth=0.7, marker=mark, markersize=2, label=label[0]
-        )
+        states: dict[str, Any] = {"color": _OTHER, "alpha": 0.45, "linewidth": 0.7, "markersize": 2}
+        ax.plot(x, chain["perplexity"], marker=mark, label=label[0], **states)
         ax.plot(x, chain["averaged"], color=colour, linewidth=1.2, marker=mark, markersize=2.5, label=label[1])
     ax.set_ylabel("held-out\nperplexity")
     ax.legend(loc="upper right", ncols=2, fontsize=6.5, borderaxespad=0.1)

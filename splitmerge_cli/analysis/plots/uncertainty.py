@@ -30,11 +30,7 @@ NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
 """Share of the items that a cluster has at least for its number to stand below it."""
-BOUNDS = (
-    ("vertical_upper", "fewest clusters"),
-    ("vertical_lower", "most clusters"),
-    ("horizontal", "furthest"),
-)
+BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
 
 
 def can_draw(run: Run) -> bool:
@@ -71,7 +67,11 @@ def co_clustering(run: Run) -> Figure:
         ax.set_xlabel("cluster")
     else:
         ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
-    _number_clusters(ax, labels[order[ends - 1]], ends)
+    # numbers as in clusters.csv, at the middle of clusters that are wide enough
+    begins, numbers = np.concatenate([[0], ends[:-1]]), labels[order[ends - 1]]
+    wide = np.flatnonzero(ends - begins >= NARROWEST * N)
+    ax.set_xticks((begins + ends)[wide] / 2, [f"{numbers[k]}" for k in wide])
+    ax.tick_params(axis="x", length=0)
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
     ax.set_title(f"Which items belong together: {subject(run)}")
@@ -90,7 +90,7 @@ def credible_ball(run: Run) -> Figure:
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
     shown = [("point estimate", estimate)]
-    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS]
+    shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
     x = np.asarray(dataset_of(run).values, dtype=np.float64) if points.can_draw(run) else None
     sampled = None if x is not None else sampled_partitions(run)
@@ -156,14 +156,8 @@ def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> 
             if means[a, b] < LEAST_NUMBER:
                 continue
             middle = (edges[b] + edges[b + 1]) / 2, (edges[a] + edges[a + 1]) / 2
-            ax.text(
-                *middle,
-                f"{means[a, b]:.2f}",
-                ha="center",
-                va="center",
-                fontsize=6.5,
-                color="white" if means[a, b] > 0.55 else "#222222",
-            )
+            colour = "white" if means[a, b] > 0.55 else "#222222"
+            ax.text(*middle, f"{means[a, b]:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
     return drawn
 
 
@@ -186,24 +180,9 @@ def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
     start = 0
     width = max(0.3, 1.0 - 0.01 * len(ends))
     for end in ends.tolist():
-        ax.plot(
-            [start, end, end, start, start],
-            [start, start, end, end, start],
-            color=BORDER,
-            linewidth=width,
-            zorder=3,
-            clip_on=False,
-        )
+        x, y = [start, end, end, start, start], [start, start, end, end, start]
+        ax.plot(x, y, color=BORDER, linewidth=width, zorder=3, clip_on=False)
         start = end
-
-
-def _number_clusters(ax: Axes, clusters: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
-    """Name the clusters, as ``clusters.csv`` numbers them, at the middle of those that are wide enough."""
-    begins = np.concatenate([[0], ends[:-1]])
-    wide = np.flatnonzero(ends - begins >= NARROWEST * ends[-1])
-    middles = (begins + ends)[wide] / 2
-    ax.set_xticks(middles, [f"{clusters[k]}" for k in wide])
-    ax.tick_params(axis="x", length=0)
 
 
 def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
