@@ -70,10 +70,11 @@ def is_described(plan: "Plan") -> bool:
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
     """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``."""
-    clusters, columns = describe_clusters(dataset, labels, certainty)
-    store.write_csv(CLUSTER_SUMMARY, clusters)
-    if columns is not None:
-        store.write_csv(COLUMN_SUMMARY, columns)
+    for name, table in zip(
+        (CLUSTER_SUMMARY, COLUMN_SUMMARY), describe_clusters(dataset, labels, certainty), strict=True
+    ):
+        if table is not None:
+            store.write_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
 
 def describe_clusters(
