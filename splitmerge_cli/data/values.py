@@ -25,7 +25,7 @@ BLOCK = 1 << 20
 
 
 def first_rounded(whole: NDArray[np.integer]) -> int | None:
-    """Flat position of the first of some whole numbers that is no float64; None where all are."""
+    """Flat position of the first whole number that float64 does not hold; None if it holds all."""
     if not whole.size or (int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT):
         return None
     rounded = whole.astype(np.float64)

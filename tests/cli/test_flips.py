@@ -186,7 +186,7 @@ def of_unfinished_shards() -> Reader:
     def read() -> Any:
         rows = run._restore()
         labels = [shard.items.labels() for shard in run.shards.shards]  # type: ignore[attr-defined]
-        return digest([rows, labels, run.model.K, run.model.concentration, run.chain.state])
+        return digest([rows, labels, run.model.K, run.chain.state])
 
     return read
 

@@ -85,7 +85,7 @@ class Source:
         return out
 
     def _blocks(self, first: int, end: int) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
-        """The rows in blocks, each with its columns of whole numbers of 64 bits."""
+        """Read the rows in blocks; each comes with its columns that hold 64-bit integers."""
         step = max(1, BLOCK // (8 * len(self.names)))
         if self.files:
             yield from _parquet().read_blocks(self.files, list(self.names), first, end, step)
