@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
@@ -81,8 +82,6 @@ def describe_clusters(
     dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
     """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`."""
-    import numpy as np
-
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
 

@@ -250,10 +250,7 @@ def test_a_cell_that_is_missing_is_named(points) -> None:
 
 
 def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
-    spec = compose(["data=csv", "data.path=x.npy", "iterations=9", *NUMBERS])
-    source = open_source("x.npy")
-    bounds = bounds_of(N, 2)
-    run = ShardedRun(spec, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+    run = run_of(2, 0, "iterations=9")
 
     def interrupt(iteration: int, K: int) -> None:
         if iteration == 5:
