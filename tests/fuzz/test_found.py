@@ -191,6 +191,9 @@ SUMMARIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "labels of another number": lambda said: said | {"highest_log_joint": said["highest_log_joint"] | {"labels": [0]}},
     "labels below 0": lambda said: said | {"point_estimate": said["point_estimate"] | {"labels": [-1] * 12}},
     "another number of chains": lambda said: said | {"chains": 3},
+    "a chain more than configured": lambda said: (
+        said | {"chains": 3, "iterations": [*said["iterations"], 12], "seconds": [*said["seconds"], 0.0]}
+    ),
     "diagnostics that are text": lambda said: said | {"diagnostics": {"rhat/log_joint": "x"}},
     "hash tables without counts": lambda said: said | {"hash_tables": {"empty": 1.0}},
     "a list": lambda said: [said],
