@@ -615,7 +615,8 @@ cdef class Chain:
         return 0
 
     cdef int take_up(self, value) except -1:
-        self.model.set_labels(value["labels"], value["K"])
+        if self.model.N:                # items that are elsewhere are put into clusters there
+            self.model.set_labels(value["labels"], value["K"])
         if value["parameters"] is not None:
             self.model.set_parameters(value["parameters"])
         self.model.set_prior_values(value["hyperparameters"])

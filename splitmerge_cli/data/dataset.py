@@ -77,7 +77,7 @@ class Kind:
     """The function that makes an `example`."""
     reading: ClassVar[str] = "splitmerge_cli.data.reading:KindReading"
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
-    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.clusters:ClusterRecorder"
+    recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.base:Recorder"
     """The class that says what a run records."""
     quantities: ClassVar[str] = "splitmerge_cli.analysis.quantities:Table"
     """The class that says what posterior predictive checks measure."""

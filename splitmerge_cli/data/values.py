@@ -16,10 +16,23 @@ LARGEST = 2**31 - 1
 """Largest size or count: labels and codes are int32."""
 MAGNITUDE = 1e30
 """Largest magnitude of a coordinate that the models read."""
+EXACT = 2**53
+"""The whole numbers up to this one are all float64."""
 FINITE = f"a number of magnitude {MAGNITUDE:g} at most"
 """Description of such a coordinate, for messages."""
 BLOCK = 1 << 20
 """Numbers that are checked at the same time: what a check takes besides data that may be larger than memory."""
+
+
+def first_rounded(whole: NDArray[np.integer]) -> int | None:
+    """Flat position of the first whole number that float64 does not hold; None if it holds all."""
+    if not whole.size or (int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT):
+        return None
+    rounded = whole.astype(np.float64)
+    # beyond its type a number has no whole number to be compared with
+    inside = rounded < 2.0 ** (64 if whole.dtype.kind == "u" else 63)
+    lost = ~inside | (np.where(inside, rounded, 0.0).astype(whole.dtype) != whole)
+    return int(lost.argmax()) if lost.any() else None
 
 
 def is_sparse(x: object) -> bool:

@@ -16,25 +16,17 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.store.files import DamagedRun
     from splitmerge_cli.runs.stored import dataset_of, open_run
 
-_PLACES = {
-    "ConfigError": "config",
-    "DamagedRun": "runs.store.files",
-    "DataError": "received",
-    "Interrupted": "runs.errors",
-    "Plan": "runs.plan",
-    "RunError": "runs.errors",
-    "WrittenElsewhere": "runs.errors",
-    "dataset_of": "runs.stored",
-    "finished_run": "runs.identity",
-    "is_done": "runs.identity",
-    "is_written": "runs.identity",
-    "open_run": "runs.stored",
-    "make": "runs.drive",
-    "prepare": "runs.plan",
-    "run": "runs.drive",
-    "run_dir": "runs.identity",
-    "run_id": "runs.identity",
+_NAMES = {
+    "config": "ConfigError",
+    "received": "DataError",
+    "runs.drive": "make run",
+    "runs.errors": "Interrupted RunError WrittenElsewhere",
+    "runs.identity": "finished_run is_done is_written run_dir run_id",
+    "runs.plan": "Plan prepare",
+    "runs.store.files": "DamagedRun",
+    "runs.stored": "dataset_of open_run",
 }
+_PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> object:

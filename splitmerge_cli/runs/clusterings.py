@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
@@ -189,8 +190,6 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
     dict
         By chain; chains that have none are left out.
     """
-    import pyarrow.parquet as pq
-
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
         of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]

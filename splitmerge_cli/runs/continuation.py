@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
@@ -22,6 +23,7 @@ from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.names import STATES
+from splitmerge_cli.runs.store.store import save_checkpoints
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.plan import Plan
@@ -40,7 +42,6 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
 
     The runs of an experiment keep nothing: how long they are belongs to the experiment.
     """
-
     if plan.spec.experiment:
         return
     kept = []
@@ -83,7 +84,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
             tables = _read_tables(plan, run)
             if why := _find_lacking(plan, run, tables):
                 continue
-            _begin_with(plan, store, new, run, tables, run.states()["chains"])
+            _begin_with(plan, new, run, tables, run.states()["chains"])
         except (DamagedRun, FileNotFoundError) as error:
             why = str(error)
             _clear(new)
@@ -119,18 +120,16 @@ def _read_until(run: "Run") -> Until:
 def _obstacle(plan: "Plan", run: "Run") -> str:
     """Why the run of `plan` cannot begin with a finished one of the same chains; empty if it can."""
     keys: dict[str, Any] = {key: run.config[key] for key in ("iterations", "budget")}
+    wanted = plan.recorder.spacing
     earlier = recorder_of(replace(plan.spec, **keys, until=_read_until(run)), plan.dataset).spacing
-    if not are_recorded(plan.recorder.spacing, earlier, max(run.summary["iterations"])):
-        return (
-            f"{run.path} recorded other partitions, every {_every(earlier)}, this run every "
-            f"{_every(plan.recorder.spacing)}"
-        )
-    return ""
+    if are_recorded(wanted, earlier, max(run.summary["iterations"])):
+        return ""
 
+    def describe(spacing: "Spacing") -> str:
+        more = "" if spacing.doubled_after is None else " and ever fewer"
+        return f"{spacing.every:,}th{more}" if spacing.every else "none"
 
-def _every(spacing: "Spacing") -> str:
-    more = "" if spacing.doubled_after is None else " and ever fewer"
-    return f"{spacing.every:,}th{more}" if spacing.every else "none"
+    return f"{run.path} recorded other partitions, every {describe(earlier)}, this run every {describe(wanted)}"
 
 
 def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
@@ -179,16 +178,13 @@ def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
 
 def _begin_with(
     plan: "Plan",
-    store: "RunStore",
     chains: Sequence["ChainStore"],
     run: "Run",
     tables: Mapping[str, Any],
     kept: Sequence[Mapping[str, Any]],
 ) -> None:
     """Store rows (`_read_tables`) and states of a finished run as those of chains that have none."""
-    import pyarrow.compute as pc
-
-    entries = []
+    states, outcomes = [], []
     for chain in chains:
         with report_damage(run.path / STATES):
             state, outcome = kept[chain.chain]["state"], dict(kept[chain.chain]["outcome"])
@@ -206,13 +202,11 @@ def _begin_with(
             each = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
             for iteration, seconds, tokens, log_lik in zip(*told, each, strict=True):
                 chain.append_heldout(iteration, seconds, tokens, log_lik)
-        if plan.spec.is_adaptive:
-            entries.append(chain.entry(state, outcome, False))
-        else:
-            chain.checkpoint(state, outcome, False)
+        states.append(state)
+        outcomes.append(outcome)
+    save_checkpoints(chains, states, outcomes, False, plan.spec.is_adaptive)
+    for chain in chains:
         chain.close()
-    if plan.spec.is_adaptive:
-        store.checkpoint_together(entries)
 
 
 def _is_stricter(until: Until, than: Until) -> bool:

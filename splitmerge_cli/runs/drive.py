@@ -34,7 +34,7 @@ from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look,
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import Locked
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -175,10 +175,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         last_said = time.monotonic()
         for end in looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
-                if spec.is_adaptive:
-                    drives = [pool.submit(_drive_together, plan, store, chains, stop, batch, on_progress, end)]
-                else:
-                    drives = [pool.submit(_drive, plan, chain, stop, batch, on_progress, end) for chain in chains]
+                groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
+                drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
                 try:
                     _await(drives, stop, lambda: store.write_status("running", share=sum(share) / spec.chains))
                 except BaseException:
@@ -188,7 +186,8 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
                 drive.result()
             saved = [chain.read_checkpoint() for chain in chains]
             outcomes = [s["outcome"] for s in saved if s]
-            if len(outcomes) < spec.chains or not _all_have_ended(plan, outcomes, end):
+            each = [outcomes] if spec.is_adaptive else [[outcome] for outcome in outcomes]
+            if len(outcomes) < spec.chains or not all(_have_ended(plan, group, end) for group in each):
                 raise KeyboardInterrupt
             if spec.until.is_given:
                 found = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
@@ -242,7 +241,7 @@ class Stop:
         return self._event.is_set()
 
     def drives(self, chain: Chain) -> None:
-        """A chain is about to be driven."""
+        """Stop this chain, too: it is about to be driven."""
         self._chains.append(chain)
         if self.is_set():
             chain.stop()
@@ -269,114 +268,66 @@ def _await(drives: list[Future[None]], stop: Stop, write: Callable[[], None]) ->
             write()
 
 
-def _drive(plan: Plan, store: ChainStore, stop: Stop, batch: float, on_progress: OnProgress, end: int) -> None:
-    """Run one chain to so many iterations, or its budget, or until `stop`."""
-    number = store.chain
-    saved = store.read_checkpoint()
-    if (saved and _has_ended(plan, saved["outcome"], end)) or stop.is_set():
-        if saved:
-            on_progress(number, _progress(plan, saved["outcome"]))
-        return
-    chain = plan.chain(number, starts=saved is None)
-    stop.drives(chain)
-    # an iteration that is broken off is made again when the run is continued
-    with suppress(Halted), _close_at_end(store):
-        store.open_into(chain)
-        wall, finished = FIRST_BATCH, False
-        while not finished and not stop.is_set():
-            before, began = chain.iteration, time.perf_counter()
-            _advance(plan, chain, store, began + wall, stop, end)
-            finished = _at_end(plan, chain, end)
-            outcome = _outcome(plan, chain, (chain.iteration - before) / max(time.perf_counter() - began, 1e-9))
-            store.checkpoint(chain.state, outcome, finished)
-            on_progress(number, _progress(plan, outcome))
-            wall = batch
-
-
-def _at_end(plan: Plan, chain: Chain, end: int) -> bool:
-    return chain.iteration >= end or chain.seconds >= plan.budget
-
-
-def _has_ended(plan: Plan, outcome: Mapping[str, Any], end: int) -> bool:
-    """Whether a chain that is stored has made its iterations, or used its budget."""
-    return bool(outcome["iterations"] >= end or outcome["seconds"] >= plan.budget)
-
-
-def _advance(plan: Plan, chain: Chain, store: ChainStore, until: float, stop: Stop, end: int) -> None:
-    """Make the iterations of one batch, which ends at the time `until`, with the evaluations that fall among them."""
-    while True:
-        before = chain.iteration
-        wall = max(0.0, until - time.perf_counter())
-        rows = chain.advance(plan.until_next(before, end), budget=plan.budget, wall=wall)
-        _check_densities(store.chain, rows)
-        store.append(plan.recorder.spacing.thin(rows))
-        if chain.iteration > before:
-            plan.recorder.evaluate(chain, store)
-        if not plan.recorder.evaluates or _at_end(plan, chain, end) or time.perf_counter() >= until or stop.is_set():
-            return
-
-
-def _drive_together(
-    plan: Plan,
-    run_store: RunStore,
-    stores: list[ChainStore],
-    stop: Stop,
-    batch: float,
-    on_progress: OnProgress,
-    end: int,
+def _drive(
+    plan: Plan, stores: Sequence[ChainStore], stop: Stop, batch: float, on_progress: OnProgress, end: int
 ) -> None:
-    """Run the chains of adaptive samplers to so many iterations, or their budget, or until `stop`; they are stored
-    together."""
+    """Run a chain, or all of adaptive samplers together, to so many iterations, or their budget, or until `stop`."""
     saved = [store.read_checkpoint() for store in stores]
-    made = [entry["outcome"] for entry in saved if entry]
-    if (len(made) == len(stores) and _all_have_ended(plan, made, end)) or stop.is_set():
+    if stop.is_set() or (all(saved) and _have_ended(plan, [entry["outcome"] for entry in saved if entry], end)):
         for store, entry in zip(stores, saved, strict=True):
             if entry:
                 on_progress(store.chain, _progress(plan, entry["outcome"]))
         return
-    chains = plan.chains()
+    together = plan.spec.is_adaptive
+    chains = plan.chains() if together else [plan.chain(stores[0].chain, starts=saved[0] is None)]
     for chain in chains:
         stop.drives(chain)
-    workers = plan.workers
-    with suppress(Halted), _close_at_end(*stores):
+    # an iteration that is broken off is made again when the run is continued
+    with suppress(Halted), _close_at_end(stores):
         for store, chain in zip(stores, chains, strict=True):
             store.open_into(chain)
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
             before, began = chains[0].iteration, time.perf_counter()
-            rows = advance_together(chains, plan.until_next(before, end), plan.budget, wall, workers)
+            _advance(plan, chains, stores, began + wall, stop, end)
             rate = (chains[0].iteration - before) / max(time.perf_counter() - began, 1e-9)
-            finished = _have_ended(plan, chains[0].iteration, [chain.seconds for chain in chains], end)
-            entries = []
-            for store, chain, its_rows in zip(stores, chains, rows, strict=True):
-                _check_densities(store.chain, its_rows)
-                store.append(plan.recorder.spacing.thin(its_rows))
-                if chain.iteration > before:
-                    plan.recorder.evaluate(chain, store)
-                entries.append(store.entry(chain.state, _outcome(plan, chain, rate), finished))
-            run_store.checkpoint_together(entries)
-            for store, entry in zip(stores, entries, strict=True):
-                on_progress(store.chain, _progress(plan, entry["outcome"]))
-            # the history of all chains is in there
-            del entries, entry
+            finished = _have_ended(plan, [{"iterations": c.iteration, "seconds": c.seconds} for c in chains], end)
+            outcomes = [_outcome(plan, chain, rate) for chain in chains]
+            save_checkpoints(stores, [chain.state for chain in chains], outcomes, finished, together)
+            for store, outcome in zip(stores, outcomes, strict=True):
+                on_progress(store.chain, _progress(plan, outcome))
             wall = batch
 
 
-def _all_have_ended(plan: Plan, outcomes: Sequence[Mapping[str, Any]], end: int) -> bool:
-    """Whether all chains that are stored have ended."""
-    if plan.spec.is_adaptive:
-        seconds = [outcome["seconds"] for outcome in outcomes]
-        return _have_ended(plan, min(outcome["iterations"] for outcome in outcomes), seconds, end)
-    return all(_has_ended(plan, outcome, end) for outcome in outcomes)
+def _have_ended(plan: Plan, outcomes: Sequence[Mapping[str, Any]], end: int) -> bool:
+    """Whether chains that advance together have made their iterations, or, in the mean, used their budget."""
+    seconds = sum(outcome["seconds"] for outcome in outcomes) / len(outcomes)
+    return bool(min(outcome["iterations"] for outcome in outcomes) >= end or seconds >= plan.budget)
 
 
-def _have_ended(plan: Plan, iterations: int, seconds: Sequence[float], end: int) -> bool:
-    """Whether the chains of adaptive samplers have made their iterations, or, in the mean, used their budget."""
-    return iterations >= end or sum(seconds) / len(seconds) >= plan.budget
+def _advance(
+    plan: Plan, chains: Sequence[Chain], stores: Sequence[ChainStore], until: float, stop: Stop, end: int
+) -> None:
+    """Make the iterations of one batch, which ends at the time `until`, with the evaluations that fall among them."""
+    while True:
+        before = chains[0].iteration
+        limits = plan.until_next(before, end), plan.budget, max(0.0, until - time.perf_counter())
+        if plan.spec.is_adaptive:
+            made = advance_together(chains, *limits, plan.workers)
+        else:
+            made = [chains[0].advance(*limits)]
+        for chain, store, rows in zip(chains, stores, made, strict=True):
+            _check_densities(store.chain, rows)
+            store.append(plan.recorder.spacing.thin(rows))
+            if chain.iteration > before:
+                plan.recorder.evaluate(chain, store)
+        at_end = _have_ended(plan, [{"iterations": c.iteration, "seconds": c.seconds} for c in chains], end)
+        if not plan.recorder.evaluates or at_end or time.perf_counter() >= until or stop.is_set():
+            return
 
 
 @contextmanager
-def _close_at_end(*stores: ChainStore) -> Iterator[None]:
+def _close_at_end(stores: Sequence[ChainStore]) -> Iterator[None]:
     """Close the streams of chains at the end."""
     try:
         yield

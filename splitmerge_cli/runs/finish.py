@@ -1,6 +1,7 @@
 """Runs that end: the tables and the summary of complete chains."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -27,6 +28,8 @@ from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
+from splitmerge_cli.runs.store.files import json_text
+from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 if TYPE_CHECKING:
@@ -44,7 +47,6 @@ def assemble(
     say: Callable[[str], None],
 ) -> None:
     """Write the parquet files, the diagnosis and the summary of complete chains; `say` receives what takes time."""
-
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
@@ -93,15 +95,13 @@ def assemble(
             membership = uncertainty.membership_of(labels, pooled.sampled)
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
-        labels, data = summary["point_estimate"]["labels"], plan.dataset
-        if (copies := data.copies) is None:
-            store.write_clusters(labels, data.names, membership)
-        else:
-            store.write_clusters(labels, copies.names, membership, copies.items)
+        data, labels = plan.dataset, summary["point_estimate"]["labels"]
+        listed = data if data.copies is None else data.copies
+        store.write_clusters(labels, listed.names, membership, None if data.copies is None else data.copies.items)
     if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
-    store.write_summary(summary)
+    store.write_text(SUMMARY, json_text(summary))
 
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:
@@ -123,21 +123,18 @@ def _summary(
     judged: "Convergence",
     why_not: str | None,
 ) -> dict[str, Any]:
-    joint, lik = (best(outcomes, key) for key in ("best_log_joint", "best_log_lik"))
-    highest = {
-        "criterion": "highest log joint density over all iterations of all chains",
-        "chain": joint,
-        "iteration": outcomes[joint]["best_iteration"],
-        "log_joint": outcomes[joint]["best_log_joint"],
-        **_describe_labels(outcomes[joint]["best_labels"], plan.recorder.is_listed),
-    }
-    likeliest = {
-        "criterion": "highest log likelihood over all iterations of all chains",
-        "chain": lik,
-        "iteration": outcomes[lik]["best_lik_iteration"],
-        "log_lik": outcomes[lik]["best_log_lik"],
-        **_describe_labels(outcomes[lik]["best_lik_labels"], plan.recorder.is_listed),
-    }
+    def describe_best(what: str, value: str, at: str, labels: str) -> dict[str, Any]:
+        chain = best(outcomes, f"best_{value}")
+        return {
+            "criterion": f"highest log {what} over all iterations of all chains",
+            "chain": chain,
+            "iteration": outcomes[chain][at],
+            value: outcomes[chain][f"best_{value}"],
+            **_describe_labels(outcomes[chain][labels], plan.recorder.is_listed),
+        }
+
+    highest = describe_best("joint density", "log_joint", "best_iteration", "best_labels")
+    likeliest = describe_best("likelihood", "log_lik", "best_lik_iteration", "best_lik_labels")
     estimate = central = None
     if pooled is not None:
         estimate, central = _describe_estimates(pooled, plan.recorder.is_listed)
@@ -246,12 +243,10 @@ def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[
 
 def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """How often each move was proposed and accepted, in all chains."""
-    found: dict[str, dict[str, int]] = {}
+    found: dict[str, Counter[str]] = {}
     for move in (move for outcome in outcomes for move in outcome["moves"]):
-        counts = found.setdefault(move["move"], {"proposed": 0, "accepted": 0})
-        for name in counts:
-            counts[name] += int(move[name])
-    return found
+        found.setdefault(move["move"], Counter()).update({name: move[name] for name in ("proposed", "accepted")})
+    return {name: dict(counts) for name, counts in found.items()}
 
 
 def _describe_labels(labels: NDArray[Any], listed: bool) -> dict[str, Any]:

@@ -5,12 +5,15 @@ import os
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
+from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.received import DataError, sha256_of
 
 if TYPE_CHECKING:
@@ -122,8 +125,6 @@ def of_chain(given: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] |
 
 
 def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
-    from splitmerge_cli.data.tables.npy import load_npy
-
     path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
     found = load_npy(path)
     if found.dtype.kind not in "iu" or found.size == 0 or found.min() < 0 or found.max() >= found.shape[-1]:
@@ -147,10 +148,6 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     """
     if init.endswith(".npy"):
         return _read_array(init)
-    # a run that reads no such file does not need it
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     called = f"init={init}"
     limit = Limit.current()
     try:

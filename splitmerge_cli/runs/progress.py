@@ -8,14 +8,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from splitmerge_cli.terminal import console
 
 if TYPE_CHECKING:
-    from rich.progress import TaskID
+    from rich.progress import Progress, ProgressColumn, TaskID
 
 LINE_EVERY = 10.0
 """Seconds between two lines about the same chain."""
@@ -77,20 +77,20 @@ class Reporter:
         """The run is over."""
 
 
+def _bar(before: str, *after: "str | ProgressColumn") -> "Progress":
+    """A bar of the share done, between texts."""
+    from rich.progress import BarColumn, Progress
+
+    return Progress(before, BarColumn(bar_width=None), "{task.percentage:3.0f}%", *after, console=console(stderr=True))
+
+
 class Bars(Reporter):
     """One bar per chain: share done, rate, K, log joint, time left."""
 
     def __init__(self) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+        from rich.progress import TimeRemainingColumn
 
-        self._progress: Progress = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:3.0f}%"),
-            TextColumn("{task.fields[state]}"),
-            TimeRemainingColumn(),
-            console=console(stderr=True),
-        )
+        self._progress = _bar("{task.description}", "{task.fields[state]}", TimeRemainingColumn())
         self._tasks: list[TaskID] = []
         self._begun: set[int] = set()
 
@@ -116,12 +116,12 @@ class Bars(Reporter):
         self._progress.stop()
 
 
-@dataclass
 class Lines(Reporter):
     """A line per chain every `LINE_EVERY` seconds and at its end."""
 
-    _last: dict[int, float] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self) -> None:
+        self._last: dict[int, float] = {}
+        self._lock = threading.Lock()
 
     def update(self, chain: int, at: ChainProgress) -> None:
         """Print a line if the previous one is old enough."""
@@ -215,21 +215,13 @@ class SweepProgress:
 
     def _watch(self) -> None:
         if is_live(self._kind):
-            self._bar()
+            self._redraw()
             return
         while not self._over.wait(LINE_EVERY):
             print(self.line(self._poll()), file=sys.stderr, flush=True)
 
-    def _bar(self) -> None:
-        from rich.progress import BarColumn, Progress, TextColumn
-
-        columns = (
-            TextColumn("{task.fields[complete]} of {task.total:.0f} " + self._noun),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:3.0f}%"),
-            TextColumn("{task.fields[times]}"),
-        )
-        with Progress(*columns, console=console(stderr=True)) as bar:
+    def _redraw(self) -> None:
+        with _bar("{task.fields[complete]} of {task.total:.0f} " + self._noun, "{task.fields[times]}") as bar:
             task = bar.add_task("", total=self._jobs, complete=0, times="")
             over = False
             while not over:

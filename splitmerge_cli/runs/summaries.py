@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
@@ -70,18 +71,17 @@ def is_described(plan: "Plan") -> bool:
 
 def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None) -> None:
     """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv``."""
-    clusters, columns = describe_clusters(dataset, labels, certainty)
-    store.write_csv(CLUSTER_SUMMARY, clusters)
-    if columns is not None:
-        store.write_csv(COLUMN_SUMMARY, columns)
+    for name, table in zip(
+        (CLUSTER_SUMMARY, COLUMN_SUMMARY), describe_clusters(dataset, labels, certainty), strict=True
+    ):
+        if table is not None:
+            store.write_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
 
 def describe_clusters(
     dataset: "Dataset", labels: ArrayLike, certainty: ArrayLike | None
 ) -> "tuple[pd.DataFrame, pd.DataFrame | None]":
     """Return a row for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`."""
-    import numpy as np
-
     from splitmerge_cli.diagnostics import cluster_summary
     from splitmerge_cli.diagnostics.column_statistics import statistics
 

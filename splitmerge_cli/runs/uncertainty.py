@@ -1,17 +1,16 @@
 """How uncertain the point estimate of a run is: what stands of it in its files."""
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.diagnostics.credible_ball import Bound, credible_ball
+from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import array_of
 from splitmerge_cli.runs.store.store import RunStore
-
-if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.credible_ball import Bound
 
 LEVEL = 0.95
 """Probability of the credible ball."""
@@ -21,19 +20,15 @@ MOST_ITEMS = 2_000
 
 def membership_of(labels: NDArray[np.int32], sampled: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
     """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]``."""
-    from splitmerge_cli.diagnostics.similarity import membership
-
     found = membership(sampled, labels)
     return dict(zip(schema.MEMBERSHIP, [found.certainty, found.second, found.second_probability], strict=True))
 
 
 def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
     """Summary of the credible ball around the estimate; `listed`: with the labels of its bounds."""
-    from splitmerge_cli.diagnostics.credible_ball import credible_ball
-
     ball = credible_ball(labels, sampled, LEVEL)
 
-    def describe_bound(bound: "Bound") -> dict[str, Any]:
+    def describe_bound(bound: Bound) -> dict[str, Any]:
         return {
             "n_clusters": bound.n_clusters,
             "distance": bound.distance,
@@ -41,29 +36,19 @@ def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], list
             **({"labels": bound.partitions[0].tolist()} if listed else {}),
         }
 
-    return {
-        "loss": ball.loss,
-        "level": ball.level,
-        "radius": ball.radius,
-        "share": ball.share,
-        "partitions": ball.partitions,
-        "horizontal": describe_bound(ball.horizontal),
-        "vertical_upper": describe_bound(ball.upper),
-        "vertical_lower": describe_bound(ball.lower),
+    bounds = {"horizontal": ball.horizontal, "vertical_upper": ball.upper, "vertical_lower": ball.lower}
+    return {name: getattr(ball, name) for name in ("loss", "level", "radius", "share", "partitions")} | {
+        name: describe_bound(bound) for name, bound in bounds.items()
     }
 
 
 def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
     """Write the co-clustering of every pair of at most `MOST_ITEMS` items, pairs that were never together left out."""
-    from splitmerge_cli.diagnostics.similarity import co_clustering
-
     if sampled.shape[1] > MOST_ITEMS:
         return
     together = np.triu(co_clustering(sampled), k=1)
     row, other = np.nonzero(together)
     columns = schema.recorded_columns(schema.SIMILARITY)
     each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
-    store.write_parts(
-        schema.SIMILARITY,
-        [pa.Table.from_arrays([array_of(values, field.type) for values, field in each], schema=columns)],
-    )
+    arrays = [array_of(values, field.type) for values, field in each]
+    store.write_parts(schema.SIMILARITY, [pa.Table.from_arrays(arrays, schema=columns)])

@@ -6,6 +6,7 @@ import os
 import re
 import resource
 import shutil
+import subprocess
 import tempfile
 import warnings
 from collections.abc import Callable
@@ -306,6 +307,8 @@ def test_a_file_that_changes_during_the_run(smcmc) -> None:
     assert run.path.name == run.summary["run_id"] == run.provenance["run_id"]
     assert run.trace()["n_clusters"].iloc[0] == 3
     assert run.provenance["data_sha256"] == plan.digests["data"]
+    head = subprocess.run(["git", "-C", Path(__file__).parent, "rev-parse", "HEAD"], capture_output=True, text=True)
+    assert (run.provenance["commit"] or "").removesuffix("+changes") == head.stdout.strip()
 
 
 def test_labels_are_words_of_lines() -> None:

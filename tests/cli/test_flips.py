@@ -184,9 +184,9 @@ def of_unfinished_shards() -> Reader:
     assert list(run.path.glob("checkpoint-*/*.npy"))
 
     def read() -> Any:
-        rows, seconds = run._restored()
+        rows = run._restore()
         labels = [shard.items.labels() for shard in run.shards.shards]  # type: ignore[attr-defined]
-        return digest([rows, seconds, labels, run.model.K, run.model.concentration, run.rng.state])
+        return digest([rows, labels, run.model.K, run.chain.state])
 
     return read
 

@@ -8,6 +8,7 @@ import resource
 import signal
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -289,6 +290,16 @@ def test_budget(smcmc) -> None:
     seconds = Run(path).summary["seconds"]
     assert len(seconds) == 2
     assert all(s >= 0.05 for s in seconds)
+
+
+@pytest.mark.parametrize(
+    ("iterations", "seconds", "ended"),
+    [((5, 5), (1.0, 2.9), False), ((5, 5), (1.0, 3.0), True), ((9, 8), (0.0, 0.0), False), ((9, 9), (0.0, 0.0), True)],
+)
+def test_chains_that_learn_from_each_other_end_together(iterations, seconds, ended: bool) -> None:
+    """The mean of their seconds counts, and the iterations that all have made."""
+    outcomes = [{"iterations": n, "seconds": s} for n, s in zip(iterations, seconds, strict=True)]
+    assert drive._have_ended(SimpleNamespace(budget=2.0), outcomes, 9) is ended
 
 
 def test_weighted_list(smcmc) -> None:

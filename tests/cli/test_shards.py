@@ -25,6 +25,7 @@ from splitmerge_cli.runs.shards.messages import ShardLost
 from splitmerge_cli.runs.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
 from splitmerge_cli.runs.shards.shard import Shard
 from splitmerge_cli.runs.shards.source import open_source
+from splitmerge_cli.runs.store import state as checkpoints
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.samplers.subcluster import Subcluster
@@ -80,9 +81,29 @@ def test_the_rows_of_every_format(points) -> None:
 
 def test_whole_numbers_and_truth_values_of_parquet(monkeypatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    table = pd.DataFrame({"flag": [True, False], "large": [2**60 + 1, -3], "small": np.array([1, 2], dtype=np.uint8)})
+    table = pd.DataFrame({"flag": [True, False], "large": [2**60, -3], "small": np.array([1, 2], dtype=np.uint8)})
     table.to_parquet("x.parquet")
     assert open_source("x.parquet").read(0, 2).tolist() == [[1.0, 2.0**60, 1.0], [0.0, -3.0, 2.0]]
+
+
+@pytest.mark.parametrize("code", [2**53 + 1, -(2**60) - 1, 2**63 - 1, 2**64 - 1])
+def test_codes_of_many_digits_are_no_numbers(monkeypatch, tmp_path: Path, code: int) -> None:
+    """No reader rounds a whole number that nobody asked for: one that loses digits is a code."""
+    monkeypatch.chdir(tmp_path)
+    numbers = np.array([7, 8, code, 9], dtype=np.uint64 if code >= 2**63 else np.int64)
+    pd.DataFrame(
+        {"x": [0.5] * 4, "code": pd.array([7, None, code, 9], dtype="UInt64" if code > 0 else "Int64")}
+    ).to_parquet("x.parquet")
+    np.save("x.npy", np.column_stack([np.zeros(4, dtype=numbers.dtype), numbers]))
+    for path, column in [("x.parquet", "code"), ("x.npy", "2")]:
+        source = open_source(path, missing=True)
+        with pytest.raises(DataError, match=f"{path}: row 3, column {column}: {code} has more digits than a number"):
+            source.read(1, 4)
+        assert source.read(3, 4)[0, 1] == 9.0
+    asked = compose(["data=csv", "data.path=x.parquet", "data.columns=[code,x]", "model=gaussian"])
+    assert source_of(asked).read(2, 4).tolist() == [[float(code), 0.5], [9.0, 0.5]]
+    typed = compose(["data=csv", "data.path=x.npy", "model=mixed", "data.types={2:real}"])
+    assert source_of(typed).read(0, 4)[:, 1].tolist() == [7.0, 8.0, float(code), 9.0]
 
 
 def test_the_rows_of_a_zarr_array(points) -> None:
@@ -112,7 +133,7 @@ def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
     asked = ["data.path=x.npy", *NUMBERS, "iterations=100", "timing=false", "--checkpoint", "0.2"]
     with scheduler(3, Path.cwd()) as (address, workers):
         process = spawn("shards", *asked, "--address", address)
-        wait_for(lambda: list(Path("results").glob("shards-*/checkpoint.json")), process, 60.0)
+        wait_for(lambda: list(Path("results").glob(f"shards-*/{CHECKPOINT}")), process, 60.0)
         os.kill(workers[0].pid, signal.SIGKILL)
         stdout, stderr = process.communicate(timeout=120)
     assert process.returncode == 0, stderr
@@ -139,17 +160,18 @@ def test_a_run_goes_on_from_its_checkpoint_with_other_shards(points) -> None:
     parts = run_of(3, 40)
     with pytest.raises(ShardLost):
         parts.run(every=0.0)
-    assert (parts.path / "checkpoint.json").is_file()
+    assert (parts.path / CHECKPOINT).is_file()
     assert digest(run_of(2).run()) == digest(whole)
 
 
 CHANGES = {
-    "K": lambda state: state | {"K": 10**6},
-    "K of nobody": lambda state: state | {"K": state["K"] + 1},
+    "K": lambda state: state | {"chain": state["chain"] | {"K": 10**6}},
+    "K of nobody": lambda state: state | {"chain": state["chain"] | {"K": state["chain"]["K"] + 1}},
+    "another iteration": lambda state: state | {"chain": state["chain"] | {"iteration": 1}},
     "no rows": lambda state: state | {"rows": []},
     "rows again": lambda state: state | {"rows": state["rows"] + state["rows"][-1:]},
     "another row": lambda state: state | {"rows": [*state["rows"][:-1], state["rows"][-1] | {"n_clusters": 0}]},
-    "gone": lambda state: {key: value for key, value in state.items() if key != "rng"},
+    "gone": lambda state: {key: value for key, value in state.items() if key != "chain"},
     "nested": lambda state: state | {"bounds": [[0]]},
 }
 
@@ -170,12 +192,12 @@ def test_a_damaged_checkpoint_is_not_believed(points) -> None:
         run_of(2).run()
     part.write_bytes(whole)
     stored = run.path / CHECKPOINT
-    state = read_sealed(stored)
+    state = checkpoints.load(stored)
     for change in CHANGES.values():
-        write_sealed(stored, change(state))
+        checkpoints.save(stored, change(state))
         with pytest.raises(DamagedRun, match=f"{CHECKPOINT}: {remedy}"):
             run_of(2).run()
-    write_sealed(stored, state)
+    checkpoints.save(stored, state)
     run_of(2).run()
 
 
@@ -228,10 +250,7 @@ def test_a_cell_that_is_missing_is_named(points) -> None:
 
 
 def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
-    spec = compose(["data=csv", "data.path=x.npy", "iterations=9", *NUMBERS])
-    source = open_source("x.npy")
-    bounds = bounds_of(N, 2)
-    run = ShardedRun(spec, source, LocalShards([Shard(source, *bound) for bound in bounds]), bounds)
+    run = run_of(2, 0, "iterations=9")
 
     def interrupt(iteration: int, K: int) -> None:
         if iteration == 5:
@@ -239,7 +258,7 @@ def test_interrupted_after_a_checkpoint(points, monkeypatch) -> None:
 
     with pytest.raises(Interrupted, match="the same command continues it: results/shards-"):
         run.run(0.0, interrupt)
-    assert (run.path / "checkpoint.json").is_file()
+    assert (run.path / CHECKPOINT).is_file()
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def interrupt_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Ctrl-C when two chains have made a tenth of their iterations, and the others none."""
     whole = drive._drive
 
-    def partly(plan: Any, store: Any, stop: Any, batch: Any, on_progress: Any, end: int) -> None:
-        if store.chain < 2:
-            whole(plan, store, stop, batch, on_progress, end // 10)
+    def partly(plan: Any, stores: Any, stop: Any, batch: Any, on_progress: Any, end: int) -> None:
+        if stores[0].chain < 2:
+            whole(plan, stores, stop, batch, on_progress, end // 10)
 
     with monkeypatch.context() as patched:
         patched.setattr(drive, "_drive", partly)
@@ -160,7 +160,7 @@ def test_damage_that_costs_nothing(smcmc: Callable[..., Any], paths: dict[str, P
         patched.setattr(
             drive,
             "_drive",
-            lambda plan, store, *of: (continued.append(store.read_checkpoint()), whole(plan, store, *of)),
+            lambda plan, stores, *of: (continued.append(stores[0].read_checkpoint()), whole(plan, stores, *of)),
         )
         assert smcmc("run", *KEYS["table"]).exit_code == 0
     assert [saved["outcome"]["iterations"] for saved in continued if saved] == [200, 200]

@@ -30,7 +30,9 @@ from splitmerge_cli.runs.progress import ChainProgress, reporter
 from splitmerge_cli.runs.store import state
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import write_manifest
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.names import LISTED_RUNS
+from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.tables import SealedFolder
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -138,11 +140,51 @@ def test_a_table_that_no_run_has_is_damaged(run: Run, what: str) -> None:
         received.trace()
 
 
+CLUSTERS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
+    "a row that is gone": lambda rows: rows.iloc[1:],
+    "a cluster below 0": lambda rows: rows.assign(cluster=-1),
+    "a certainty above 1": lambda rows: rows.assign(certainty=1.5),
+    "a probability that is a word": lambda rows: rows.assign(second_probability="x"),
+    "a second cluster between two": lambda rows: rows.assign(second=0.5),
+    "no clusters": lambda rows: rows.drop(columns="cluster"),
+}
+
+
+@pytest.mark.parametrize("what", CLUSTERS)
+def test_clusters_that_no_run_has_are_damaged(run: Run, what: str) -> None:
+    file = run.path / "clusters.csv"
+    CLUSTERS[what](pd.read_csv(file)).to_csv(file, index=False)
+    received = open_run(seal(run).path)
+    with pytest.raises(DamagedRun, match=r"clusters\.csv"):
+        received.clusters()
+
+
+def test_a_configuration_that_was_changed_is_no_runs(run: Run) -> None:
+    file = run.path / "config.yaml"
+    text = file.read_text()
+    assert "iterations: 12" in text
+    file.write_text(text.replace("iterations: 12", "iterations: 13"))
+    with pytest.raises(DamagedRun, match=r"config\.yaml"):
+        _ = Run(run.path).config
+
+
+def test_a_list_of_runs_that_was_changed_is_damaged(run: Run) -> None:
+    with SealedFolder(Path("listed/sweeps/one")) as files:
+        files.add_text(LISTED_RUNS, f"{run.path}\n")
+    assert [found.path for found in find_runs("listed")] == [run.path]
+    Path("listed/sweeps/one", LISTED_RUNS).write_text(f"{run.path}\n\n")
+    with pytest.raises(DamagedRun, match=LISTED_RUNS):
+        find_runs("listed")
+
+
 SUMMARIES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "a count that is text": lambda said: said | {"N": "12"},
     "labels of another number": lambda said: said | {"highest_log_joint": said["highest_log_joint"] | {"labels": [0]}},
     "labels below 0": lambda said: said | {"point_estimate": said["point_estimate"] | {"labels": [-1] * 12}},
     "another number of chains": lambda said: said | {"chains": 3},
+    "a chain more than configured": lambda said: (
+        said | {"chains": 3, "iterations": [*said["iterations"], 12], "seconds": [*said["seconds"], 0.0]}
+    ),
     "diagnostics that are text": lambda said: said | {"diagnostics": {"rhat/log_joint": "x"}},
     "hash tables without counts": lambda said: said | {"hash_tables": {"empty": 1.0}},
     "a list": lambda said: [said],

@@ -8,8 +8,10 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 import yaml
 from rich.live import Live
@@ -19,9 +21,9 @@ from rich.text import Text
 import splitmerge_cli
 from splitmerge_cli import received, terminal
 from splitmerge_cli.received import Refused
-from splitmerge_cli.runs.store import state
+from splitmerge_cli.runs.store import schema, state, streams
 from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.manifest import write_sealed
+from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -145,6 +147,43 @@ def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.Mon
     for file in (zip_of(1000), io.BytesIO(lying)):
         with pytest.raises(Refused, match="a zip of more than 9 files"), received.open_zip("a.zip", file, 9):
             pass
+
+
+def write_each() -> dict[str, Callable[[], Any]]:
+    """A small file of each form that the store writes, and who reads it."""
+    state.save(Path("checkpoint.npz"), {"a": np.arange(3), "b": 0.5})
+    write_sealed(Path("status.json"), {"state": "done", "share": 1.0})
+    Path("clusters.csv").write_text("row,cluster\n1,0\n")
+    write_manifest(Path("manifest.json"), ["clusters.csv"])
+    columns = schema.recorded_columns(schema.TRACE)
+    stream = streams.Stream(Path("trace.arrows"), columns)
+    values = {field.name: [[0.5]] if field.name == "largest" else [1] for field in columns}
+    stream.append(pa.record_batch(values, schema=columns))
+    mark = stream.sync()
+    stream.close()
+    return {
+        "checkpoint.npz": lambda: state.load(Path("checkpoint.npz")),
+        "status.json": lambda: read_sealed(Path("status.json")),
+        "clusters.csv": lambda: Manifest(Path("manifest.json")).check("clusters.csv"),
+        "manifest.json": lambda: Manifest(Path("manifest.json")),
+        "trace.arrows": lambda: list(streams.read_marked(Path("trace.arrows"), mark)),
+    }
+
+
+def test_every_byte_of_what_is_written_is_checked() -> None:
+    for name, read in write_each().items():
+        file = Path(name)
+        whole = file.read_bytes()
+        read()
+        changed = [whole[:at] + bytes([whole[at] ^ 0x20]) + whole[at + 1 :] for at in range(len(whole))]
+        # a stream may be longer than its mark: what follows was written after it
+        longer = [] if name == "trace.arrows" else [whole + b" "]
+        for content in [*changed, whole[:-1], b"", *longer]:
+            file.write_bytes(content)
+            with pytest.raises(DamagedRun, match=name):
+                read()
+        file.write_bytes(whole)
+        read()
 
 
 def test_a_checkpoint_whose_arrays_are_packed_is_damaged() -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-EXACT = 2**53
-"""The whole numbers up to this one are all float64."""
+from splitmerge_cli.data.values import EXACT as EXACT
+from splitmerge_cli.data.values import first_rounded
+
 _LONG = r"^[-+]?\d{16,}(\.0*)?$"
 """Whole numbers that may lose digits."""
 _MOST_DIGITS = 400
@@ -47,13 +47,7 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
 
 def _loses_digits(column: pa.ChunkedArray) -> bool:
     """Whether a column of 64-bit whole numbers has one that is no float64."""
-    whole = column.drop_null().to_numpy()
-    if not len(whole) or (int(whole.min()) >= -EXACT and int(whole.max()) <= EXACT):
-        return False
-    rounded = whole.astype(np.float64)
-    # beyond its type a number has no whole number to be compared with
-    inside = rounded < 2.0 ** (64 if whole.dtype.kind == "u" else 63)
-    return not inside.all() or bool((rounded.astype(whole.dtype) != whole).any())
+    return first_rounded(column.drop_null().to_numpy()) is not None
 
 
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:

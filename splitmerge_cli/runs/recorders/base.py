@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.runs.recorders.spacing import Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
 
@@ -42,7 +43,7 @@ class Streamed:
 
 
 class Recorder:
-    """Records that a run keeps of one kind of data.
+    """Records that a run keeps of one kind of data: here those of clusters of items.
 
     Parameters
     ----------
@@ -52,7 +53,7 @@ class Recorder:
 
     sizes: ClassVar[bool] = False
     """Whether the chains record the sizes of all clusters."""
-    describes: ClassVar[bool] = False
+    describes: ClassVar[bool] = True
     """Whether clusters can be described in the data's own terms (`splitmerge_cli.runs.summaries`)."""
 
     def __init__(self, spec: "RunSpecification", dataset: "Dataset") -> None:
@@ -91,7 +92,11 @@ class Recorder:
 
     def check(self, together: int) -> None:
         """Raise a `ConfigError` where `together` chains at the same time cannot record what is asked for."""
-        raise NotImplementedError
+        if every := self.spec.perplexity.every:
+            raise ConfigError(
+                f"perplexity.every={every}: expected 0, because perplexity is that of held-out documents under topics; "
+                f"model={self.spec.model.name} reads {self.dataset.kind}"
+            )
 
     @property
     def evaluates(self) -> bool:

@@ -20,6 +20,7 @@ from splitmerge_cli.runs.clusterings import second_half_partitions
 from splitmerge_cli.runs.recorders.base import NEVER, Recorder, Streamed, best
 from splitmerge_cli.runs.recorders.spacing import MOST_LABELS, Spacing, spacing_of
 from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.store.names import DOCUMENTS
 from splitmerge_cli.terminal import console
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ TOPICS = 100
 class TopicRecorder(Recorder):
     """Records of topics of documents."""
 
-    sizes = True
+    sizes, describes = True, False
 
     @property
     def streamed_tables(self) -> list[Streamed]:
@@ -136,7 +137,7 @@ class TopicRecorder(Recorder):
             # topics of other chains may be others: an interval is that of one chain
             recorded = list(late.get(chain, ()))
             frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
-            store.write_documents(frame)
+            store.write_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
         fields: dict[str, Any] = {
             "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
             "topics": states[chain].overview(list(matches.values())),
@@ -177,8 +178,9 @@ class TopicRecorder(Recorder):
                 frame, mean = heldout.evaluations(iterations, tokens, log_lik)
                 frames.append(frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=asked.method))
                 means.append(mean)
-        columns = schema.recorded_columns(schema.PERPLEXITY).names
-        store.write_frame(schema.PERPLEXITY, pd.concat(frames) if frames else pd.DataFrame(columns=columns))
+        columns = schema.recorded_columns(schema.PERPLEXITY)
+        whole = pd.concat(frames) if frames else pd.DataFrame(columns=columns.names)
+        store.write_parts(schema.PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
         if not frames:
             return None
         last = pd.concat([frame.iloc[[-1]] for frame in frames])

@@ -18,8 +18,9 @@ ROWS = 1 << 18
 
 def read_blocks(
     files: Sequence[tuple[str, int]], names: list[str], first: int, end: int, step: int
-) -> Iterator[NDArray[Any]]:
-    """Rows `first` to before `end` of these files, each with the number of its rows, at most `step` at a time."""
+) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
+    """Rows `first` to before `end` of these files, each with the number of its rows, at most `step` at a time; and
+    those columns, by their places, whose whole numbers have 64 bits, null being 0."""
     at = 0
     for name, rows in files:
         if at >= end or at + rows <= first:
@@ -38,7 +39,10 @@ def read_blocks(
                     columns = batch.select(names).slice(low, high - low).columns
                     # a cell that is null becomes NaN
                     cells = (column.cast("double", safe=False) for column in columns)
-                    yield np.column_stack([column.to_numpy(zero_copy_only=False) for column in cells])
+                    block = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cells])
+                    kinds = [column.type for column in columns]
+                    long = [j for j, kind in enumerate(kinds) if pa.types.is_integer(kind) and kind.bit_width == 64]
+                    yield block, {j: columns[j].fill_null(0).to_numpy() for j in long}
 
 
 def find_columns(

@@ -1,8 +1,8 @@
-"""One chain of `subcluster` on a table in shards, beside the engine of ordinary runs (`splitmerge_cli.runs`).
+"""One chain of `subcluster` on a table in shards.
 
-That engine loads all rows, drives several chains in threads, and records labels in its traces and checkpoints. Here no
-process holds all rows while the chain runs: labels are saved by the workers that hold them, each its own file, and a
-worker that is lost ends the attempt, which the next one continues.
+The chain is one of the compiled driver (`splitmerge_cli.core.chain`), as those of all runs are. No process holds all
+rows while it runs: labels are saved by the workers that hold them, each its own file, and a worker that is lost ends
+the attempt, which the next one continues.
 """
 
 import hashlib
@@ -22,6 +22,7 @@ import pandas as pd
 
 from splitmerge_cli.config import ConfigError, classes
 from splitmerge_cli.core import capabilities
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
@@ -32,8 +33,9 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.shards.items import sharded_subcluster
 from splitmerge_cli.runs.shards.messages import ShardLost, Shards
 from splitmerge_cli.runs.shards.source import Source, open_source
+from splitmerge_cli.runs.store import state
 from splitmerge_cli.runs.store.files import DamagedRun, Locked, lock_file, report_damage, require_writable
-from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, sha256_of, write_sealed
+from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, sha256_of
 from splitmerge_cli.runs.store.names import MANIFEST
 from splitmerge_cli.runs.store.tables import SealedFolder
 from splitmerge_cli.runs.sweeps.dask_workers import DaskWorkers
@@ -62,7 +64,7 @@ ATTEMPTS = 5
 MOST = {"binary": 1, "categorical": 10_000, "count": LARGEST}
 """The largest value in a column, by type."""
 RUN = "run.json"
-CHECKPOINT = "checkpoint.json"
+CHECKPOINT = "checkpoint.npz"
 LABELS = "labels"
 
 
@@ -108,7 +110,9 @@ def source_of(spec: "RunSpecification") -> Source:
     if data["types"] and not kind.any_columns:
         raise ConfigError("data.types: expected model=mixed with types of columns")
     found = open_source(data["path"], data["columns"], data["drop"], missing=kind.any_columns)
-    return replace(found, binary=bool(kind.truth_values))
+    # as everywhere, digits are lost only where somebody asks for it
+    real = (str(name) for name, word in (data["types"] or {}).items() if word == "real")
+    return replace(found, binary=bool(kind.truth_values), rounded=(*(data["columns"] or ()), *real))
 
 
 def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -> tuple[str, ...]:
@@ -183,11 +187,11 @@ class ShardedRun:
         supported, reason = Subcluster.supports(self.model)
         if not supported:
             raise ConfigError(f"sampler=subcluster: {reason}")
-        self.rng = Rng(spec.seed)
-        sizes = [end - first for first, end in bounds]
-        self.sampler, self.items = sharded_subcluster(self.model, self.rng, shards, sizes, **sampler.options)
-        self.sampler.threads = spec.workers or 1
-        self.refresh = Refresh(self.model, self.rng) if self.model.refreshes else None
+        rng, sizes = Rng(spec.seed), [end - first for first, end in bounds]
+        mover, self.items = sharded_subcluster(self.model, rng, shards, sizes, **sampler.options)
+        refresh = [Refresh(self.model, rng)] if self.model.refreshes else []
+        self.chain = Chain(self.model, rng, [mover, *refresh], timing=spec.timing)
+        self.chain.set_threads(spec.workers or 1)
         what = {
             "model": model.values,
             "sampler": sampler.values,
@@ -231,7 +235,7 @@ class ShardedRun:
         DamagedRun
             A file of the run is not what was written.
         """
-        if self.is_done:
+        if (self.path / MANIFEST).is_file():
             self.check()
             return self.path
         try:
@@ -245,11 +249,6 @@ class ShardedRun:
             raise
         return self.path
 
-    @property
-    def is_done(self) -> bool:
-        """Whether the run was finished."""
-        return (self.path / MANIFEST).is_file()
-
     def check(self) -> None:
         """Raise `DamagedRun` where a file of the finished run is not what was written, or is of another run."""
         remedy = _remedy(self.path)
@@ -258,35 +257,31 @@ class ShardedRun:
             raise DamagedRun(self.path / RUN, remedy)
 
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
-        rows, begun = self._restore()
+        rows = self._restore()
         last = time.monotonic()
         assert self.spec.iterations is not None  # as `check` says
         while len(rows) < self.spec.iterations + 1:
-            if rows:
-                start = time.monotonic()
-                self.sampler.step()
-                if self.refresh is not None:
-                    self.refresh.step()
-                begun += time.monotonic() - start
-            rows.append(self._row(len(rows), begun))
+            # the first row is that of the start
+            self.chain.advance(len(rows) - self.chain.iteration)
+            rows.append(self._row())
             if tell is not None:
-                tell(len(rows) - 1, self.model.K)
+                tell(self.chain.iteration, self.model.K)
             if time.monotonic() - last > every:
-                self._checkpoint(rows, begun)
+                self._checkpoint(rows)
                 last = time.monotonic()
         self._finish(rows)
 
-    def _row(self, iteration: int, seconds: float) -> dict[str, Any]:
+    def _row(self) -> dict[str, Any]:
         sizes = np.sort(self.model.sizes)[::-1]
         row = {
-            "iteration": iteration,
+            "iteration": self.chain.iteration,
             "n_clusters": int(self.model.n_clusters),
             "log_joint": float(self.model.log_joint()),
             "largest": int(sizes[0]),
             "singletons": int((sizes == 1).sum()),
-            "seconds": seconds if self.spec.timing else 0.0,
+            "seconds": self.chain.seconds,
         }
-        counts = {count["move"]: count for count in self.sampler.counts()}
+        counts = {count["move"]: count for count in self.chain.moves()}
         for move in Subcluster.MOVES:
             row[f"{move}_proposed"], row[f"{move}_accepted"] = counts[move]["proposed"], counts[move]["accepted"]
         return row | self.model.hyperparameter_values
@@ -295,58 +290,48 @@ class ShardedRun:
     def _labels_of(self, folder: Path) -> list[Path]:
         return [folder / f"labels-{first}-{end}.npy" for first, end in self.bounds]
 
-    def _checkpoint(self, rows: list[dict[str, Any]], seconds: float) -> None:
+    def _checkpoint(self, rows: list[dict[str, Any]]) -> None:
         """Write the state into a folder of its own, then name it; the one before is removed."""
         folder = self.path / f"checkpoint-{len(rows)}"
         folder.mkdir(exist_ok=True)
         digests = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
-        parameters = self.model.parameters
-        state = {
+        stored = {
             "identity": self.identity,
             "bounds": self.bounds,
             "digests": digests,
-            "K": int(self.model.K),
-            "rng": self.rng.state,
-            "parameters": None if parameters is None else np.asarray(parameters).tolist(),
-            "hyperparameters": self.model.prior_values,
-            "counts": self.sampler.counts(),
-            "seconds": seconds,
+            "chain": self.chain.state,
             "rows": rows,
             "folder": folder.name,
         }
-        write_sealed(self.path / CHECKPOINT, json.loads(json.dumps(state, default=_plain)))
+        state.save(self.path / CHECKPOINT, stored)
         for other in self.path.glob("checkpoint-*"):
             if other.name != folder.name:
                 shutil.rmtree(other)
 
-    def _restore(self) -> tuple[list[dict[str, Any]], float]:
-        """Put the chain into the state of the last checkpoint, or its start; return rows of the trace and seconds."""
+    def _restore(self) -> list[dict[str, Any]]:
+        """Put the chain into the state of the last checkpoint, or its start; return the rows of the trace."""
         named, remedy = self.path / CHECKPOINT, _remedy(self.path)
         if not named.is_file():
             zeros = [np.zeros(end - first, dtype=np.int32) for first, end in self.bounds]
             self.items.settle(zeros, 1)
-            return [], 0.0
-        state = read_sealed(named, remedy)
+            return []
+        stored = state.load(named, remedy=remedy)
         with report_damage(named, remedy):
-            if state["identity"] != self.identity:
+            if stored["identity"] != self.identity:
                 raise ValueError("another run")
-            folder = self.path / Path(state["folder"]).name
-            labels = _labels(folder, state["bounds"], state["digests"], remedy)
-            rows: list[dict[str, Any]] = state["rows"]
+            folder = self.path / Path(stored["folder"]).name
+            labels = _labels(folder, stored["bounds"], stored["digests"], remedy)
+            rows: list[dict[str, Any]] = stored["rows"]
             # of a file that was written with its digest by somebody else, too
-            if [row["iteration"] for row in rows] != list(range(len(rows))):
+            if [row["iteration"] for row in rows] != list(range(stored["chain"]["iteration"] + 1)):
                 raise ValueError("rows")
             if len(labels) != self.source.rows or len(np.unique(labels)) != rows[-1]["n_clusters"]:
                 raise ValueError("labels")
-            self.items.settle([labels[first:end] for first, end in self.bounds], state["K"])
+            self.chain.state = stored["chain"]
+            self.items.settle([labels[first:end] for first, end in self.bounds], stored["chain"]["K"])
             if self.model.n_clusters != self.model.K:
                 raise ValueError("K")
-            if state["parameters"] is not None:
-                self.model.set_parameters(np.array(state["parameters"]))
-            self.model.set_prior_values(state["hyperparameters"])
-            self.rng.state = state["rng"]
-            self.sampler.set_counts(state["counts"])
-            return rows, state["seconds"]
+            return rows
 
     def _finish(self, rows: list[dict[str, Any]]) -> None:
         frame, sizes = pd.DataFrame(rows), self.model.sizes
@@ -404,10 +389,6 @@ def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
         "log_joint": float(trace["log_joint"].iloc[-1]),
         "seconds": float(trace["seconds"].iloc[-1]),
     }
-
-
-def _plain(value: Any) -> Any:
-    return value.tolist() if isinstance(value, np.ndarray | np.generic) else str(value)
 
 
 def run_on_shards(

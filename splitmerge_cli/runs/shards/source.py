@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.values import FINITE, place_not_finite
+from splitmerge_cli.data.values import FINITE, first_rounded, place_not_finite
 from splitmerge_cli.received import DataError, reject_machine_error
 
 ENDINGS = (".npy", ".parquet", ".zarr")
@@ -33,6 +33,8 @@ class Source:
         Whether cells may be missing: NaN, or null in parquet.
     binary : bool
         Whether all cells have to be 0 or 1.
+    rounded : tuple of str
+        Columns whose whole numbers may lose digits as float64; in others these are codes, which are no numbers.
     """
 
     path: str
@@ -41,6 +43,7 @@ class Source:
     files: tuple[tuple[str, int], ...] = field(default=(), repr=False)
     missing: bool = False
     binary: bool = False
+    rounded: tuple[str, ...] = ()
 
     def read(self, first: int, end: int) -> NDArray[np.float64]:
         """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing.
@@ -48,12 +51,19 @@ class Source:
         Raises
         ------
         DataError
-            A cell is no finite number, missing where none may be, or neither 0 nor 1 where all have to be; the message
-            names file, row and column.
+            A cell is no finite number, loses digits, is missing where none may be, or neither 0 nor 1 where all have to
+            be; the message names file, row and column.
         """
         out = np.empty((end - first, len(self.names)))
         at = 0
-        for block in self._blocks(first, end):
+        for block, long in self._blocks(first, end):
+            for j, whole in long.items():
+                if self.names[j] not in self.rounded and (i := first_rounded(whole)) is not None:
+                    raise DataError(
+                        f"{self.path}: row {first + at + i + 1}, column {self.names[j]}: {whole[i]} has more digits "
+                        "than a number keeps, as codes do; expected numbers (data.drop leaves the column out; "
+                        "data.columns, or data.types={NAME:real}, reads it, rounded)"
+                    )
             out[at : at + len(block)] = block
             here = out[at : at + len(block)]
             there = np.where(np.isnan(here), 0.0, here) if self.missing else here
@@ -74,7 +84,8 @@ class Source:
             raise DataError(f"{self.path}: {at} of the rows {first + 1} to {end}; expected all: has the file changed?")
         return out
 
-    def _blocks(self, first: int, end: int) -> Iterator[NDArray[Any]]:
+    def _blocks(self, first: int, end: int) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
+        """Read the rows in blocks; each comes with its columns that hold 64-bit integers."""
         step = max(1, BLOCK // (8 * len(self.names)))
         if self.files:
             yield from _parquet().read_blocks(self.files, list(self.names), first, end, step)
@@ -88,11 +99,11 @@ class Source:
                 file.seek(begin)
                 for at in range(first, end, step):
                     n = min(step, end - at)
-                    yield np.fromfile(file, dtype=array.dtype, count=n * width).reshape(-1, width)
+                    yield _with_long(np.fromfile(file, dtype=array.dtype, count=n * width).reshape(-1, width))
             return
         for at in range(first, end, step):
             block = np.asarray(array[at : min(at + step, end)])
-            yield block.reshape(len(block), -1)
+            yield _with_long(block.reshape(len(block), -1))
 
 
 def open_source(
@@ -132,6 +143,10 @@ def open_source(
         raise DataError(f"{path}: {array.dtype} of shape {tuple(array.shape)}; expected numbers, [rows, columns]")
     width = 1 if array.ndim == 1 else array.shape[1]
     return Source(str(place), int(array.shape[0]), tuple(str(j + 1) for j in range(width)), missing=missing)
+
+
+def _with_long(block: NDArray[Any]) -> tuple[NDArray[Any], dict[int, NDArray[Any]]]:
+    return block, dict(enumerate(block.T)) if block.dtype.kind in "iu" and block.dtype.itemsize == 8 else {}
 
 
 def _parquet() -> Any:

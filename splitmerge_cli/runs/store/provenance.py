@@ -5,6 +5,7 @@ import platform
 import subprocess
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -27,21 +28,16 @@ def versions() -> dict[str, str]:
 @cache
 def commit() -> str | None:
     """The commit of the source tree that is running, with ``+changes`` if it was edited; None outside a checkout."""
-    root = Path(__file__).resolve().parents[2]
+    root = Path(str(files("splitmerge_cli"))).parent
     if not (root / ".git").exists():
         return None
+    git = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
     try:
-        git = ["git", "-C", str(root)]
-        head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
-        changes = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        lines = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
     except (OSError, subprocess.SubprocessError):
         return None
-    return head.stdout.strip() + ("+changes" if changes.stdout.strip() else "")
+    # first "# branch.oid COMMIT", then lines on the branch, and one for each file that was edited
+    return lines[0].split()[-1] + "+changes" * any(not line.startswith("#") for line in lines)
 
 
 def machine() -> dict[str, Any]:

@@ -206,7 +206,6 @@ class Run:
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
             return self._table(names.MOVES, None)
-
         columns = schema.recorded_columns(names.MOVES)
         tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
@@ -239,32 +238,21 @@ class Run:
         The last three are missing where they are not known. Of rows that repeat others, where each is read once, the
         first alone is there: an item.
         """
-
         file = self._file(names.CLUSTERS)
         with report_damage(file):
             frame = _read_csv(file, ["name"], schema.MEMBERSHIP)
-            rows = self.summary["N"]
-            if schema.COPY_OF in frame:
-                rows = self.summary["repeated_rows"]["rows"]
+            N, has_copies = self.summary["N"], schema.COPY_OF in frame
+            rows = self.summary["repeated_rows"]["rows"] if has_copies else N
             if frame["row"].tolist() != list(range(1, rows + 1)) or (frame["cluster"] < 0).any():
                 raise ValueError("expected a row for every item")
-            if schema.COPY_OF in frame:
+            if has_copies:
                 frame = frame[frame[schema.COPY_OF] == ""].reset_index(drop=True)
                 if "name" not in frame:
                     frame["name"] = frame["row"].astype(str)
-                if len(frame) != self.summary["N"]:
+                if len(frame) != N:
                     raise ValueError("expected a row that repeats no other for every item")
-            optional = {"name", *schema.MEMBERSHIP}
-            if any(name not in frame for name in schema.CLUSTERS if name not in optional):
-                raise ValueError(f"columns {list(frame)}; expected {list(schema.CLUSTERS)}")
             frame = frame.reindex(columns=[c for c in schema.CLUSTERS if c in frame or c in schema.MEMBERSHIP])
-            for column in ("certainty", "second_probability"):
-                values = frame[column].astype(float)
-                if not values.dropna().between(0, 1).all():
-                    raise ValueError(f"{column}: expected probabilities")
-                frame[column] = values
-            frame["second"] = frame["second"].astype("Int64")
-            return frame
+            return _with_shares(frame, "certainty", "second_probability").astype({"second": "Int64"})
 
     @property
     def has_cluster_summary(self) -> bool:
@@ -281,7 +269,6 @@ class Run:
 
     def column_summary(self) -> "pd.DataFrame":
         """``column_summary.csv``: one row per column of a table and cluster."""
-
         return self._read_summary(names.COLUMN_SUMMARY, schema.COLUMN_SUMMARY, ["column", "level"])
 
     def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
@@ -324,7 +311,6 @@ class Run:
 
     def documents(self) -> "pd.DataFrame":
         """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
-
         file = self._file(names.DOCUMENTS)
         with report_damage(file):
             frame = _read_csv(file, ["name"])
@@ -332,10 +318,7 @@ class Run:
                 frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
             if list(frame) != [column for column in schema.DOCUMENTS if column != "name" or column in frame]:
                 raise ValueError(f"columns {list(frame)}; expected {list(schema.DOCUMENTS)}")
-            for column in ("proportion", "low", "high", "second_proportion"):
-                frame[column] = frame[column].astype(float)
-                if not frame[column].dropna().between(0, 1).all():
-                    raise ValueError(f"{column}: expected shares")
+            frame = _with_shares(frame, "proportion", "low", "high", "second_proportion")
             if frame["row"].tolist() != list(range(1, len(frame) + 1)):
                 raise ValueError("expected a row for every document")
             return frame.astype({"topic": "Int64", "second": "Int64"})
@@ -355,7 +338,6 @@ class Run:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
         if not self.is_done:
             return self.status
-
         file = self.manifest.check(f"{names.TRACE}.parquet")
         with report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
@@ -368,7 +350,6 @@ class Run:
 
     def rows(self, table: str = names.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
-
         file = self._file(f"{table}.parquet")
         with report_damage(file):
             # partitioning off: a folder name such as a=b in the path is no column
@@ -387,7 +368,6 @@ class Run:
     def _table(self, table: str, columns: list[str] | None) -> "pd.DataFrame":
         if self.is_done:
             return self.rows(table, columns).to_pandas()
-
         chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
         tables = [
             chain.table(table, self.config["chains"])
@@ -408,6 +388,15 @@ def _read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = N
     head = pd.read_csv(file, nrows=0).columns if missing is None else missing
     empty: Any = {column: [""] for column in head if column not in text}
     return pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=empty)
+
+
+def _with_shares(frame: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
+    """The table with these columns as floats, all of which are shares where they are not missing."""
+    frame = frame.astype(dict.fromkeys(columns, float))
+    for column in columns:
+        if not frame[column].dropna().between(0, 1).all():
+            raise ValueError(f"{column}: expected shares")
+    return frame
 
 
 def find_runs(out: str | Path) -> list[Run]:

@@ -1,8 +1,10 @@
 """Columns of all tables that a run writes."""
 
+import re
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store.names import (
@@ -23,103 +25,44 @@ from splitmerge_cli.runs.store.names import (
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
 
-_PROVENANCE = [pa.field("run_id", pa.string()), pa.field("sampler", pa.string()), pa.field("seed", pa.int64())]
-
-# words come up again and again
-_WORD = pa.dictionary(pa.int32(), pa.string())
-
-_COLUMNS = {
-    TRACE: [
-        pa.field("chain", pa.int32()),
-        pa.field("iteration", pa.int64()),
-        pa.field("seconds", pa.float64()),
-        pa.field("log_joint", pa.float64()),
-        pa.field("log_lik", pa.float64()),
-        pa.field("n_clusters", pa.int32()),
-        pa.field("K", pa.int32()),
-        pa.field("largest", pa.list_(pa.float64())),
-    ],
-    MOVES: [
-        pa.field("chain", pa.int32()),
-        pa.field("move", pa.string()),
-        pa.field("proposed", pa.int64()),
-        pa.field("accepted", pa.int64()),
-        pa.field("null", pa.int64()),
-        pa.field("seconds", pa.float64()),
-    ],
-    PARTITIONS: [
-        pa.field("chain", pa.int32()),
-        pa.field("iteration", pa.int64()),
-        pa.field("K", pa.int32()),
-        pa.field("labels", pa.list_(pa.int32())),
-    ],
-    DIAGNOSTICS: [
-        pa.field("quantity", pa.string()),
-        pa.field("chain", pa.int32()),
-        pa.field("value", pa.float64()),
-        pa.field("note", pa.string()),
-    ],
-    SIMILARITY: [
-        pa.field("row", pa.int32()),
-        pa.field("other", pa.int32()),
-        pa.field("probability", pa.float64()),
-    ],
-    TOPICS: [
-        pa.field("chain", pa.int32()),
-        pa.field("topic", pa.int32()),
-        pa.field("tokens", pa.int64()),
-        pa.field("share", pa.float64()),
-        pa.field("weight", pa.float64()),
-        pa.field("documents", pa.int64()),
-        pa.field("coherence", pa.float64()),
-        pa.field("top_words", pa.list_(pa.string())),
-        pa.field("top_probabilities", pa.list_(pa.float64())),
-    ],
-    TOPIC_WORDS: [
-        pa.field("chain", pa.int32()),
-        pa.field("topic", pa.int32()),
-        pa.field("word", _WORD),
-        pa.field("count", pa.int64()),
-        pa.field("probability", pa.float64()),
-    ],
-    TOPIC_DOCUMENTS: [
-        pa.field("chain", pa.int32()),
-        pa.field("document", pa.int32()),
-        pa.field("name", pa.string()),
-        pa.field("topic", pa.int32()),
-        pa.field("count", pa.int64()),
-        pa.field("probability", pa.float64()),
-    ],
-    TOPIC_SIZES: [
-        pa.field("chain", pa.int32()),
-        pa.field("iteration", pa.int64()),
-        pa.field("sizes", pa.list_(pa.int32())),
-    ],
-    TOKENS: [
-        pa.field("document", pa.int32()),
-        pa.field("position", pa.int32()),
-        pa.field("word", _WORD),
-        pa.field("topic", pa.int32()),
-    ],
-    PERPLEXITY: [
-        pa.field("chain", pa.int32()),
-        pa.field("iteration", pa.int64()),
-        pa.field("seconds", pa.float64()),
-        pa.field("method", pa.string()),
-        pa.field("log_lik", pa.float64()),
-        pa.field("tokens", pa.int64()),
-        pa.field("perplexity", pa.float64()),
-        pa.field("averaged", pa.float64()),
-    ],
-    HELDOUT: [
-        pa.field("chain", pa.int32()),
-        pa.field("iteration", pa.int64()),
-        pa.field("seconds", pa.float64()),
-        pa.field("tokens", pa.int64()),
-        # log likelihood of each document
-        pa.field("log_lik", pa.list_(pa.float64())),
-    ],
+_TYPES = {
+    "int": pa.int32(),
+    "long": pa.int64(),
+    "real": pa.float64(),
+    "text": pa.string(),
+    "word": pa.dictionary(pa.int32(), pa.string()),  # words come up again and again
+    "ints": pa.list_(pa.int32()),
+    "reals": pa.list_(pa.float64()),
+    "texts": pa.list_(pa.string()),
 }
+# NAME:TYPE of each column; "?": a value may be missing; "~": it may be infinite
+_TABLES = {
+    TRACE: "chain:int iteration:long seconds:real log_joint:real log_lik:real n_clusters:int K:int largest:reals",
+    MOVES: "chain:int move:text proposed:long accepted:long null:long seconds:real",
+    PARTITIONS: "chain:int iteration:long K:int labels:ints",
+    DIAGNOSTICS: "quantity:text chain:int? value:real?~ note:text?",
+    SIMILARITY: "row:int other:int probability:real",
+    TOPICS: "chain:int topic:int tokens:long share:real weight:real documents:long coherence:real? top_words:texts "
+    "top_probabilities:reals",
+    TOPIC_WORDS: "chain:int topic:int word:word count:long probability:real",
+    TOPIC_DOCUMENTS: "chain:int document:int name:text? topic:int count:long probability:real",
+    TOPIC_SIZES: "chain:int iteration:long sizes:ints",
+    TOKENS: "document:int position:int word:word topic:int",
+    PERPLEXITY: "chain:int iteration:long seconds:real method:text log_lik:real tokens:long perplexity:real~ "
+    "averaged:real~",
+    # log_lik: of each document
+    HELDOUT: "chain:int iteration:long seconds:real tokens:long log_lik:reals",
+}
+_PROVENANCE = {"run_id": pa.string(), "sampler": pa.string(), "seed": pa.int64()}
+_OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
+"""Tables that have rows for every chain, once the run is finished."""
+
+_COLUMNS: dict[str, dict[str, pa.DataType]] = {}
+_MARKS: dict[tuple[str, str], str] = {}
+for _table, _text in _TABLES.items():
+    _columns = [re.fullmatch(r"(\w+):(\w+)(\W*)", one).groups() for one in _text.split()]  # type: ignore[union-attr]
+    _COLUMNS[_table] = {name: _TYPES[word] for name, word, _ in _columns}
+    _MARKS |= {(_table, name): marks for name, _, marks in _columns}
 
 SCORES = ("nmi", "ari")
 """Columns of the trace where the truth is known."""
@@ -157,18 +100,18 @@ def recorded_columns(table: str, optional: Collection[str] = ()) -> pa.Schema:
     optional : collection of str
         Which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions have them.
     """
-    extra = []
+    extra = {}
     if table == TRACE:
         names = (*hyperparameters(optional), *(name for name in OPTIONAL if name in optional))
-        extra = [pa.field(name, pa.float64()) for name in names]
+        extra = dict.fromkeys(names, pa.float64())
     elif table == PARTITIONS and PARAMETERS in optional:
-        extra = [pa.field(PARAMETERS, pa.list_(pa.float64()))]
-    return pa.schema(_COLUMNS[table] + extra)
+        extra = {PARAMETERS: pa.list_(pa.float64())}
+    return pa.schema(_COLUMNS[table] | extra)
 
 
 def hyperparameters(columns: Iterable[str]) -> list[str]:
     """Columns of a trace that are resampled hyper-parameters."""
-    others = {field.name for field in (*_COLUMNS[TRACE], *_PROVENANCE)} | {*OPTIONAL, PARAMETERS}
+    others = {*_COLUMNS[TRACE], *_PROVENANCE, *OPTIONAL, PARAMETERS}
     return [name for name in columns if name not in others]
 
 
@@ -186,16 +129,8 @@ def row_bytes(table: str, width: int, optional: Collection[str] = (), parameters
 
 def full(table: str, optional: Collection[str] = (), metadata: bytes | None = None) -> pa.Schema:
     """Columns of `table` in its parquet file, with `metadata` under the key ``smcmc``."""
-    schema = pa.schema([*recorded_columns(table, optional), *_PROVENANCE])
+    schema = pa.schema([*recorded_columns(table, optional), *pa.schema(_PROVENANCE)])
     return schema if metadata is None else schema.with_metadata({METADATA_KEY: metadata})
-
-
-_MAY_BE_NULL = {(DIAGNOSTICS, "chain"), (DIAGNOSTICS, "value"), (DIAGNOSTICS, "note"), (TOPICS, "coherence")} | {
-    (TOPIC_DOCUMENTS, "name")
-}
-_MAY_BE_INFINITE = {(DIAGNOSTICS, "value"), (PERPLEXITY, "perplexity"), (PERPLEXITY, "averaged")}
-_OF_EVERY_CHAIN = (TRACE, TOPICS, TOPIC_WORDS, TOPIC_DOCUMENTS, TOPIC_SIZES)
-"""Tables that have rows for every chain, once the run is finished."""
 
 
 def find_difference(found: pa.Schema, expected: pa.Schema) -> str:
@@ -245,20 +180,18 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
     done : bool
         Whether it is finished.
     """
-    import pyarrow.compute as pc
-
     found.validate(full=True)
     for name, column in zip(found.column_names, found.columns, strict=True):
-        place = (table, name)
+        marks = _MARKS.get((table, name), "")
         # a list has no gaps either
         values = pc.list_flatten(column) if pa.types.is_list(column.type) else column
-        if place not in _MAY_BE_NULL and (column.null_count or values.null_count):
+        if "?" not in marks and (column.null_count or values.null_count):
             raise ValueError(f"{name}: a value is missing")
         if len(column) and pa.types.is_list(column.type) and pc.min(pc.list_value_length(column)).as_py() == 0:
             raise ValueError(f"{name}: an empty list")
         if pa.types.is_integer(values.type) and (pc.min(values).as_py() or 0) < 0:
             raise ValueError(f"{name}: a number below 0")
-        finite = not pa.types.is_floating(values.type) or place in _MAY_BE_INFINITE or values.null_count == len(values)
+        finite = not pa.types.is_floating(values.type) or "~" in marks or values.null_count == len(values)
         if not finite and not pc.all(pc.is_finite(values)).as_py():
             raise ValueError(f"{name}: a number that is not finite")
     if "chain" in found.column_names and len(found):

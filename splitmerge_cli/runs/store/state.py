@@ -37,10 +37,10 @@ def save(path: Path, state: dict[str, Any]) -> None:
         file.write(_TRAILER.pack(_MAGIC, crc))
 
 
-def load(path: Path, *keys: str | int) -> Any:
+def load(path: Path, *keys: str | int, remedy: str | None = None) -> Any:
     """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
-    `DamagedRun` where the file holds something else."""
-    with report_damage(path), member(path) as file:
+    `DamagedRun`, which says the `remedy`, where the file holds something else."""
+    with report_damage(path, remedy), member(path) as file:
         _check(file)
         with open_zip(path, file, MOST_ARRAYS) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):

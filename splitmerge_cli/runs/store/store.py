@@ -15,17 +15,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.runs.store import schema, state, streams
 from splitmerge_cli.runs.store.arrays import array_of, table_of
 from splitmerge_cli.runs.store.files import (
     DamagedRun,
-    json_text,
     lock_file,
     naming,
     open_new,
@@ -34,10 +34,7 @@ from splitmerge_cli.runs.store.files import (
     write_text,
 )
 from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
-from splitmerge_cli.runs.store.names import CLUSTERS, CONFIG, DOCUMENTS, LOCK, MANIFEST, STATUS, SUMMARY, WORK
-
-if TYPE_CHECKING:
-    import pandas as pd
+from splitmerge_cli.runs.store.names import CLUSTERS, CONFIG, LOCK, MANIFEST, STATUS, WORK
 
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
@@ -61,7 +58,7 @@ class ChainStore:
     chain : int
         Number of the chain.
     optional : collection of str
-        The optional columns that its trace and partitions have, see `schema.core`.
+        The optional columns that its trace and partitions have, see `schema.recorded_columns`.
     streamed : sequence of str
         The tables that grow while it runs.
     """
@@ -70,25 +67,11 @@ class ChainStore:
         self, work: Path, chain: int, optional: Collection[str] = (), streamed: Sequence[str] = STREAMED
     ) -> None:
         self.chain = chain
-        self._checkpoint = work / f"chain-{chain}.npz"
-        self._together = work / TOGETHER
+        self.work = work
+        self.own_checkpoint = work / f"chain-{chain}.npz"
         self._schemas = {table: schema.recorded_columns(table, optional) for table in streamed}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
         self._streams: dict[str, streams.Stream] = {}
-
-    def open(self) -> dict[str, Any] | None:
-        """Open the streams, cut at the last checkpoint; the state stored there, or None at the start.
-
-        Raises
-        ------
-        DamagedRun
-            A file does not hold what was written to it.
-        """
-        saved = self.read_checkpoint()
-        for table, path in self._paths.items():
-            mark = saved["marks"][table] if saved else None
-            self._streams[table] = streams.Stream(path, self._schemas[table], mark)
-        return saved["state"] if saved else None
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty where it can go on.
@@ -118,10 +101,13 @@ class ChainStore:
         DamagedRun
             A file does not hold what was written to it, or the checkpoint none of such a chain.
         """
-        stored = self.open()
-        if stored is not None:
+        saved = self.read_checkpoint()
+        for table, path in self._paths.items():
+            mark = saved["marks"][table] if saved else None
+            self._streams[table] = streams.Stream(path, self._schemas[table], mark)
+        if saved is not None:
             with report_damage(self.checkpoint_path):
-                chain.state = stored
+                chain.state = saved["state"]
 
     def read_checkpoint(self) -> dict[str, Any] | None:
         """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None.
@@ -141,12 +127,13 @@ class ChainStore:
 
     def _load_checkpoint(self) -> Any:
         path = self.checkpoint_path
-        return state.load(path, "chains", self.chain) if path == self._together else state.load(path)
+        return state.load(path, "chains", self.chain) if path.name == TOGETHER else state.load(path)
 
     @property
     def checkpoint_path(self) -> Path:
         """The file of the last checkpoint."""
-        return self._together if self._together.exists() else self._checkpoint
+        together = self.work / TOGETHER
+        return together if together.exists() else self.own_checkpoint
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
@@ -161,21 +148,6 @@ class ChainStore:
         row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
         stream.append(_batch(stream.schema, self.chain, row, ""))
 
-    def checkpoint(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> None:
-        """Store what a resumed run needs, after the rows so far are on the disk.
-
-        Parameters
-        ----------
-        chain_state : dict
-            ``Chain.state``.
-        outcome : dict
-            What the summary needs of the chain: `moves`, `iterations`, `seconds`, `best_log_joint`,
-            `best_iteration`, `best_labels`, the same three of `best_log_lik`, and `last_labels`.
-        finished : bool
-            Whether the chain is complete.
-        """
-        state.save(self._checkpoint, self.entry(chain_state, outcome, finished))
-
     def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
         """Open the streams with the `rows` of this chain that a finished run recorded, by table; a checkpoint is to
         follow."""
@@ -184,10 +156,9 @@ class ChainStore:
             for batch in rows[table].to_batches() if table in rows else []:
                 self._streams[table].append(batch)
 
-    def entry(self, chain_state: dict[str, Any], outcome: dict[str, Any], finished: bool) -> dict[str, Any]:
-        """Entry of this chain in a checkpoint, its rows so far being on the disk; parameters as `checkpoint`."""
-        marks = {table: stream.sync() for table, stream in self._streams.items()}
-        return {"state": chain_state, "outcome": outcome, "finished": finished, "marks": marks}
+    def sync(self) -> dict[str, streams.Mark]:
+        """Force the rows so far to the disk; how far each stream is."""
+        return {table: stream.sync() for table, stream in self._streams.items()}
 
     def close(self) -> None:
         """Close the streams."""
@@ -214,6 +185,37 @@ class ChainStore:
             schema.check_columns(table, found.schema, whole=False)
             schema.check_rows(table, found, chains, done=False)
         return found
+
+
+def save_checkpoints(
+    chains: Sequence[ChainStore],
+    states: Iterable[dict[str, Any]],
+    outcomes: Iterable[dict[str, Any]],
+    finished: bool,
+    together: bool,
+) -> None:
+    """Store what a resumed run needs of chains, after their rows so far are on the disk.
+
+    Parameters
+    ----------
+    chains : sequence of ChainStore
+    states, outcomes : iterable of dict
+        Of each ``Chain.state``, and what the summary needs: `moves`, `iterations`, `seconds`, `best_log_joint`,
+        `best_iteration`, `best_labels`, the same three of `best_log_lik`, and `last_labels`.
+    finished : bool
+        Whether the chains are complete.
+    together : bool
+        Whether they advance together, so that all are stored in one file.
+    """
+    entries = [
+        {"state": chain_state, "outcome": outcome, "finished": finished, "marks": chain.sync()}
+        for chain, chain_state, outcome in zip(chains, states, outcomes, strict=True)
+    ]
+    if together:
+        state.save(chains[0].work / TOGETHER, {"chains": entries})
+    else:
+        for chain, entry in zip(chains, entries, strict=True):
+            state.save(chain.own_checkpoint, entry)
 
 
 def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) -> pa.RecordBatch:
@@ -253,7 +255,7 @@ class RunStore:
     run_id, sampler, seed
         The columns that distinguish rows of several runs.
     optional : collection of str
-        The optional columns of the trace and of the partitions, see `schema.core`.
+        The optional columns of the trace and of the partitions, see `schema.recorded_columns`.
     streamed : sequence of str
         The tables that grow while the chains run.
 
@@ -328,7 +330,7 @@ class RunStore:
 
     def write_config(self, text: str) -> None:
         """Write ``config.yaml``; the status holds its digest."""
-        self._write_text(CONFIG, text)
+        self.write_text(CONFIG, text)
         self._status["config_sha256"] = hashlib.sha256(self.contents[CONFIG]).hexdigest()
 
     def write_status(self, state: str, **fields: Any) -> None:
@@ -346,38 +348,24 @@ class RunStore:
         """The files of one chain."""
         return ChainStore(self.work, chain, self.optional, self.streamed)
 
-    def checkpoint_together(self, entries: list[dict[str, Any]]) -> None:
-        """Store one checkpoint of all chains, made of `ChainStore.entry` of each, in the order of their numbers."""
-        state.save(self.work / TOGETHER, {"chains": entries})
-
     def write_streamed(self, table: str, chains: Iterable[ChainStore], width: int) -> None:
         """Turn the streams of all chains into a parquet file; `width` is the number of values in a row."""
         rows = max(1, _GROUP_VALUES // width)
         batches = (batch for chain in chains for batch in chain.read(table))
-        self._write(table, _regroup(batches, schema.recorded_columns(table, self.optional), rows))
-
-    def write_frame(self, table: str, frame: "pd.DataFrame") -> None:
-        """Write a table that is at hand as a whole."""
-        columns = schema.recorded_columns(table, self.optional)
-        self._write(table, [pa.Table.from_pandas(frame, schema=columns, preserve_index=False)])
+        self.write_parts(table, _regroup(batches, schema.recorded_columns(table, self.optional), rows))
 
     def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
-        self._write(table, [table_of(rows, schema.recorded_columns(table, self.optional))])
+        self.write_parts(table, [table_of(rows, schema.recorded_columns(table, self.optional))])
 
     def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
         """Write a table that is made part by part; each becomes a row group."""
-        self._write(table, parts)
-
-    def _write(self, table: str, groups: Iterable[pa.Table]) -> None:
-        import pyarrow.parquet as pq
-
         columns = schema.full(table, self.optional, self._metadata)
         with (
             replace_file(self.path / f"{table}.parquet") as temporary,
             pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
         ):
-            for group in groups:
+            for group in parts:
                 for name, value in self._constants.items():
                     field = columns.field(name)
                     group = group.append_column(field, pa.repeat(array_of([value], field.type)[0], group.num_rows))
@@ -386,10 +374,6 @@ class RunStore:
                     group = group.cast(columns)
                 writer.write_table(group, row_group_size=max(1, group.num_rows))
         self._written.append(f"{table}.parquet")
-
-    def write_summary(self, summary: dict[str, Any]) -> None:
-        """Write ``summary.json``."""
-        self._write_text(SUMMARY, json_text(summary))
 
     def write_states(self, name: str, states: dict[str, Any]) -> None:
         """Write the states of the chains at the end, from which another run can go on."""
@@ -426,17 +410,10 @@ class RunStore:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-        self._write_text(CLUSTERS, text.getvalue())
+        self.write_text(CLUSTERS, text.getvalue())
 
-    def write_csv(self, name: str, frame: "pd.DataFrame") -> None:
-        """Write a table as text, whole or not at all; numbers with six significant digits."""
-        self._write_text(name, frame.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
-
-    def write_documents(self, frame: "pd.DataFrame") -> None:
-        """Write ``documents.csv``: some of the columns `schema.DOCUMENTS`."""
-        self._write_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
-
-    def _write_text(self, name: str, text: str) -> None:
+    def write_text(self, name: str, text: str) -> None:
+        """Write a text file, whole or not at all, and keep its content."""
         write_text(self.path / name, text)
         self.contents[name] = text.encode()
 
