@@ -287,6 +287,15 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     assert "hund1" not in left and "der" not in left and "die" in left
 
 
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_the_words_of_a_table_are_kept_where_none_is_a_stop_word(name: str) -> None:
+    rows = pd.DataFrame({"doc": ["d0", "d0"], "word": ["0", "A"], "count": [1, 1]})
+    rows.to_csv(name, index=False) if name == "t.csv" else rows.to_parquet(name)
+    assert corpus(name, stop_words="none").vocabulary == ["0", "A"]
+    made = corpus(name)
+    assert made.vocabulary == ["0"] and made.notes[0].startswith("data.stop_words=auto: the English list: 1 words with")
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

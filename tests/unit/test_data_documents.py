@@ -298,15 +298,11 @@ def test_arrays_that_are_damaged(place: Path) -> None:
     for name in bag_of_words.ARRAYS:
         file = folder / f"{name}.npy"
         whole = file.read_bytes()
-        # a number of another value alone
-        for content in (b"", whole[:-1] + bytes([whole[-1] ^ 1])):
-            file.write_bytes(content)
-            with pytest.raises(DataError, match=rf"{name}.npy: damaged: .*; expected the arrays of docword.pubmed.txt"):
+        for content in (b"", whole[:-1], None):
+            file.unlink() if content is None else file.write_bytes(content)
+            with pytest.raises(DataError, match=r"arrays: damaged: .*; expected the arrays of docword.pubmed.txt"):
                 pubmed.read_pubmed()
         file.write_bytes(whole)
-    record = (folder / bag_of_words.RECORD).read_text()
-    (folder / bag_of_words.RECORD).write_text(record.replace('"words": 4', '"words": 5'))
-    assert "5" in record and pubmed.read_pubmed().counts.shape[1] == 4
     # without a record they are made again
     for record in ("{", "[]", json.dumps({"sha256": "0"})):
         (folder / bag_of_words.RECORD).write_text(record)
