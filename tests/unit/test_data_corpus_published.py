@@ -13,7 +13,6 @@ from scipy.sparse import csr_array, save_npz
 from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.data.corpora.words import keep_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import counts as published_counts
 from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.data.published import sets
 from splitmerge_cli.data.published.sets import SETS, File, Published
@@ -106,9 +105,6 @@ def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Pa
 
     def put(name: str, counts: np.ndarray = COUNTS, rows: int = 4) -> Path:
         monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
-        for constant in ("NEWS", "NIPS"):
-            monkeypatch.setattr(corpus_published, constant, 4)
-        monkeypatch.setattr(published_counts, "OHSUMED23", 4)
         folder = sets.place(name)
         folder.mkdir()
         save_npz(folder / "counts.npz", csr_array(counts))

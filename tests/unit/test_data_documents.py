@@ -150,7 +150,6 @@ def ohsumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (place / "vocab.txt.gz").write_bytes(gzip.compress("\n".join(WORDS).encode()))
     rows = "0,007,training,C04,3\n1,008,training,C01,4\n2,009,test,C04,0\n3,010,test,C02,2\n"
     (place / "docs.csv.gz").write_bytes(gzip.compress(f"doc,ohsumed_file,split,category,n_tokens\n{rows}".encode()))
-    monkeypatch.setattr(published_counts, "OHSUMED23", 4)
     replace_files(monkeypatch, folder, "ohsumed23")
     return place
 

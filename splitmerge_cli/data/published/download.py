@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
 from splitmerge_cli.received import DataError
+from splitmerge_cli.version import __version__
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""
@@ -114,31 +114,15 @@ def _require_https(address: str, before: str = "") -> None:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """An opener of addresses that knows no other scheme than https, and verifies certificates."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.UnknownHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
-        _Redirects(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def _name_of_program() -> str:
-    try:
-        return f"smcmc/{version('smcmc')}"
-    except PackageNotFoundError:  # a source tree that was never installed
-        return "smcmc"
+    """An opener of addresses that verifies certificates, whatever the environment says."""
+    verified = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    return urllib.request.build_opener(verified, _Redirects)
 
 
 def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
-    request = urllib.request.Request(address, headers={"User-Agent": _name_of_program()})
+    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
     here, most = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)
