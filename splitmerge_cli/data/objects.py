@@ -1,6 +1,6 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
@@ -13,8 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.corpora.corpus import vectorize
-from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.columns import index
@@ -347,24 +345,3 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts, vocabulary, names
-
-
-def count_words(
-    documents: Iterable[str | Sequence[str]], min_length: str | int = AUTO
-) -> tuple[csr_array, list[str], list[str]]:
-    """Count the words of texts, found by `splitmerge_cli.data.corpora.texts`, or as they are given; also notes."""
-    each = list(documents)
-    texts = all(isinstance(document, str) for document in each)
-    if not texts and any(isinstance(document, str) for document in each):
-        raise DataError("data: texts and lists of words; expected the one or the other")
-    if not texts and not all(isinstance(word, str) for document in each for word in document):
-        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
-    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
-    try:
-        if texts:
-            return count_texts((str(document) for document in each), min_length)
-        return *vectorize(each, analyzer=list), []
-    except DataError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise DataError(f"data: {error}; expected texts, or sequences of words") from error

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.corpora.corpus import Tokens, tokens_of, vectorize
+from splitmerge_cli.data.corpora.objects import check_words
 from splitmerge_cli.data.corpora.texts import AUTO, Words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
@@ -86,6 +87,5 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
 def _count_words(documents: Any, find_words: Words) -> tuple[csr_array, list[str]]:
     """Count the words of texts, or of sequences of words, which may be empty."""
     each = [find_words(document) if isinstance(document, str) else list(document) for document in documents]
-    if not all(isinstance(word, str) for words in each for word in words):
-        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
+    check_words(each)
     return vectorize(each, analyzer=list) if any(each) else (csr_array((len(each), 0), dtype=np.int32), [])

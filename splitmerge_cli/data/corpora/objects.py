@@ -1,13 +1,18 @@
 """Documents of objects: texts, lists of words, counts of words."""
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
-from splitmerge_cli.data.corpora.words import AUTO, keep_words, note_short_documents
+from scipy.sparse import csr_array
+
+from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of, vectorize
+from splitmerge_cli.data.corpora.texts import AUTO, count_texts
+from splitmerge_cli.data.corpora.words import keep_words, note_short_documents
 from splitmerge_cli.data.dataset import Dataset, Labels
-from splitmerge_cli.data.objects import count_words, counts_of, has_counts, texts_of
+from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.received import DataError
 
 
 class DocumentsReading(KindReading):
@@ -25,18 +30,19 @@ class DocumentsReading(KindReading):
     ) -> Dataset:
         """Convert an object; words are left out as of a file (`splitmerge_cli.data.corpora.words.keep_words`)."""
         data, names = texts_of(data)
-        vocabulary: list[str] | None = None
+        data = data if has_counts(data) else list(data)
+        texts = not has_counts(data) and all(isinstance(document, str) for document in data)
+        require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
+        vocabulary: list[str] | None
         notes: list[str] = []
         if has_counts(data):
-            texts = False
-            require(min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
             counts, vocabulary, names = counts_of(data)
+        elif texts:
+            counts, vocabulary, notes = count_texts(data, min_length)
         else:
-            data = list(data)
-            texts = all(isinstance(document, str) for document in data)
-            counts, vocabulary, notes = count_words(data, min_length)
+            counts, vocabulary = _count_words(data)
         words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
-        meta, options = notes_entry([f"data: {note}" for note in notes]), {"min_length": min_length} if texts else {}
+        meta, options = notes_entry(notes), {"min_length": min_length} if texts else {}
         found = dataset(name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options)
         if stop_words == AUTO and not texts:
             # words that somebody chose
@@ -44,3 +50,19 @@ class DocumentsReading(KindReading):
         if (stop_words, min_documents, max_share) == (None, 0, 1.0):
             return note_short_documents(found)
         return note_short_documents(keep_words(found, stop_words, min_documents, max_share, texts))
+
+
+def _count_words(documents: Sequence[Sequence[str]]) -> tuple[csr_array, list[str]]:
+    if any(isinstance(document, str) for document in documents):
+        raise DataError("data: texts and lists of words; expected the one or the other")
+    check_words(documents)
+    try:
+        return vectorize(documents, analyzer=list)
+    except (ValueError, TypeError) as error:
+        raise DataError(f"data: {error}; expected texts, or sequences of words") from error
+
+
+def check_words(documents: Iterable[Iterable[Any]]) -> None:
+    """Raise a `DataError` where a word of these sequences is no string."""
+    if not all(isinstance(word, str) for document in documents for word in document):
+        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")

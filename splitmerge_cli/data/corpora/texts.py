@@ -104,9 +104,9 @@ def require_shortest(shortest: str | int) -> None:
 
 
 def count_texts(
-    texts: Iterable[str], shortest: str | int = AUTO, source: str = "data"
+    texts: Iterable[str], shortest: str | int = AUTO, source: object = "data"
 ) -> tuple[csr_array, list[str], list[str]]:
-    """Count the words of texts; messages name their `source`.
+    """Count the words of texts; messages and notes name their `source`.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def count_texts(
         raise
     except ValueError as error:
         raise DataError(f"{source}: no word; expected one at least, of two letters or digits or more") from error
-    return counts, vocabulary, words.notes(counts, vocabulary)
+    return counts, vocabulary, [f"{source}: {note}" for note in words.notes(counts, vocabulary)]
 
 
 def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:

@@ -34,6 +34,11 @@ class Layout(NamedTuple):
     separator: str
     decimal: str = "point"
 
+    @property
+    def delimiter(self) -> str:
+        """The character that ends a cell; a run of spaces is read as a tab (`splitmerge_cli.data.tables.free_text.tabs`)."""
+        return "\t" if self.separator == "space" else SEPARATORS[self.separator]
+
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
     """Find how a table is written, as far as the user does not say it.
