@@ -36,7 +36,7 @@ class Layout(NamedTuple):
 
     @property
     def delimiter(self) -> str:
-        """The character that ends a cell; a run of spaces is read as a tab (`splitmerge_cli.data.tables.free_text.tabs`)."""
+        """The character that ends a cell; runs of spaces become tabs (`splitmerge_cli.data.tables.free_text.tabs`)."""
         return "\t" if self.separator == "space" else SEPARATORS[self.separator]
 
 
