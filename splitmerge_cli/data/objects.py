@@ -241,21 +241,10 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -> NDArray[np.float64]:
-    """Convert cells to float64; of words that name the items, NaN.
+    """Convert cells to float64; of words that name the items, NaN. Raises a `DataError` for a cell that is no number.
 
-    Parameters
-    ----------
-    table : Table
-        Has the names of the columns; it notes how a column of texts was read, and has names of items set aside.
-    expected : str
-        What a cell is, for messages.
-    whole : bool
-        Whether every column is data.
-
-    Raises
-    ------
-    DataError
-        A cell is no number.
+    The `table` has the names of the columns; it notes how a column of texts was read, and has names of items set
+    aside. `expected` says what a cell is, for messages; `whole`: every column is data.
     """
     long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
     for j in long:

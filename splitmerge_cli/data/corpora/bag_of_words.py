@@ -60,17 +60,8 @@ def digest(path: Path) -> str:
 def read(path: Path, documents: int | None = None) -> csr_array:
     """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
 
-    Parameters
-    ----------
-    path : Path
-        The text, gzipped if its name ends in .gz.
-    documents : int, optional
-        Take the first so many documents; all by default.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32, not writable; the indices of a row ascend. A document without a word is an empty row.
+    The text is gzipped if its name ends in .gz. The counts are int32, not writable; the indices of a row ascend; a
+    document without a word is an empty row.
 
     Raises
     ------
@@ -92,17 +83,7 @@ def read(path: Path, documents: int | None = None) -> csr_array:
 
 
 def parse(path: Path) -> csr_array:
-    """Counts ``[documents, words]`` of a text that fits into memory; nothing is written.
-
-    Parameters
-    ----------
-    path : Path
-        The text, gzipped if its name ends in .gz.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32; the indices of a row ascend. A document without a word is an empty row.
+    """As `read`, all counts of a text that fits into memory; nothing is written.
 
     Raises
     ------

@@ -216,19 +216,8 @@ def check_size(tokens: int, of: object = None) -> None:
 
 
 def tokens_of(counts: csr_array, of: object = None) -> Tokens:
-    """The tokens of counts of words, those of a document in the order of the vocabulary.
-
-    Parameters
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``, 1 or more.
-    of : object
-        The file that holds them, for messages.
-
-    Raises
-    ------
-    DataError
-        There are more tokens than a model can number, or memory can hold.
+    """The tokens behind counts (int32 ``[documents, words]``, 1 or more), those of a document in the order of the
+    vocabulary; a `DataError` that names the file they are `of` for more than a model can number, or memory can hold.
     """
     upto = starts_of(counts.data)
     check_size(int(upto[-1]), of)

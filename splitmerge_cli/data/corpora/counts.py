@@ -46,17 +46,8 @@ class Documents:
 
 
 def read_counts(path: Path) -> csr_array:
-    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32, no stored zeros, indices of a row ascending.
-
-    Raises
-    ------
-    DataError
-        The file holds no sparse matrix, or an entry that is no count.
+    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote: int32, no stored
+    zeros, indices of a row ascending; a `DataError` if it holds no sparse matrix, or an entry that is no count.
     """
     x = read_sparse(path)
     good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
@@ -68,21 +59,9 @@ def read_counts(path: Path) -> csr_array:
 
 
 def read_vocabulary(path: Path, words: int | None = None, encoding: str | None = None) -> list[str]:
-    """The words of a text file, one a line, perhaps gzipped.
+    """The words of a text file, one a line, perhaps gzipped: so many `words`, by default any number.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    words : int, optional
-        How many there must be; by default any number.
-    encoding : str, optional
-        As in `splitmerge_cli.data.tables.encoded.read_text`.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, has another number of lines, an empty line, or a word twice.
+    Raises a `DataError` if it cannot be read, has another number of lines, an empty line, or a word twice.
     """
     data = read_text(path, encoding)
     check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")

@@ -71,22 +71,8 @@ def read_tokens(
     encoding: str,
     N: int | None,
 ) -> Read:
-    """A table of document and word, a row per token, or of document, word and count.
-
-    Parameters
-    ----------
-    table : Table
-        As `open_table` returns it.
-    columns : sequence of str or int, optional
-        The two or three columns, by name or number.
-    header : {"auto", True, False}
-        Whether the first line of a text file names the columns.
-    vocabulary : Path, optional
-        The words, one a line; by default they are those of the table, as they appear.
-    encoding : str
-        Of that file.
-    N : int, optional
-        The first N documents, as they appear; by default all.
+    """A table of document and word, a row per token, or of document, word and count; options as of
+    `splitmerge_cli.data.corpora.files.corpus`.
 
     Raises
     ------
@@ -369,21 +355,11 @@ def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
 
 
 def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = AUTO) -> Read:
-    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.data.corpora.texts` finds them.
+    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.data.corpora.texts` finds them,
+    of at least so many characters (`shortest`).
 
-    They are in the order of the alphabet. Where all files are in
-    folders of the folder, these are the categories. The empty lines at the end of a file are no documents.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, or the file.
-    encoding : str
-        Of the texts.
-    N : int, optional
-        The first N documents; by default all.
-    shortest : "auto" or int
-        Characters of a word at least, as of `splitmerge_cli.data.corpora.texts.Words`.
+    They are in the order of the alphabet. Where all files are in folders of the folder, these are the categories. The
+    empty lines at the end of a file are no documents.
     """
     names: list[str] | None = None
     labels, categories = None, None

@@ -17,16 +17,8 @@ from splitmerge_cli.received import DataError
 
 @dataclass(frozen=True)
 class NewDocuments:
-    """Documents of which the words that a corpus does not have are left out.
-
-    Attributes
-    ----------
-    tokens : Tokens
-        Those of each document in the order of the vocabulary.
-    unseen : int
-        Tokens that were left out.
-    examples : list of str
-        Up to three of their words, the commonest.
+    """Documents of which the words that a corpus does not have are left out: how many tokens these were (`unseen`),
+    and up to three of the words, the commonest.
     """
 
     tokens: Tokens
@@ -37,18 +29,9 @@ class NewDocuments:
 def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     """New documents under the words of a corpus.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Kind ``documents``.
-    new : object
-        Documents as `splitmerge_cli.data.objects.from_object` takes them; or a `Dataset` of them. Columns of a data
-        frame of counts are found by name; another matrix has a column for each word of the vocabulary.
-
-    Raises
-    ------
-    DataError
-        Another number of columns, or no word of any document is known.
+    They are as `splitmerge_cli.data.objects.from_object` takes them, or a `Dataset` of them. Columns of a data frame
+    of counts are found by name; another matrix has a column for each word of the vocabulary. Raises a `DataError` for
+    another number of columns, or where no word of any document is known.
     """
     vocabulary = list(dataset.vocabulary or ())
     code = {word: k for k, word in enumerate(vocabulary)}

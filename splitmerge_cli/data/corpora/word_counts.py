@@ -91,16 +91,8 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
 
 
 class _Pairs:
-    """The pairs of a text that has LDA-C's form.
-
-    Attributes
-    ----------
-    words, counts : numpy.ndarray
-        int64 ``[pairs]``.
-    declared : numpy.ndarray
-        int64 ``[documents]``, number of pairs that each line declares.
-    starts : numpy.ndarray
-        int64 ``[documents + 1]``, where the pairs of each document start.
+    """The pairs of a text that has LDA-C's form: `words` and `counts` (``[pairs]``); how many each line declares, and
+    where those of each document start.
     """
 
     def __init__(self, path: Path, data: bytes) -> None:

@@ -125,18 +125,8 @@ def standard_normal(rng: np.random.Generator, N: int, D: int, dtype: str) -> NDA
 def move(
     x: NDArray[np.floating], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
 ) -> None:
-    """Turn standard normal points into those of their components, in place.
-
-    Parameters
-    ----------
-    x : numpy.ndarray
-        ``[N, D]``, standard normal; in the end x deviations + means of each point's component.
-    truth : numpy.ndarray
-        int32 ``[N]``, component of each point.
-    means : numpy.ndarray
-        float64 ``[K, D]``.
-    deviations : numpy.ndarray
-        float64 ``[K]``.
+    """Turn standard normal points `x` into those of their components, in place: x deviations + means of each
+    component.
     """
     for start in range(0, len(x), BLOCK):
         block, component = x[start : start + BLOCK], truth[start : start + BLOCK]

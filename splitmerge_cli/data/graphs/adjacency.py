@@ -17,19 +17,8 @@ Nodes = NDArray[np.int64]
 
 
 def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
-    """Adjacency matrix of `N` nodes; every pair i < j or i > j stands there once.
-
-    Parameters
-    ----------
-    N : int
-        Number of nodes.
-    i, j : numpy.ndarray
-        int64 ``[edges]``, the ends of every edge.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        uint8 ``[N, N]`` as `Dataset` has it.
+    """Adjacency matrix of `N` nodes, uint8 ``[N, N]`` as `Dataset` has it; `i` and `j`: the ends of every edge, where
+    every pair i < j or i > j stands once.
     """
     ones = np.ones(2 * len(i), dtype=np.uint8)
     # half the memory of int64
@@ -60,26 +49,19 @@ class Merged:
 def merge(
     N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
 ) -> Merged:
-    """Merge listed edges into a simple graph.
+    """Merge listed edges into a simple graph of N nodes.
 
-    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the diagonal
-    are dropped.
+    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the
+    diagonal are dropped.
 
     Parameters
     ----------
-    N : int
-        Number of nodes.
     source, target : numpy.ndarray
         int64 ``[rows]``, the ends of every row.
     weight : numpy.ndarray, optional
         float64 ``[rows]``, not negative; by default every row weighs 1.
     threshold : float
         A pair is an edge if the weights of its rows, in both directions, add up to more.
-
-    Returns
-    -------
-    Merged
-        The edges, and what was left out.
     """
     loop = source == target
     source, target = source[~loop], target[~loop]
@@ -106,24 +88,17 @@ def check_kept(scale: float, N: int | None) -> None:
 
 
 def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
-    """The nodes of highest degree, and the edges between them.
+    """The nodes of highest degree, and the edges between them; `graph` itself if all nodes are kept.
 
     Source: Herlau et al., section 3.3: nodes in descending order of degree, those of equal degree in descending order
-    of their number. The kept nodes stay in the order in which they were.
+    of their number. The kept nodes stay in the order in which they were; true labels are numbered anew.
 
     Parameters
     ----------
-    graph : Dataset
-        Kind ``graph``.
     scale : float
         Share of the nodes that are kept: round(scale n) of them.
     N : int, optional
         Number of nodes that are kept, in place of `scale`.
-
-    Returns
-    -------
-    Dataset
-        `graph` itself if all are kept; the true labels are numbered anew by first appearance.
 
     Raises
     ------
@@ -182,18 +157,8 @@ NO_WEIGHTS = "the model reads no weights"
 
 
 def losses(directed: bool, weighted: bool, self_loops: int, further: int) -> list[str]:
-    """Notes on what a graph has and a simple undirected one has not.
-
-    Parameters
-    ----------
-    directed : bool
-        Whether its edges have a direction.
-    weighted : bool
-        Whether they have weights that differ.
-    self_loops : int
-        Edges of a node to itself.
-    further : int
-        Edges beside another of the same pair and direction.
+    """Notes on what a graph has and a simple undirected one has not: directions, weights that differ, edges of a node
+    to itself, `further` edges beside another of the same pair and direction.
     """
     said = {
         f"its directions are lost: {NO_DIRECTIONS}, and a pair is one edge": directed,

@@ -204,20 +204,8 @@ def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterato
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a network.
-
-    Attributes
-    ----------
-    names : list of str
-        Name of each; empty for a node that is known by its number alone.
-    number : numpy.ndarray
-        int64 ``[names of the rows]``: node of every name that the rows hold.
-    truth : numpy.ndarray or None
-        int32 ``[N]``.
-    given : bool
-        Whether the user says which nodes there are.
-    notes : list of str
-        Notes on how they were read.
+    """The nodes of a network: their names, empty where one is known by its number alone; the node of every name that
+    the rows hold; true labels; whether the user says which nodes there are; notes on how they were read.
     """
 
     names: list[str]

@@ -27,19 +27,10 @@ COLUMNS = {
 
 
 def read_published(name: str, N: int | None) -> Documents:
-    """The counts of a published set of documents, with vocabulary, categories and names of the documents.
+    """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents.
 
-    Parameters
-    ----------
-    name : str
-        The set, of a folder with counts.npz, docs.csv.gz and the vocabulary.
-    N : int or None
-        Take the first N documents; None: all.
-
-    Raises
-    ------
-    DataError
-        N out of range; a file is absent or not the published one.
+    Its folder holds counts.npz, docs.csv.gz and the vocabulary. Raises a `DataError` where N is out of range, or a
+    file is absent or not the published one.
     """
     category, names = COLUMNS[name]
     counts = read_counts(sets.locate(name, "counts.npz"))

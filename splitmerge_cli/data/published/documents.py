@@ -18,8 +18,10 @@ from splitmerge_cli.data.values import LARGEST, require
 Reader = TypeVar("Reader", bound=Callable[..., Dataset])
 PARAMETERS = {
     "N": "N : int, optional\n    Take the first N documents, in the order of the set; all by default.",
-    "stop_words": "stop_words, min_documents, max_share\n    Words that are left out, as "
+    "stop_words": "stop_words : str or Path, optional\n    Words that are left out, as "
     "`splitmerge_cli.data.corpora.words.keep_words` takes it.",
+    "min_documents": "min_documents : int\n    Words that fewer documents have are left out.",
+    "max_share": "max_share : float\n    Words that more than this share of the documents have are left out.",
     "longest": "longest : int, optional\n    Documents of more tokens, stop words counted, are left out.",
     "heldout": "heldout, heldout_by, split_seed\n    What is held out, as "
     "`splitmerge_cli.data.corpora.split.split` takes it.",

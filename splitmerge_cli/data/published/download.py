@@ -31,27 +31,19 @@ MOST_BYTES = 1 << 32
 def download(
     address: str, path: Path, sha256: str | None, origin: str, report: Report | None = None, size: int | None = None
 ) -> str:
-    """Fetch a file; `path` appears whole or not at all, and on failure no file and no new folder is left.
+    """Fetch a file and return its SHA-256; `path` appears whole or not at all, and on failure no file and no new
+    folder is left.
 
     Parameters
     ----------
     address : str
         Where it is: https, as every address that it redirects to.
-    path : Path
-        Where it goes.
-    sha256 : str or None
-        The digest that it must have, where known.
-    origin : str
-        What that digest is, for messages.
+    sha256, origin : str or None
+        The digest that it must have, where known, and what that digest is, for messages.
     report : callable, optional
         Told of the progress.
     size : int, optional
         Its bytes, where known; without it 4 GiB at most are fetched.
-
-    Returns
-    -------
-    str
-        The SHA-256 of the file.
 
     Raises
     ------

@@ -84,11 +84,7 @@ class Matrix(Table):
 
 def read_numbers(path: Path) -> Matrix | None:
     """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type.
-
-    Raises
-    ------
-    DataError
-        It is no readable .npy file, or an array of more dimensions.
+    Raises a `DataError` for no readable .npy file, or an array of more dimensions.
     """
     array = load_npy(path, mapped_from=MAPPED)
     if array.dtype not in (np.float64, np.float32):
@@ -97,17 +93,9 @@ def read_numbers(path: Path) -> Matrix | None:
 
 
 def read_sparse(path: Path) -> csr_array:
-    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        float64 ``[rows, columns]``: entries of the same place added up, no stored zeros, indices of a row ascending.
-
-    Raises
-    ------
-    DataError
-        It is not such a file, damaged, or a matrix of something else than real numbers.
+    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
+    of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
+    file, damaged, or a matrix of something else than real numbers.
     """
     try:
         with readable(path) as file:

@@ -156,20 +156,10 @@ def without_data(
 ) -> dict[int, str]:
     """The columns that are no data, and why: those that tell the rows apart, and those without two values.
 
-    A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`.
-
-    Parameters
-    ----------
-    x : numpy.ndarray or csr_array
-        ``[rows, columns]`` of numbers, NaN where a cell is missing. Of sparse points, which have many columns, the
-        first alone is looked at.
-    names : sequence of str, optional
-        Names of the columns.
-    kind : Kind
-        Of the data: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is
-        data though all of its cells are the same.
-    alone : bool
-        Whether these are all columns that the table has.
+    A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`. Of sparse points,
+    which have many columns, the first alone is looked at. The `kind` decides: numbers may tell rows apart, 0 and 1 do
+    not; a column of counts is a part of a whole, so that it is data though all of its cells are the same. `alone`: the
+    table has no other columns.
     """
     N, width = x.shape
     if (width < 2 and alone) or N < SOME:
@@ -204,12 +194,8 @@ def note_left_out(
 ) -> None:
     """Note which columns are left out, a line for each reason.
 
-    Parameters
-    ----------
-    reasons : mapping
-        By the positions of the columns.
-    reads : mapping, optional
-        What would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as it is typed.
+    `reads` says what would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as
+    typed.
     """
     by_reason: dict[str, list[int]] = defaultdict(list)
     for j, why in reasons.items():
@@ -224,14 +210,8 @@ def note_left_out(
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which columns are read as data though their names say that they hold the classes of the rows.
-
-    Parameters
-    ----------
-    columns : sequence of int
-        Positions of the columns that are read.
-    x : numpy.ndarray
-        Their numbers ``[rows, columns]``; codes of words.
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are read as data though their names say
+    that they hold the classes of the rows.
     """
     if len(columns) < 2 or not table.names:
         return

@@ -103,14 +103,8 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
 def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:
     """Pairs of rows that differ by the step of a column, and agree in the others.
 
-    Parameters
-    ----------
-    cells : numpy.ndarray
-        ``[U]``, the column in each different row.
-    others : numpy.ndarray
-        ``[U]``, equal where the other columns are.
-    counts : numpy.ndarray
-        ``[U]``, how often each row is there.
+    `cells`: the column in each different row; `others`: equal where the other columns are; `counts`: how often a row
+    is there.
     """
     there = ~np.isnan(cells)
     values, place = np.unique(cells[there], return_inverse=True)

@@ -33,20 +33,9 @@ class Sheet(Text):
 def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> Sheet:
     """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    sheet : str or int, optional
-        Its name, or its number (1 the first); by default the only one that holds cells.
-    ask : str
-        What is expected where several hold cells; by default that `sheet` says which.
-
-    Raises
-    ------
-    DataError
-        It is no such file, holds more than the limit (data.max_bytes), several sheets hold cells and none is chosen, or
-        there is no such sheet.
+    The `sheet` is a name or a number (1 the first), by default the only one that holds cells; `ask` says what is
+    expected where several do. Raises a `DataError` if it is no such file, holds more than the limit (data.max_bytes),
+    or there is no one such sheet.
     """
     import openpyxl
 

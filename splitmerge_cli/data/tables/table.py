@@ -143,24 +143,11 @@ class Table:
         return []
 
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
-        """Note which of the `unnamed` columns are left out.
+        """Note which of the `unnamed` columns are left out, and what `reads` them.
 
-        Parameters
-        ----------
-        unnamed : collection of int
-            Some of the columns that `unnamed_columns` returns.
-        reads : str
-            What would read them, for the notes.
-        ask : str
-            What says which columns are read, for messages; ``{n}`` stands for the number of the column.
-        items : bool
-            Whether a row is an item. Then words that differ from row to row, as the row names that R writes, become
-            `item_names`.
-
-        Raises
-        ------
-        DataError
-            One that has no name neither numbers nor names the rows, so that it may hold data.
+        If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
+        Raises a `DataError` where a column without a name neither numbers nor names the rows, so that it may hold
+        data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
         """
         for j in unnamed:
             if self.names and INDEX.fullmatch(self.names[j]):
@@ -179,12 +166,8 @@ class Table:
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; parameters as of `leave_out`.
-
-        Raises
-        ------
-        DataError
-            One of them holds a cell after all.
+        """Note which of the `blank` columns are left out; a `DataError`, as of `leave_out`, where one holds a cell
+        after all.
         """
         for j in blank:
             column = self.cells(j)
