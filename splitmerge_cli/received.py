@@ -155,14 +155,9 @@ def reason(error: Exception) -> object:
 def member(path: Path) -> Iterator[BufferedReader]:
     """Open a file in a folder of results, as `open_file`: one of that folder, not what a link elsewhere leads to.
 
-    The folder itself may be a link, and a link may lead to another file of the folder.
-
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError
-        There is no such file.
-    Refused
-        It is no regular file of that folder, or cannot be opened.
+    The folder itself may be a link, and a link may lead to another file of the folder. Raises FileNotFoundError or
+    NotADirectoryError where there is no such file; `Refused` if it is no regular file of that folder, or cannot be
+    opened.
     """
     if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
         raise Refused(path, f"a link to {os.readlink(path)}; expected a regular file in that folder")

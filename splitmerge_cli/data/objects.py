@@ -111,11 +111,7 @@ def as_pandas(data: Any) -> Any:
     """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
     (``__arrow_c_stream__``), which copies no number; a query that is not yet run (``LazyFrame``) is run. A mapping of
     columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
-
-    Raises
-    ------
-    DataError
-        A mapping whose columns are not of one length.
+    Raises a `DataError` for a mapping whose columns are not of one length.
     """
     if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
         return data

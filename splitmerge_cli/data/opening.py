@@ -97,15 +97,7 @@ def limit_bytes(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterat
 
 @dataclass(frozen=True)
 class Limit:
-    """How many bytes of a file may be held in memory.
-
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    origin : str
-        Where the limit comes from, for messages.
-    """
+    """How many bytes of a file may be held in memory, and where that limit comes from, for messages."""
 
     size: int
     origin: str

@@ -44,12 +44,8 @@ Entries = NDArray[np.int64]
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a text: that found when it was converted, if neither its size nor its time has changed since.
-
-    Raises
-    ------
-    DataError
-        It cannot be read.
+    """SHA-256 of a text: that found when it was converted, if neither its size nor its time has changed since. Raises
+    a `DataError` if it cannot be read.
     """
     record = _record(path)
     if record is not None and _stamp(path).items() <= record.items():

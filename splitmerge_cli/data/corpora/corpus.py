@@ -242,22 +242,8 @@ def dataset(
     meta: dict[str, Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> Dataset:
-    """A data set of documents.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    corpus : Corpus
-        The documents.
-    vocabulary : list of str
-        The V words.
-    truth : numpy.ndarray, optional
-        int32 ``[N]``, true topic of each training token.
-    meta : dict, optional
-        How the data came about, beside the sizes.
-    options : dict, optional
-        What the data were made with.
+    """A data set of documents with so many words; `truth`: true topic of each training token, `options`: what the data
+    were made with.
 
     Returns
     -------

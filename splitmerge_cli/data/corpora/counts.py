@@ -22,20 +22,10 @@ WORD_BYTES = 70
 
 @dataclass(frozen=True)
 class Documents:
-    """Counts of words in documents.
+    """Counts of words in documents, the words, and where known the true categories and the names of the documents.
 
-    Attributes
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``: 1 or more, indices of a row ascending; perhaps mapped from files.
-    vocabulary : list of str
-        The word of each column.
-    truth : numpy.ndarray or None
-        int32 ``[documents]``, true category of each, numbered by first appearance.
-    categories : list of str or None
-        Name of each true category.
-    names : list of str or None
-        Name of each document.
+    The counts are a csr_array, int32 ``[documents, words]``, of 1 or more, indices of a row ascending, perhaps mapped
+    from files; the categories int32 ``[documents]``, numbered by first appearance.
     """
 
     counts: csr_array
@@ -105,25 +95,12 @@ def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
 
 
 def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
-    """Weights of the words in every document, in place of their counts.
+    """Weights of the words in every document, in place of their counts (int32 ``[documents, words]``): float64,
+    entries where the counts have them.
 
-    Parameters
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``.
-    weights : {"tfidf", "log", "counts", "binary"}
-        ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to
-        length 1 (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        float64 ``[documents, words]``, entries where the counts have them.
-
-    Raises
-    ------
-    DataError
-        Another name of weights.
+    ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to length 1
+    (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1. Raises a `DataError`
+    for another name.
     """
     require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
     x = csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
@@ -142,31 +119,14 @@ def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
 def points(
     name: str, documents: Documents, weights: str = "tfidf", min_documents: int = 1, terms: str | None = None
 ) -> Dataset:
-    """Documents as sparse points, a column for each word that is kept.
-
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-    documents : Documents
-        What they hold.
-    weights : str
-        As in `weigh`.
-    min_documents : int
-        As in `keep_words`.
-    terms : str, optional
-        Terms of use, kept with the data.
+    """Documents as sparse points, a column for each word that is kept (`keep_words`), weighed (`weigh`); their `terms`
+    of use are kept with them.
 
     Returns
     -------
     Dataset
         Kind ``points``. ``meta["documents"]``: number of documents, of those without a word (empty), of words that are
         kept and of the whole vocabulary, of entries and tokens that are kept, and the options.
-
-    Raises
-    ------
-    DataError
-        As `keep_words` and `weigh`.
     """
     kept = keep_words(documents, min_documents)
     x = weigh(kept.counts, weights)

@@ -30,15 +30,10 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
 
 @dataclass(frozen=True)
 class Merged:
-    """The edges of a simple graph, made of rows that may repeat, reverse or tie a node to itself.
+    """The edges of a simple graph (i < j, ascending), made of rows that may repeat, reverse or tie a node to itself.
 
-    Attributes
-    ----------
-    i, j : numpy.ndarray
-        int64 ``[edges]``, i < j, ascending.
-    counts : dict
-        What was left out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in the
-        direction of its first row and in the other), ``below_threshold`` (pairs).
+    ``counts`` says what was left out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in
+    the direction of its first row and in the other), ``below_threshold`` (pairs).
     """
 
     i: Nodes

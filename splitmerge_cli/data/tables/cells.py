@@ -37,13 +37,10 @@ _NUMBER_OF_UNIT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?"
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a column.
+    """The cells of column `j` in a table.
 
     Attributes
     ----------
-    table : Table
-    j : int
-        Position of the column.
     missing : numpy.ndarray
         bool ``[N]``.
     numbers : numpy.ndarray or None
@@ -57,12 +54,8 @@ class Cells:
         What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
     boolean : bool
         Whether the file itself says that its values are true and false.
-    is_padded : bool
-        Whether a cell is of digits that begin with 0.
-    is_long : bool
-        Whether a cell is a whole number of more digits than float64 keeps.
-    category : bool
-        Whether the file itself says that its values are categories.
+    is_padded, is_long : bool
+        Whether a cell is of digits that begin with 0; of more digits than float64 keeps.
     """
 
     table: Table
@@ -116,14 +109,9 @@ class Cells:
         return str(rest[0].as_py()) if len(rest) == 1 else None
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
-        """Code of every cell (-1 where it is missing), and what the codes stand for.
-
-        Values are in ascending order: as numbers, or in that of the alphabet.
-
-        Parameters
-        ----------
-        spelled : bool
-            Whether two ways to write a number, such as 1.1 and 1.10, are two values: where categories are asked for.
+        """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or
+        in that of the alphabet. `spelled`: two ways to write a number, such as 1.1 and 1.10, are two values, as
+        categories may be.
         """
         if self.numbers is None or self.is_coded:
             return self._words(sorted)

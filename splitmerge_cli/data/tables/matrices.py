@@ -24,13 +24,7 @@ EMPTY_BYTES = 100
 
 
 class Matrix(Table):
-    """A matrix of a file as a table without names of columns; a column is made where it is asked for.
-
-    Attributes
-    ----------
-    values : numpy.ndarray or scipy.sparse.csr_array
-        ``[rows, columns]``.
-    """
+    """A matrix of a file (`values`) as a table without names of columns; a column is made where it is asked for."""
 
     def __init__(self, path: Path, values: NDArray[np.floating] | csr_array) -> None:
         super().__init__(path, [], None)
@@ -62,12 +56,8 @@ class Matrix(Table):
     ) -> NDArray[np.floating] | csr_array:
         """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
 
-        `also`: what else than NaN stands for a missing cell, but of a sparse matrix.
-
-        Raises
-        ------
-        DataError
-            A value is no number of magnitude 1e30 at most; of a sparse matrix, NaN.
+        `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
+        that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
         """
         x = self.values
         if list(columns) != list(range(self.width)):

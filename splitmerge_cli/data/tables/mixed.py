@@ -40,14 +40,8 @@ class NoMixedTable(DataError):
 
 
 class RejectedColumns(DataError):
-    """Columns that no type fits.
-
-    Attributes
-    ----------
-    problem : str
-        What is wrong with the first.
-    drop : list of str or int
-        Columns to leave out, those that the user leaves out among them; empty where the user chose the columns.
+    """Columns that no type fits: the problem of the first, and the columns to leave out, those that the user leaves
+    out among them (none where the user chose the columns).
     """
 
     def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
@@ -71,12 +65,8 @@ def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int,
 def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
     """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
 
-    Raises
-    ------
-    RejectedColumns
-        A column that cannot be read (the message names the first such cell, and what leaves all of them out).
-    DataError
-        No column is left; a type that its column does not fit; more than `MOST_COLUMNS` columns (`NoMixedTable`).
+    Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
+    `NoMixedTable`; any other `DataError` where no column is left, or a type does not fit its column.
     """
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")

@@ -269,11 +269,7 @@ class Text(Table):
         self, kind: Mapping[int, pa.DataType], asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
         """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
-
-        Raises
-        ------
-        pyarrow.ArrowInvalid
-            A ragged row, or a cell that does not fit.
+        Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
         numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
         start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
