@@ -47,23 +47,8 @@ class DataError(ValueError):
         super().__init__(" ".join(message.splitlines()))
 
 
-_OF_MACHINE = frozenset(
-    getattr(errno, name)
-    for name in (
-        "ENOMEM",
-        "EMFILE",
-        "ENFILE",
-        "ENOSPC",
-        "EDQUOT",
-        "EACCES",
-        "EPERM",
-        "EROFS",
-        "EIO",
-        "ESTALE",
-        "ENOLCK",
-    )
-    if hasattr(errno, name)
-)
+_NAMES = ("ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "EIO", "ESTALE", "ENOLCK")
+_OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
 """Errors of the system that say nothing of what a file holds."""
 
 

@@ -44,6 +44,7 @@ class Copies:
 
 
 Labels = NDArray[np.int32] | None
+PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
 
 class Kind:
@@ -107,14 +108,7 @@ class Kind:
     are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
-    pictures: ClassVar[tuple[str, ...]] = (
-        "traces",
-        "n_clusters",
-        "co_clustering",
-        "credible_ball",
-        "dendrogram",
-        "calibration",
-    )
+    pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
     def __str__(self) -> str:

@@ -4,7 +4,6 @@ Each reader returns all documents of its file, the empty ones too, and the vocab
 """
 
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from io import BytesIO, TextIOWrapper
 from itertools import islice
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.data.corpora.counts import read_vocabulary
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
-from splitmerge_cli.data.opening import Limit, check_rows, kind_of
+from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
@@ -317,30 +316,13 @@ def _look_up(
 
 
 def texts_in(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out.
-
-    Raises
-    ------
-    DataError
-        There is none, one is no regular file, or they hold more than the limit (data.max_bytes).
+    """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out. Raises a
+    `DataError` where there is none.
     """
-    files, total = [], 0
-    for path in folder.rglob("*"):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts):
-            continue
-        try:
-            found = path.stat()
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}; expected a regular file") from error
-        if stat.S_ISDIR(found.st_mode):
-            continue
-        if (kind := kind_of(found.st_mode)) is not None:
-            raise DataError(f"{path}: {kind}; expected a regular file")
-        files.append(path)
-        total += found.st_size
+    paths = (path for path in folder.rglob("*") if not path.is_dir())
+    files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     if not files:
         raise DataError(f"{folder}: the folder holds no file; expected one for each document")
-    Limit.current().check(folder, total)
     return sorted(files)
 
 

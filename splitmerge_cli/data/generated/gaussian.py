@@ -92,19 +92,9 @@ def generate(
     least, most = (spread, spread) if spreads is None else spreads
     deviations = rng.uniform(least, most, size=len(means))
     move(x, truth, means, deviations)
-    meta = {
-        "means": means,
-        "deviations": deviations,
-        "components": len(means),
-        "D": D,
-        "separation": separation,
-        "spread": spread,
-        "spreads": spreads,
-        "sizes": sizes,
-        "concentration": concentration,
-        "dtype": dtype,
-        "seed": seed,
-    }
+    meta = {"means": means, "deviations": deviations, "components": len(means), "D": D, "separation": separation}
+    meta |= {"spread": spread, "spreads": spreads, "sizes": sizes, "concentration": concentration}
+    meta |= {"dtype": dtype, "seed": seed}
     return Dataset("gaussian", "points", x, truth, meta=meta)
 
 

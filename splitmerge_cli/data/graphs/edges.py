@@ -21,7 +21,6 @@ from splitmerge_cli.data.graphs.adjacency import (
     A_WEIGHT,
     NO_DIRECTIONS,
     NO_WEIGHTS,
-    Nodes,
     adjacency,
     check_kept,
     keep,
@@ -153,23 +152,16 @@ def edges(
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     if suffix in GRAPHS:
         given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
-        given |= {
-            "header": None if header == "auto" else header,
-            "separator": None if separator == "auto" else separator,
-        }
+        given |= {key: value for key, value in (("header", header), ("separator", separator)) if value != "auto"}
         for key, value in given.items():
             require(value is None, f"data.{key}", value, f"its default: a {suffix} file says all that itself")
         rows, chosen = _graph_file(path, suffix, weights, truth)
     else:
-        if suffix == ".parquet":
-            table: Table | None = read_parquet(path, MOST_COLUMNS)
-        else:
-            table = read_list(path, separator, comments, nodes is not None)
-        rows = (
-            Rows.from_table(table, Columns(source, target, weights), header) if table is not None else Rows.empty(path)
-        )
+        table = _read_table(path, separator, comments, nodes is not None)
+        rows = Rows.empty(path) if table is None else Rows.from_table(table, Columns(source, target, weights), header)
         chosen = _chosen_nodes(rows, nodes, base, truth)
-    merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
+    ends = chosen.number[rows.codes]
+    merged = merge(len(chosen.names), ends[:, 0], ends[:, 1], rows.weight, threshold)
     if not len(merged.i) and not chosen.given:
         counts = merged.counts
         left_out = f"; self-loops: {counts['self_loops']}, pairs not above the threshold: {counts['below_threshold']}"
@@ -182,6 +174,12 @@ def edges(
     meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | notes_entry(notes)
     graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
     return keep(graph, scale, N)
+
+
+def _read_table(path: Path, separator: str, comments: bool, empty: bool = False) -> Table | None:
+    if suffix_of(path) == ".parquet":
+        return read_parquet(path, MOST_COLUMNS)
+    return read_list(path, separator, comments, empty)
 
 
 def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterator[str]:
@@ -213,11 +211,6 @@ class _Nodes:
     truth: NDArray[np.int32] | None = None
     given: bool = True
     notes: list[str] = field(default_factory=list)
-
-    def ends(self, rows: Rows) -> tuple[Nodes, Nodes]:
-        """Numbers of the nodes at both ends, row by row."""
-        numbered = self.number[rows.codes]
-        return numbered[:, 0], numbered[:, 1]
 
 
 def _check_base(base: int | None, nodes: str | int | None) -> None:
@@ -276,7 +269,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     suffix = suffix_of(path)
     if suffix in FOREIGN or suffix in GRAPHS:
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = read_parquet(path, MOST_COLUMNS) if suffix == ".parquet" else read_list(path, "auto", comments=True)
+    table = _read_table(path, "auto", comments=True)
     assert table is not None
     if isinstance(table, Text) and _names_columns(table, truth, set(rows.names)):
         table.take_header()

@@ -38,22 +38,9 @@ class File:
 
 @dataclass(frozen=True)
 class Published:
-    """A published data set.
-
-    Attributes
-    ----------
-    name : str
-        That of ``conf/data/NAME.yaml``, and of its folder.
-    kind : str
-        As in `Dataset`.
-    N : str
-        Number of items, in words.
-    what, paper, source, terms : str
-        What it holds, the paper that uses it, where it comes from and how it was converted, terms of use.
-    files : tuple of File
-        What the folder holds.
-    folder : str
-        Its folder where that has another name.
+    """A published data set: its name, which is that of ``conf/data/NAME.yaml`` and of its folder (or `folder`), its
+    kind and number of items in words; what it holds, the paper that uses it, where it comes from and how it was
+    converted, terms of use; its files.
     """
 
     name: str

@@ -47,8 +47,8 @@ class Table:
     ----------
     columns : list of pyarrow.Array or ChunkedArray
         One per column, all of one length; empty arrays for columns that were not asked for.
-    names : list of str or None
-        Column names where the file has them.
+    names, written : list of str or None
+        Column names where the file has them; as it has them, where those that several columns share have got a number.
     first : int
         Number of the first row of data, as messages count rows.
     notes : list of str
@@ -61,8 +61,6 @@ class Table:
         Names of all rows of the file, where a column without a name holds them.
     left_out : set of int
         Columns that are no data, whatever the kind: copies of others, names of the items.
-    written : list of str or None
-        Names as the file has them, where those that several columns share have got a number.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:

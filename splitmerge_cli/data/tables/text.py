@@ -46,30 +46,9 @@ csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 class Text(Table):
     """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
 
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    data : bytes
-        Its rows, from `read_text`.
-    delimiter : str
-        What ends a cell.
-    before : int
-        Number of lines of the file before the rows.
-    most : int, optional
-        How many columns it may have; by default as many as memory holds.
-    decimal : str
-        What stands before the decimals of a number.
-
-    Attributes
-    ----------
-    top : list of list of str
-        Cells of the first two rows.
-
-    Raises
-    ------
-    DataError
-        There is no row, or the first has too many cells.
+    `data` are its rows, from `read_text`, `before` is the number of lines above them, `most` limits the columns, which
+    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` where there is
+    no row, or the first has too many cells.
     """
 
     def __init__(
@@ -131,17 +110,11 @@ class Text(Table):
         return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
     def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
-        """Whether the first row, where it is of numbers alone, names the columns.
+        """Whether the first row, where it is of numbers alone, names the columns; `positions`: those that are read.
 
         It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
-        cells below are written with a point or an exponent, or (`binary`) one of its own is neither 0 nor 1.
-
-        Parameters
-        ----------
-        positions : sequence of int
-            Positions of the columns that are read.
-        binary : bool
-            Whether these hold nothing but 0 and 1.
+        cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
+        of its own is neither 0 nor 1.
 
         Raises
         ------
@@ -209,7 +182,7 @@ class Text(Table):
         columns: Sequence[int] | None = None,
         missing: Sequence[str] | None = None,
     ) -> None:
-        """Fill `columns`.
+        """Fill `columns`, or those that are asked for.
 
         Parameters
         ----------
@@ -217,8 +190,6 @@ class Text(Table):
             Types of some columns, the others are strings; the first of these that all rows fit is taken.
         misfit : callable, optional
             What is expected in place of a cell of those columns; None if the cell is well.
-        columns : sequence of int, optional
-            The columns that are asked for; all by default.
         missing : sequence of str, optional
             Cells of columns of numbers that become null; by default what pyarrow takes for that.
 
