@@ -128,20 +128,15 @@ def csv(
             f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         )
     as_text = suffix in BY_SUFFIX
-    for key, given, default in (
-        ("separator", separator, "auto"),
-        ("decimal", decimal, "auto"),
-        ("encoding", encoding, "utf-8"),
-    ):
+    options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
+    for key, given, default in options:
         require(as_text or given == default, f"data.{key}", given, f"{default}: {path} is no text")
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
-    table: Table | None = None
-    if of_kind.reads_matrices and suffix == ".npy":
-        table = read_numbers(path)
-    elif of_kind.reads_matrices and suffix == ".npz":
+    table: Table
+    if of_kind.reads_matrices and suffix == ".npz":
         table = Matrix(path, read_sparse(path))
-    if table is not None:
-        pass  # it need not pass through columns
+    elif of_kind.reads_matrices and suffix == ".npy" and (matrix := read_numbers(path)) is not None:
+        table = matrix
     elif as_text:
         table = read_written(path, wanted, header, suffix, separator, decimal, encoding)
     elif suffix == ".xlsx":

@@ -170,8 +170,10 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         assert type is not None
         name = table.names[j] if table.names else f"column {j + 1}"
         cells = values[:, d][~np.isnan(values[:, d])]
-        details = _levels(cells, type.levels) if type.levels else f"{cells.min():g} to {cells.max():g}"
-        by_type[type.type].append(f"{name} ({details})")
+        if len(cells):
+            details = _levels(cells, type.levels) if type.levels else f"{cells.min():g} to {cells.max():g}"
+            name = f"{name} ({details})"
+        by_type[type.type].append(name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     missing.note(table, read, values)
