@@ -211,12 +211,8 @@ def with_long_integers(cells: pd.Series) -> pd.Series:
 
 
 def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    """As `frame_of`, of a table; a Series is one column.
-
-    Raises
-    ------
-    DataError
-        Not two dimensions; `what` the cells are.
+    """As `frame_of`, of a table; a Series is one column. A `DataError` for other than two dimensions says `what` the
+    cells are.
     """
     data = as_pandas(data)
     values, columns, names = frame_of(data.to_frame() if isinstance(data, pd.Series) else data)
@@ -281,11 +277,7 @@ def _as_texts(cells: NDArray[Any]) -> list[str | None]:
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:
     """The texts in a Series, a data frame of one column or an array, and their names; what is none of these as it is.
-
-    Raises
-    ------
-    DataError
-        A single text.
+    Raises a `DataError` for a single text.
     """
     if isinstance(data, str):
         raise DataError("data: a single text; expected a sequence of texts, such as [text]")
@@ -309,12 +301,8 @@ def has_counts(data: Any) -> bool:
 
 
 def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
-    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any.
-
-    Raises
-    ------
-    DataError
-        A count is negative or no whole number.
+    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
+    `DataError` where a count is negative or no whole number.
     """
     values, vocabulary, names = table_of(data, "counts of words")
     try:

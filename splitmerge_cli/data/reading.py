@@ -15,13 +15,7 @@ from splitmerge_cli.received import DataError
 
 
 class KindReading:
-    """Reads objects, tables and new items as data of a kind; the methods are those of `Kind`.
-
-    Parameters
-    ----------
-    kind : Kind
-        The kind that it reads for.
-    """
+    """Reads objects, tables and new items as data of a `kind`; the methods are those of `Kind`."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind

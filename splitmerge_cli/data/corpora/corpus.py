@@ -21,7 +21,7 @@ TOKEN_BYTES = 100
 
 @dataclass(frozen=True)
 class Tokens:
-    """Documents of words, one after the other.
+    """Documents of words, one after the other; a `DataError` unless they are so.
 
     Attributes
     ----------
@@ -30,11 +30,6 @@ class Tokens:
     starts : numpy.ndarray
         int64 ``[J + 1]``, ascending from 0 to n: tokens of document j are ``words[starts[j] : starts[j + 1]]``. A
         document may be empty.
-
-    Raises
-    ------
-    DataError
-        They are not as said.
     """
 
     words: NDArray[np.int32]
@@ -82,7 +77,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Heldout:
-    """Tokens that the chains do not see.
+    """Tokens that the chains do not see; a `DataError` unless they are so.
 
     Attributes
     ----------
@@ -94,11 +89,6 @@ class Heldout:
         bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
     documents : list of str or None
         Names of the documents (by document).
-
-    Raises
-    ------
-    DataError
-        They are not as said.
     """
 
     by: str
@@ -117,31 +107,22 @@ class Heldout:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: training documents, and what is held out.
+    """A corpus: training documents, and what is held out; a `DataError` unless it is so.
 
     Attributes
     ----------
-    tokens : Tokens
-        The training documents.
-    V : int
-        Size of the vocabulary.
+    tokens, V : Tokens and int
+        The training documents, and the size of the vocabulary.
     documents : list of str or None
         Names of the J documents.
-    labels : numpy.ndarray or None
-        int32 ``[J]``, category of each document, where known.
-    categories : list of str or None
-        Names of the categories.
+    labels, categories : numpy.ndarray and list of str, or None
+        int32 ``[J]``, category of each document, where known, and names of the categories.
     heldout : Heldout or None
         What is held out.
     topics : numpy.ndarray or None
         float64 ``[T, V]``, the true topics of a generated corpus: probabilities of the words.
     mixtures : numpy.ndarray or None
         float64 ``[J, T]``, the true mixtures of its training documents: probabilities of the topics.
-
-    Raises
-    ------
-    DataError
-        They are not as said, or a word is outside the vocabulary.
     """
 
     tokens: Tokens

@@ -76,12 +76,8 @@ def documents_with(counts: csr_array) -> NDArray[np.int64]:
 
 
 def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
-    """Keep the words that occur in at least `min_documents` documents.
-
-    Raises
-    ------
-    DataError
-        `min_documents` is no whole number of at least 1, or no word is left.
+    """Keep the words that occur in at least `min_documents` documents; a `DataError` for no whole number of at least
+    1, or where no word is left.
     """
     require_size("data.min_documents", min_documents)
     found = documents_with(documents.counts)

@@ -173,13 +173,7 @@ def _require_columns(columns: Sequence[str | int] | None) -> None:
 
 
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
-    """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for.
-
-    Raises
-    ------
-    DataError
-        It is of none of these, may be of two, or cannot be read.
-    """
+    """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for."""
     if path.is_dir():
         return "text"
     suffix = suffix_of(path)
@@ -232,13 +226,7 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
 
 
 def digest(path: str | Path) -> str:
-    """SHA-256 of a file, or of the names and contents of all texts in a folder.
-
-    Raises
-    ------
-    DataError
-        There is none, or one cannot be read.
-    """
+    """SHA-256 of a file, or of the names and contents of all texts in a folder; a `DataError` if one cannot be read."""
     path = Path(path)
     if not path.is_dir():
         return sha256_of(path)

@@ -71,12 +71,8 @@ def read_tokens(
     N: int | None,
 ) -> Read:
     """A table of document and word, a row per token, or of document, word and count; options as of
-    `splitmerge_cli.data.corpora.files.corpus`.
-
-    Raises
-    ------
-    DataError
-        The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
+    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` where it is not as said, a word is not in the
+    vocabulary, or N is larger than the number of documents.
     """
     path = table.path
     has_names = _parse_tokens(table, columns, header) if isinstance(table, Text) else True
@@ -152,12 +148,8 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
 
 
 def text_column(table: Table) -> str | int | None:
-    """Name, or number without a name, of the one column whose cells are mostly texts; None without one.
-
-    Raises
-    ------
-    DataError
-        There are several.
+    """Name, or number without a name, of the one column whose cells are mostly texts; None without one, a `DataError`
+    where there are several.
     """
     names = table.names
     if isinstance(table, Text):

@@ -86,19 +86,8 @@ def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
     """The nodes of highest degree, and the edges between them; `graph` itself if all nodes are kept.
 
     Source: Herlau et al., section 3.3: nodes in descending order of degree, those of equal degree in descending order
-    of their number. The kept nodes stay in the order in which they were; true labels are numbered anew.
-
-    Parameters
-    ----------
-    scale : float
-        Share of the nodes that are kept: round(scale n) of them.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-
-    Raises
-    ------
-    DataError
-        `scale` or `N` out of range, or both given.
+    of their number. The kept nodes stay in the order in which they were; true labels are numbered anew. A share of
+    them (`scale`: round(scale n)) or N of them are kept; a `DataError` if these are out of range, or both given.
     """
     check_kept(scale, N)
     require(N is None or 1 <= N <= graph.N, "N", N, f"a whole number from 1 to {graph.N}, the number of nodes, or null")

@@ -144,7 +144,10 @@ def edges(
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
         check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
-    _check_base(base, nodes)
+    whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
+    require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
+    named = base is None or not isinstance(nodes, str)
+    require(named, "data.base", base, "null beside data.nodes=FILE, which names all")
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
@@ -211,14 +214,6 @@ class _Nodes:
     truth: NDArray[np.int32] | None = None
     given: bool = True
     notes: list[str] = field(default_factory=list)
-
-
-def _check_base(base: int | None, nodes: str | int | None) -> None:
-    whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
-    require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
-    require(
-        base is None or not isinstance(nodes, str), "data.base", base, "null beside data.nodes=FILE, which names all"
-    )
 
 
 def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: str | int | None) -> _Nodes:

@@ -34,16 +34,8 @@ def download(
     """Fetch a file and return its SHA-256; `path` appears whole or not at all, and on failure no file and no new
     folder is left.
 
-    Parameters
-    ----------
-    address : str
-        Where it is: https, as every address that it redirects to.
-    sha256, origin : str or None
-        The digest that it must have, where known, and what that digest is, for messages.
-    report : callable, optional
-        Told of the progress.
-    size : int, optional
-        Its bytes, where known; without it 4 GiB at most are fetched.
+    Its digest must be `sha256`, where known (messages say its `origin`), its bytes `size`; without that 4 GiB at most
+    are fetched. `report` hears of the progress.
 
     Raises
     ------

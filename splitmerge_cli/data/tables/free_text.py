@@ -22,17 +22,9 @@ def is_numeric(cell: str | None) -> bool:
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -> Text | None:
     """A parsed text file, every cell a string; None where it holds comments alone and may (`empty`).
 
-    Parameters
-    ----------
-    separator : str
-        A key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
-    comments : bool
-        Whether lines at the top that begin with # or % are comments.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, is empty or ragged, holds a comment below the first row, or has another format.
+    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
+    With `comments`, lines at the top that begin with # or % are none of its rows. Raises a `DataError` where it cannot
+    be read, is empty or ragged, holds a comment below the first row, or has another format.
     """
     data = read_text(path)
     if (null := data.find(b"\0")) >= 0:

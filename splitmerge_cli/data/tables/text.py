@@ -214,9 +214,7 @@ class Text(Table):
                 if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked, missing)):
                     found, self._block = wide
                     break
-                names = list(map(str, range(self.width)))
-                of_text = skipped, block, self.quoted, self.decimal, missing
-                table = _parse(self.data, self.delimiter, names, types, *of_text)
+                table = self._parse(self.data, self.width, types, block, skipped, missing, self.quoted)
                 found = dict(zip(asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
@@ -229,6 +227,31 @@ class Text(Table):
             raise self.diagnosis(list(kinds[-1]), misfit, failure)
         empty = pa.chunked_array([], pa.string())
         self.columns = [found.get(j, empty) for j in range(self.width)]
+
+    def _parse(
+        self,
+        data: bytes,
+        width: int,
+        types: Mapping[str, pa.DataType],
+        block: int,
+        skipped: int,
+        missing: Sequence[str] | None,
+        quoted: bool = False,
+    ) -> pa.Table:
+        """Parse the columns, called by their positions, that `types` names."""
+        names = list(map(str, range(width)))
+        return pyarrow.csv.read_csv(
+            pa.py_buffer(data),
+            pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
+            pyarrow.csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False, newlines_in_values=quoted),
+            pyarrow.csv.ConvertOptions(
+                column_types=types,
+                strings_can_be_null=False,
+                null_values=missing,
+                include_columns=list(types),
+                decimal_point=self.decimal,
+            ),
+        )
 
     def _check_cells(self, types: Collection[pa.DataType]) -> None:
         """Reject a text whose short cells take more memory than the limit once they are parsed."""
@@ -270,9 +293,7 @@ class Text(Table):
                     texts[j].append(row[j].decode("utf-8"))
             data = b"\n".join([*cells, b""])
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
-            types = {"0": kind[numeric[0]]}
-            of_text = 0, block, False, self.decimal, missing
-            column = _parse(data, self.delimiter, ["0"], types, *of_text).column(0).to_numpy()
+            column = self._parse(data, 1, {"0": kind[numeric[0]]}, block, 0, missing).column(0).to_numpy()
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
@@ -313,9 +334,8 @@ class Text(Table):
         if max(-(ends["min"] or 0.0), ends["max"] or 0.0) < EXACT or not self._has_long_digits:
             return None
         # numbers were parsed as such
-        names, whole = list(map(str, range(self.width))), min(len(self.data) + 1, 2**31 - 1)
-        skipped = self.first - 1 - self.before
-        written = _parse(self.data, self.delimiter, names, {str(j): pa.string()}, skipped, whole, self.quoted)
+        whole, skipped = min(len(self.data) + 1, 2**31 - 1), self.first - 1 - self.before
+        written = self._parse(self.data, self.width, {str(j): pa.string()}, whole, skipped, None, self.quoted)
         return long_digits(written.column(0).slice(0, len(column)), also)
 
     @cached_property
@@ -382,34 +402,6 @@ def _lines_in_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
         end = len(data) if end < 0 else end
         yield data[start:end].replace(b"\r\n", b"\n").split(b"\n")
         start = end + 1
-
-
-def _parse(
-    data: bytes,
-    delimiter: str,
-    names: list[str],
-    types: Mapping[str, pa.DataType],
-    skipped: int,
-    block: int,
-    quoted: bool = False,
-    decimal: str = ".",
-    missing: Sequence[str] | None = None,
-) -> pa.Table:
-    """Parse the columns of a text that `types` names; `names` are those of all."""
-    return pyarrow.csv.read_csv(
-        pa.py_buffer(data),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=quoted
-        ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types,
-            strings_can_be_null=False,
-            null_values=missing,
-            include_columns=list(types),
-            decimal_point=decimal,
-        ),
-    )
 
 
 def _count_start(cells: Sequence[str]) -> int | None:
