@@ -1,7 +1,6 @@
 """Documents as counts of words: ohsumed23, PubMed's text and the arrays that it becomes, and what they weigh."""
 
 import gzip
-import hashlib
 import json
 import os
 from collections.abc import Callable
@@ -35,14 +34,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def sample() -> Documents:
     return Documents(csr_array(COUNTS), WORDS)
-
-
-def replace_files(monkeypatch: pytest.MonkeyPatch, folder: Path, name: str) -> None:
-    """Make the files that are here those of a published set, their digests with them."""
-    files = tuple(
-        File(f.name, None, hashlib.sha256((folder / name / f.name).read_bytes()).hexdigest()) for f in SETS[name].files
-    )
-    monkeypatch.setitem(SETS, name, Published(**vars(SETS[name]) | {"files": files}))
 
 
 # words and weights
@@ -142,16 +133,12 @@ def test_vocabularies(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def ohsumed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ohsumed(publish: Callable[..., Path], tmp_path: Path) -> Path:
     """A set of four documents in its place."""
-    place = folder / "ohsumed23"
-    place.mkdir()
-    save_npz(place / "counts.npz", csr_matrix(COUNTS))
-    (place / "vocab.txt.gz").write_bytes(gzip.compress("\n".join(WORDS).encode()))
+    save_npz(tmp_path / "counts.npz", csr_matrix(COUNTS))
     rows = "0,007,training,C04,3\n1,008,training,C01,4\n2,009,test,C04,0\n3,010,test,C02,2\n"
-    (place / "docs.csv.gz").write_bytes(gzip.compress(f"doc,ohsumed_file,split,category,n_tokens\n{rows}".encode()))
-    replace_files(monkeypatch, folder, "ohsumed23")
-    return place
+    files = {"counts.npz": (tmp_path / "counts.npz").read_bytes(), "vocab.txt.gz": "\n".join(WORDS)}
+    return publish("ohsumed23", files | {"docs.csv.gz": f"doc,ohsumed_file,split,category,n_tokens\n{rows}"})
 
 
 def test_ohsumed23(ohsumed: Path) -> None:
