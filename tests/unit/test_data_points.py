@@ -119,7 +119,7 @@ def test_sparse_points_with_indices_out_of_range() -> None:
 
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.tsv", "p.tsv.gz", "p.txt"])
 def test_text_formats_agree(tmp_path: Path, name: str) -> None:
-    """What fuzzing does not look at: names of columns and of the data set, true labels, types."""
+    """Names of columns and of the data set, true labels and types, which fuzzing does not look at."""
     text = "x,y,who\n-1.5,2e-3,b\n 1 ,+.5,a\n3,4.,b\n"
     path = table(tmp_path, text if "csv" in name else text.replace(",", "\t"), name)
     data = files.csv(path, "points", truth="who")
