@@ -186,7 +186,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
     """Unpack an open file whose name ends in .gz; standard input where it begins as such a file."""
     packed = path.suffix.lower() == GZIP
     if isinstance(file, BytesIO):
-        packed = standard_input.is_packed(file.getvalue())
+        packed = file.getvalue().startswith(standard_input.GZIP)
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
 
 

@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array, save_npz
 from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora import files as corpus_files
 from splitmerge_cli.data.corpora.files import corpus, digest
-from splitmerge_cli.data.corpora.known_words import known_words
+from splitmerge_cli.data.corpora.objects import known_words
 from splitmerge_cli.data.corpora.texts import Words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object

@@ -86,7 +86,8 @@ def read_tokens(
         key = table.names[word] if table.names else word + 1
         said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
         raise table.error(0, word, said)
-    if header == "auto" and not has_names and isinstance(table, Text) and _stand_alone(of, coded):
+    alone = len(of) > 1 and of[0] not in of[1:] and coded[0] not in coded[1:]
+    if header == "auto" and not has_names and isinstance(table, Text) and alone:
         if table.counts_columns():
             raise table.header_error()
         # any other first row with a count is none of names
@@ -248,11 +249,6 @@ def names_tokens(head: Sequence[str]) -> bool:
     """Whether the cells of a first row name columns of documents and words."""
     lower = {cell.strip().lower() for cell in head}
     return bool(lower & DOCUMENT_NAMES and lower & WORD_NAMES)
-
-
-def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
-    """Whether the document and the word of the first row stand in no other row."""
-    return len(of) > 1 and not (of[1:] == of[0]).any() and not (coded[1:] == coded[0]).any()
 
 
 def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:

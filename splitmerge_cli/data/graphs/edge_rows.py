@@ -249,7 +249,8 @@ def _has_header(table: Text, columns: Columns) -> bool:
     if _is_end_repeated(table, s, t, head) or "" in (head[s], head[t]):
         return False
     # where names repeat, a pair that no other row has anything to do with names the columns
-    if len(table.top) > 1 and _repeats(below):
+    both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
+    if len(table.top) > 1 and len(pc.unique(both)) < len(both):
         table.notes.append(
             f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
@@ -259,12 +260,6 @@ def _has_header(table: Text, columns: Columns) -> bool:
         f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else; expected "
         "names of columns or of nodes (data.header=true or false says which)"
     )
-
-
-def _repeats(ends: Sequence[pa.ChunkedArray]) -> bool:
-    """Whether a name ends two rows."""
-    both = pa.chunked_array([chunk for column in ends for chunk in column.chunks])
-    return len(pc.unique(both)) < len(both)
 
 
 def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:

@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.graphs import edge_rows
 from splitmerge_cli.data.graphs.adjacency import (
     A_WEIGHT,
     NO_DIRECTIONS,
@@ -29,16 +30,7 @@ from splitmerge_cli.data.graphs.adjacency import (
     read_weights,
     sizes,
 )
-from splitmerge_cli.data.graphs.edge_rows import (
-    A_NODE,
-    MISSING,
-    NO_WEIGHT,
-    WHOLE,
-    Columns,
-    Rows,
-    are_whole,
-    names_of,
-)
+from splitmerge_cli.data.graphs.edge_rows import NO_WEIGHT, WHOLE, Columns, Rows, are_whole
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.opening import check_rows, content, require_file
 from splitmerge_cli.data.tables.columns import header_key, index, true_labels
@@ -278,11 +270,11 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
         "the names are those of the next column",
         "the names of the nodes in the first column",
     )
-    names = names_of(table, first).to_pylist()
+    names = edge_rows.names_of(table, first).to_pylist()
     number = {name: k for k, name in reversed(list(enumerate(names)))}
     for k, name in enumerate(names):
-        if name in MISSING:
-            raise table.error(k, first, A_NODE)
+        if name in edge_rows.MISSING:
+            raise table.error(k, first, edge_rows.A_NODE)
         if number[name] != k:
             raise table.error(k, first, f"every node once: it is also in row {table.row(number[name])}")
     for k, name in enumerate(rows.names):
@@ -305,7 +297,7 @@ def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool
     below = pc.utf8_trim_whitespace(table.columns[0].slice(1))
     # a number above words that counts the columns is no node like the others
     like = WHOLE.fullmatch(head[0]) and (not table.counts_columns() or are_whole(below))
-    if head[0] in ends or head[0] in MISSING or like:
+    if head[0] in ends or head[0] in edge_rows.MISSING or like:
         return False
     if len(table.top) > 1 and are_whole(below):
         return True

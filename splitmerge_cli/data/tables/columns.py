@@ -35,20 +35,16 @@ def index(table: Table, key: str, column: str | int) -> int:
     if named:
         k = named[0]
         if isinstance(column, int) and j is not None and j != k:
+            from_other_end = column - width - 1 if column > 0 else column + width + 1
             raise DataError(
                 f"{key}={column}: {table.path}: {table.column(k)} has that name, but {table.column(j)} that number; "
-                f"expected '{column}' in quotes, the name, or {_other(column, width)}, the number from the other end"
+                f"expected '{column}' in quotes, the name, or {from_other_end}, the number from the other end"
             )
         return k
     if j is None:
         known = f"one of {list_names(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
-
-
-def _other(number: int, width: int) -> int:
-    """The number of the same column, counted from the other end."""
-    return number - width - 1 if number > 0 else number + width + 1
 
 
 def position(number: str | int | None, width: int) -> int | None:

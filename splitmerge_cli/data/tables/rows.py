@@ -13,17 +13,9 @@ from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables import missing, notes
 from splitmerge_cli.data.tables.columns import matrix_of, true_labels
 from splitmerge_cli.data.tables.matrices import Matrix
-from splitmerge_cli.data.tables.notes import (
-    leave_out_copies,
-    note_classes,
-    note_left_out,
-    note_rounding,
-    set_aside,
-    without_data,
-)
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
@@ -65,13 +57,13 @@ class RowsReading(KindReading):
         """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
         width = values.shape[1]
         if not whole and isinstance(values, np.ndarray):
-            leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
+            notes.leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
         kept = [j for j in range(width) if j not in table.left_out]
         values = values if len(kept) == width else np.take(values, kept, axis=1)
         if not whole:
             kept, values = self._leave_out(table, kept, values)
             if isinstance(values, np.ndarray):
-                note_classes(table, kept, values)
+                notes.note_classes(table, kept, values)
         columns = [table.names[j] for j in kept] if table.names else None
         return Dataset(
             name,
@@ -91,11 +83,11 @@ class RowsReading(KindReading):
         """
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
-        without = without_data(x, names, self.kind, not table.left_out)
+        without = notes.without_data(x, names, self.kind, not table.left_out)
         if not without:
             return read, x
         kept = [d for d in range(len(read)) if d not in without]
-        note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
         if not kept:
             said = "; ".join(note.partition(": ")[2] for note in table.notes)
             raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
@@ -112,17 +104,17 @@ class RowsReading(KindReading):
         table.take(N)
         if wanted.columns is None:
             for j in wanted.resolve(table)[1]:
-                set_aside(table, j, wanted.missing)
+                notes.set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
         for j in kept if wanted.columns is not None else ():
-            note_rounding(table, j, wanted.missing)
+            notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self._read_columns(table, kept, wanted)
         read = kept
         if wanted.columns is None:
             kept, x = self._leave_out(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
-            note_classes(table, kept, x)
+            notes.note_classes(table, kept, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None

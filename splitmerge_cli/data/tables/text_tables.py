@@ -183,7 +183,7 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if _are_years([head[j] for j in positions if is_data(j)]):
             raise table.header_error()
         # words above words are data beside numbers, as in a table without names
-        words = [j for j in words if below and all(_is_numeric(table, cells[j]) for cells in below)]
+        words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
         if not words:
             return False
     if words and numbers:
@@ -198,10 +198,6 @@ def _are_years(cells: Sequence[str]) -> bool:
     """Whether there are two cells or more, each another year: names of columns as likely as data."""
     years = all(cell.isdecimal() and 1800 <= int(cell) <= 2100 for cell in cells)
     return len(cells) > 1 and years and len(set(cells)) == len(cells)
-
-
-def _is_numeric(table: Text, cell: str) -> bool:
-    return NUMBER.fullmatch(table.number(cell)) is not None
 
 
 def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
