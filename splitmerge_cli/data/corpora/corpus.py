@@ -224,19 +224,11 @@ def dataset(
     options: dict[str, Any] | None = None,
 ) -> Dataset:
     """A data set of documents with so many words; `truth`: true topic of each training token, `options`: what the data
-    were made with.
+    were made with. Raises a `DataError` where no training document has a token.
 
-    Returns
-    -------
-    Dataset
-        Kind ``documents``. ``meta["documents"]``: number of training documents, of those without a token (empty), of
-        words of the vocabulary, of training tokens, of held-out documents (by word: those with such a token), of
-        held-out tokens and of those to predict among them; the options.
-
-    Raises
-    ------
-    DataError
-        No training document has a token.
+    ``meta["documents"]`` holds the number of training documents, of those without a token (empty), of words of the
+    vocabulary, of training tokens, of held-out documents (by word: those with such a token), of held-out tokens and of
+    those to predict among them, and the options.
     """
     held = corpus.heldout
     sizes: dict[str, Any] = {

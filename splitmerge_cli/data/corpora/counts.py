@@ -118,11 +118,8 @@ def points(
     """Documents as sparse points, a column for each word that is kept (`keep_words`), weighed (`weigh`); their `terms`
     of use are kept with them.
 
-    Returns
-    -------
-    Dataset
-        Kind ``points``. ``meta["documents"]``: number of documents, of those without a word (empty), of words that are
-        kept and of the whole vocabulary, of entries and tokens that are kept, and the options.
+    ``meta["documents"]`` holds the number of documents, of those without a word (empty), of words that are kept and of
+    the whole vocabulary, of entries and tokens that are kept, and the options.
     """
     kept = keep_words(documents, min_documents)
     x = weigh(kept.counts, weights)

@@ -107,7 +107,10 @@ def corpus(
         out of range.
     """
     require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
-    _require_columns(columns)
+    listed = isinstance(columns, list | tuple) and len(columns) in (1, 2, 3)
+    good = columns is None or (listed and all(isinstance(c, str | int) and not isinstance(c, bool) for c in columns))
+    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
+    require(good, "data.columns", columns, expected)
     require_encoding(encoding)
     header = header_key("data.header", header)
     require(separator in ("auto", *SEPARATORS), "data.separator", separator, f"one of auto, {', '.join(SEPARATORS)}")
@@ -160,16 +163,6 @@ def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
     meta = {"path": str(path), "format": format} | notes_entry(notes)
     return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta, options=options)
-
-
-def _require_columns(columns: Sequence[str | int] | None) -> None:
-    good = columns is None or (
-        isinstance(columns, list | tuple)
-        and len(columns) in (1, 2, 3)
-        and all(isinstance(column, str | int) and not isinstance(column, bool) for column in columns)
-    )
-    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
-    require(good, "data.columns", columns, expected)
 
 
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:

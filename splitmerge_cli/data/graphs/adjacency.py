@@ -47,16 +47,8 @@ def merge(
     """Merge listed edges into a simple graph of N nodes.
 
     Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the
-    diagonal are dropped.
-
-    Parameters
-    ----------
-    source, target : numpy.ndarray
-        int64 ``[rows]``, the ends of every row.
-    weight : numpy.ndarray, optional
-        float64 ``[rows]``, not negative; by default every row weighs 1.
-    threshold : float
-        A pair is an edge if the weights of its rows, in both directions, add up to more.
+    diagonal are dropped. A pair is an edge if the weights (float64 ``[rows]``, not negative, by default 1) of its
+    rows, in both directions, add up to more than the threshold.
     """
     loop = source == target
     source, target = source[~loop], target[~loop]

@@ -87,16 +87,13 @@ DIRECTED = {("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follo
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of an edge list in the file `path`: names of both ends, and weights.
+    """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
+    of each row by their position among these (int64 ``[rows, 2]``), and weights.
 
     Attributes
     ----------
     first : numpy.ndarray
         int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
-    names : list of str
-        Names of the ends in the order of their first appearance.
-    codes : numpy.ndarray
-        int64 ``[rows, 2]``: position in `names` of both ends.
     table : tuple or None
         Table that the rows come from, and the positions of the ends in it.
     directed : bool

@@ -322,7 +322,13 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     key = "weight" if weights == "auto" and any("weight" in given for *_, given in ties) else weights
     weight = None
     if key not in (None, "auto"):
-        weight = np.array([_weight_of(path, k, tie, key) for k, tie in enumerate(ties, start=1)])
+        values = [given.get(key) for *_, given in ties]
+        weight, bad = read_weights(values)
+        if bad is not None:
+            (a, b, _), value = ties[bad], values[bad]
+            found = "no such attribute" if value is None else quote(str(value))
+            place = f"{path}: edge {bad + 1} ({quote(str(a))}, {quote(str(b))}), '{key}'"
+            raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
     labels, notes = None, []
     if truth is not None:
         true = [given.get(truth) for _, given in graph.nodes(data=True)]
@@ -355,15 +361,3 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
     except Exception as error:  # the readers raise all kinds on a damaged file
         reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
-
-
-def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:
-    """The weight of an edge."""
-    a, b, given = tie
-    value = given.get(key)
-    (weight,), bad = read_weights([value])
-    if bad is not None:
-        found = "no such attribute" if value is None else quote(str(value))
-        place = f"{path}: edge {number} ({quote(str(a))}, {quote(str(b))}), '{key}'"
-        raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
-    return float(weight)

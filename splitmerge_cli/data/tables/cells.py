@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -41,15 +42,11 @@ class Cells:
 
     Attributes
     ----------
-    missing : numpy.ndarray
-        bool ``[N]``.
-    numbers : numpy.ndarray or None
-        float64 ``[N]``, NaN where a cell is missing; None of words.
-    text : pyarrow.ChunkedArray or None
-        The cells without spaces around them; None of a column of another type. Whole numbers that lose digits as
-        float64 are text whatever their type is.
-    is_number : numpy.ndarray or None
-        bool ``[N]``, of text: which cells are numbers.
+    missing, numbers : numpy.ndarray
+        bool ``[N]``; float64 ``[N]``, NaN where a cell is missing, or None of words.
+    text, is_number : pyarrow.ChunkedArray and numpy.ndarray, or None
+        The cells without spaces around them, and which of them are numbers; None of a column of another type. Whole
+        numbers that lose digits as float64 are text whatever their type is.
     other : str or None
         What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
     boolean : bool
@@ -119,7 +116,7 @@ class Cells:
         there = ~self.missing
         values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
         if self.text is not None:
-            as_written = self._words(lambda words: sorted(words, key=lambda word: (self._number(word), word)))
+            as_written = self._words(partial(sorted, key=lambda word: (float(self._with_point(word)), word)))
             if spelled or len(as_written[1]) == len(values):
                 return as_written
         return codes, [_as_word(value, self.boolean) for value in values.tolist()]
@@ -142,9 +139,6 @@ class Cells:
     def _with_point(self, word: str) -> str:
         """A number with a decimal point, whatever the file has; a word as it is."""
         return word if self.numbers is None or self.decimal is None or "." in word else word.replace(self.decimal, ".")
-
-    def _number(self, word: str) -> float:
-        return float(self._with_point(word))
 
 
 def _as_word(value: float, boolean: bool) -> str:

@@ -98,16 +98,10 @@ NAMED_AS_CLASS = re.compile(
 class Reading:
     """A column as it is read, or why it is not read.
 
-    Attributes
-    ----------
-    type, values : ColumnType and numpy.ndarray, or None
-        float64 ``[N]``, NaN where a cell is missing; None: it is not read.
-    why, names : str and bool
-        Why it is left out, and whether its cells are the names of the items.
-    problem, ways : str and tuple of str
-        What is wrong with a column that is rejected, with its place, and what would read it all the same.
-    said : str
-        How it is read, where that is another way than its cells are written.
+    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None where it is not read. `why` it is left
+    out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
+    with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
+    than its cells are written.
     """
 
     type: ColumnType | None = None

@@ -31,9 +31,8 @@ _MOST = 5_000
 
 
 def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
-    """Find two words, neighbours in the alphabet, that may be one; None: all differ.
-
-    Words that differ in digits alone are two: these tell things apart.
+    """Find two words, neighbours in the alphabet, that may be one; None: all differ. Words that differ in digits alone
+    are two: these tell things apart.
 
     Examples
     --------

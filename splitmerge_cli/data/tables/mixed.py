@@ -114,14 +114,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         note_classes(table, read, values)
-    found = [readings[j].type for j in read]
+    types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
         wanted.kind,
         values,
         None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,
-        types=tuple(type for type in found if type is not None),
+        types=types_read,
         names=names,
         meta={
             "path": str(table.path),

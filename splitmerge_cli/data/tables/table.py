@@ -41,26 +41,23 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 
 
 class Table:
-    """Columns of a file, and where their rows are in it.
+    """Columns of a file, all of one length (empty where they were not asked for), and where their rows are in it.
 
     Attributes
     ----------
-    columns : list of pyarrow.Array or ChunkedArray
-        One per column, all of one length; empty arrays for columns that were not asked for.
     names, written : list of str or None
         Column names where the file has them; as it has them, where those that several columns share have got a number.
     first : int
         Number of the first row of data, as messages count rows.
     notes : list of str
         What the user should know of how the table was read.
-    categories : set of int
-        Columns that the file itself says to hold categories.
+    categories, left_out : set of int
+        Columns that the file itself says to hold categories; columns that are no data, whatever the kind: copies of
+        others, names of the items.
     hint : str
         Advice in the error for a missing cell in one of the columns `hinted`.
     item_names : list of str or None
         Names of all rows of the file, where a column without a name holds them.
-    left_out : set of int
-        Columns that are no data, whatever the kind: copies of others, names of the items.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:

@@ -116,12 +116,9 @@ class Text(Table):
         cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
         of its own is neither 0 nor 1.
 
-        Raises
-        ------
-        DataError
-            It may be either: it counts them so above other cells; or it holds whole numbers, each once, above rows that
-            are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
-            numbers that are neither 0 nor 1.
+        Raises a `DataError` where it may be either: it counts them so above other cells; or it holds whole numbers,
+        each once, above rows that are written with a point in two columns or more (of one column: the number 0); or,
+        where `binary`, such numbers that are neither 0 nor 1.
         """
         head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
@@ -184,19 +181,10 @@ class Text(Table):
     ) -> None:
         """Fill `columns`, or those that are asked for.
 
-        Parameters
-        ----------
-        kinds : sequence of mapping of int to pyarrow.DataType
-            Types of some columns, the others are strings; the first of these that all rows fit is taken.
-        misfit : callable, optional
-            What is expected in place of a cell of those columns; None if the cell is well.
-        missing : sequence of str, optional
-            Cells of columns of numbers that become null; by default what pyarrow takes for that.
-
-        Raises
-        ------
-        DataError
-            A ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
+        `kinds` are types of some columns, the others are strings; the first of these that all rows fit is taken.
+        `misfit` says what is expected in place of a cell of those columns, None if the cell is well. Cells of columns
+        of numbers become null where they are `missing`, by default what pyarrow takes for that. Raises a `DataError`
+        for a ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
         """
         skipped = self.first - 1 - self.before
         rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
