@@ -14,9 +14,7 @@ from splitmerge_cli.received import DataError
 
 
 class KindReading:
-    """Reads new items as data of a `kind`; a subclass also has `from_object`, and `from_table` if it reads files. The
-    methods are those of `Kind`.
-    """
+    """Reads data of a `kind`, as the methods of `Kind` say; a subclass has `from_object`, and `from_table` for files."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
