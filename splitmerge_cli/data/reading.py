@@ -14,7 +14,7 @@ from splitmerge_cli.received import DataError
 
 
 class KindReading:
-    """Reads data of a `kind` as the methods of `Kind` say; subclasses have `from_object`, and `from_table` for files."""
+    """Reads data of a `kind`, with the methods of `Kind`; subclasses add `from_object` and, for files, `from_table`."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
