@@ -47,41 +47,17 @@ class DataError(ValueError):
         super().__init__(" ".join(message.splitlines()))
 
 
-_OF_MACHINE = frozenset(
-    getattr(errno, name)
-    for name in (
-        "ENOMEM",
-        "EMFILE",
-        "ENFILE",
-        "ENOSPC",
-        "EDQUOT",
-        "EACCES",
-        "EPERM",
-        "EROFS",
-        "EIO",
-        "ESTALE",
-        "ENOLCK",
-    )
-    if hasattr(errno, name)
-)
+_NAMES = ("ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EDQUOT", "EACCES", "EPERM", "EROFS", "EIO", "ESTALE", "ENOLCK")
+_OF_MACHINE = frozenset(getattr(errno, name) for name in _NAMES if hasattr(errno, name))
 """Errors of the system that say nothing of what a file holds."""
 
 
 def reject_machine_error(error: BaseException, called: object) -> None:
-    """Raise an error anew that is the machine's, and no fault of what was read: a lack of memory, of threads, of open
-    files, of room on the disk, or of a permission; others are left to the caller.
+    """Raise an error anew, as MemoryError or OSError, that is the machine's, and no fault of what was read: a lack of
+    memory, of threads, of open files, of room on the disk, or of a permission; others are left to the caller.
 
-    A library may have turned it into another error: whatever `error` follows from counts as well.
-
-    Parameters
-    ----------
-    error : BaseException
-    called : object
-        What messages call the file, which is left as it is.
-
-    Raises
-    ------
-    MemoryError, OSError
+    A library may have turned it into another error: whatever `error` follows from counts as well. Messages say that
+    the file, `called` so, is left as it is.
     """
     cause: BaseException | None = error
     while cause is not None:
@@ -97,15 +73,7 @@ def reject_machine_error(error: BaseException, called: object) -> None:
 
 
 class Refused(DataError):
-    """A file that is not read: it is no regular one, lies elsewhere, or holds more than its kind may.
-
-    Parameters
-    ----------
-    called : object
-        What messages call it.
-    why : str
-        What it is, and what was expected.
-    """
+    """A file, `called` so, that is not read: it is no regular one, lies elsewhere, or holds more than its kind may."""
 
     def __init__(self, called: object, why: str) -> None:
         super().__init__(f"{called}: {why}")
@@ -121,13 +89,7 @@ def kind_of(mode: int) -> str | None:
 
 @contextmanager
 def open_file(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
-    """Open a regular file to read its bytes.
-
-    Parameters
-    ----------
-    path : str or Path
-    called : object, optional
-        What messages call it, its path by default.
+    """Open a regular file to read its bytes; messages call it so, by default by its path.
 
     Raises
     ------
@@ -178,14 +140,9 @@ def reason(error: Exception) -> object:
 def member(path: Path) -> Iterator[BufferedReader]:
     """Open a file in a folder of results, as `open_file`: one of that folder, not what a link elsewhere leads to.
 
-    The folder itself may be a link, and a link may lead to another file of the folder.
-
-    Raises
-    ------
-    FileNotFoundError, NotADirectoryError
-        There is no such file.
-    Refused
-        It is no regular file of that folder, or cannot be opened.
+    The folder itself may be a link, and a link may lead to another file of the folder. Raises FileNotFoundError or
+    NotADirectoryError where there is no such file; `Refused` if it is no regular file of that folder, or cannot be
+    opened.
     """
     if path.is_symlink() and not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(path.parent)):
         raise Refused(path, f"a link to {os.readlink(path)}; expected a regular file in that folder")

@@ -12,7 +12,7 @@ from splitmerge_cli.analysis.predictive import Prediction
 from splitmerge_cli.api.cautions import UnseenWords, warn
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.corpora.corpus import Tokens
-from splitmerge_cli.data.corpora.known_words import known_words
+from splitmerge_cli.data.corpora.objects import known_words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import has_counts, texts_of
 from splitmerge_cli.diagnostics.topic_summary import mixtures

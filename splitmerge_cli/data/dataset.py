@@ -25,13 +25,8 @@ COLUMN_TYPES = ("binary", "categorical", "count", "real")
 
 @dataclass(frozen=True)
 class ColumnType:
-    """Type of a column in a mixed table, and the values behind its codes.
-
-    Attributes
-    ----------
-    type : {"binary", "categorical", "count", "real"}
-    levels : tuple of str
-        ``binary``, ``categorical``: the value that each code stands for, code 0 first; empty for the others.
+    """Type of a column in a mixed table, one of `COLUMN_TYPES`, and the values (levels) that the codes of a ``binary``
+    or ``categorical`` one stand for, code 0 first.
     """
 
     type: str
@@ -40,14 +35,8 @@ class ColumnType:
 
 @dataclass(frozen=True)
 class Copies:
-    """Rows of a table, each different one of which is read once.
-
-    Attributes
-    ----------
-    items : numpy.ndarray
-        int32 ``[rows]``: the item that each row is, numbered by first appearance.
-    names : list of str or None
-        Names of the rows, where the data give one.
+    """Rows of a table, each different one of which is read once: the item that each row is (int32 ``[rows]``, numbered
+    by first appearance), and names of the rows, where the data give one.
     """
 
     items: NDArray[np.int32]
@@ -55,6 +44,7 @@ class Copies:
 
 
 Labels = NDArray[np.int32] | None
+PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
 
 class Kind:
@@ -118,14 +108,7 @@ class Kind:
     are data."""
     has_topics: ClassVar[bool] = False
     """Whether clusters are topics."""
-    pictures: ClassVar[tuple[str, ...]] = (
-        "traces",
-        "n_clusters",
-        "co_clustering",
-        "credible_ball",
-        "dendrogram",
-        "calibration",
-    )
+    pictures: ClassVar[tuple[str, ...]] = PICTURES
     """Names of pictures (`splitmerge_cli.analysis.plots.run.PICTURES`) that a run may have."""
 
     def __str__(self) -> str:

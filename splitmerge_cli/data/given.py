@@ -22,12 +22,8 @@ def hold(dataset: Dataset) -> str:
 
 
 def find_dataset(sha256: str) -> Dataset:
-    """Return the data set that `hold` was given under this digest.
-
-    Raises
-    ------
-    DataError
-        No program that runs in this process holds it.
+    """Return the data set that `hold` was given under this digest; a `DataError` if no program in this process holds
+    it.
     """
     if (found := _held.get(sha256)) is None:
         raise DataError(

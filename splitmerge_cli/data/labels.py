@@ -22,25 +22,11 @@ def numbered_labels(labels: Any) -> NDArray[np.int32]:
 
 
 def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.int32]:
-    """Clusters of `N` items from a Chinese restaurant process.
+    """Clusters of `N` items from a Chinese restaurant process: int32 ``[N]``, numbered by first appearance.
 
     Item i opens a cluster with probability concentration / (i + concentration), i = 0, 1, ..., and else joins that of
-    one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once; the chains of
-    joined items are then followed to the item that opened their cluster, twice as far in each pass.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        Source of N doubles.
-    N : int
-        Number of items.
-    concentration : float
-        Concentration, greater than 0.
-
-    Returns
-    -------
-    numpy.ndarray
-        int32 ``[N]``, clusters numbered by first appearance.
+    one of the i items before it, drawn uniformly (Blackwell & MacQueen's urn). All items draw at once, a double each;
+    the chains of joined items are then followed to the item that opened their cluster, twice as far in each pass.
     """
     item = np.arange(N)
     drawn = rng.random(N) * (item + concentration)

@@ -1,6 +1,6 @@
 """Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
@@ -13,8 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
-from splitmerge_cli.data.corpora.corpus import vectorize
-from splitmerge_cli.data.corpora.texts import AUTO, count_texts
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.columns import index
@@ -113,11 +111,7 @@ def as_pandas(data: Any) -> Any:
     """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
     (``__arrow_c_stream__``), which copies no number; a query that is not yet run (``LazyFrame``) is run. A mapping of
     columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
-
-    Raises
-    ------
-    DataError
-        A mapping whose columns are not of one length.
+    Raises a `DataError` for a mapping whose columns are not of one length.
     """
     if isinstance(data, pd.DataFrame | pd.Series) or issparse(data):
         return data
@@ -217,12 +211,8 @@ def with_long_integers(cells: pd.Series) -> pd.Series:
 
 
 def table_of(data: Any, what: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    """As `frame_of`, of a table; a Series is one column.
-
-    Raises
-    ------
-    DataError
-        Not two dimensions; `what` the cells are.
+    """As `frame_of`, of a table; a Series is one column. A `DataError` for other than two dimensions says `what` the
+    cells are.
     """
     data = as_pandas(data)
     values, columns, names = frame_of(data.to_frame() if isinstance(data, pd.Series) else data)
@@ -243,21 +233,10 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -> NDArray[np.float64]:
-    """Convert cells to float64; of words that name the items, NaN.
+    """Convert cells to float64; of words that name the items, NaN. Raises a `DataError` for a cell that is no number.
 
-    Parameters
-    ----------
-    table : Table
-        Has the names of the columns; it notes how a column of texts was read, and has names of items set aside.
-    expected : str
-        What a cell is, for messages.
-    whole : bool
-        Whether every column is data.
-
-    Raises
-    ------
-    DataError
-        A cell is no number.
+    The `table` has the names of the columns; it notes how a column of texts was read, and has names of items set
+    aside. `expected` says what a cell is, for messages; `whole`: every column is data.
     """
     long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
     for j in long:
@@ -298,11 +277,7 @@ def _as_texts(cells: NDArray[Any]) -> list[str | None]:
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:
     """The texts in a Series, a data frame of one column or an array, and their names; what is none of these as it is.
-
-    Raises
-    ------
-    DataError
-        A single text.
+    Raises a `DataError` for a single text.
     """
     if isinstance(data, str):
         raise DataError("data: a single text; expected a sequence of texts, such as [text]")
@@ -326,12 +301,8 @@ def has_counts(data: Any) -> bool:
 
 
 def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]:
-    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any.
-
-    Raises
-    ------
-    DataError
-        A count is negative or no whole number.
+    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
+    `DataError` where a count is negative or no whole number.
     """
     values, vocabulary, names = table_of(data, "counts of words")
     try:
@@ -347,24 +318,3 @@ def counts_of(data: Any) -> tuple[csr_array, list[str] | None, list[str] | None]
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts, vocabulary, names
-
-
-def count_words(
-    documents: Iterable[str | Sequence[str]], min_length: str | int = AUTO
-) -> tuple[csr_array, list[str], list[str]]:
-    """Count the words of texts, found by `splitmerge_cli.data.corpora.texts`, or as they are given; also notes."""
-    each = list(documents)
-    texts = all(isinstance(document, str) for document in each)
-    if not texts and any(isinstance(document, str) for document in each):
-        raise DataError("data: texts and lists of words; expected the one or the other")
-    if not texts and not all(isinstance(word, str) for document in each for word in document):
-        raise DataError("data: a word that is no string; expected texts, sequences of words, or an array of counts")
-    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
-    try:
-        if texts:
-            return count_texts((str(document) for document in each), min_length)
-        return *vectorize(each, analyzer=list), []
-    except DataError:
-        raise
-    except (ValueError, TypeError) as error:
-        raise DataError(f"data: {error}; expected texts, or sequences of words") from error

@@ -86,12 +86,7 @@ def _of_process() -> list[int]:
 @contextmanager
 def limit_bytes(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
     """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory. Messages say the
-    `origin` of the limit.
-
-    Raises
-    ------
-    DataError
-        It is no whole number of at least 1.
+    `origin` of the limit. Raises a `DataError` for no whole number of at least 1.
     """
     good = max_bytes is None or (type(max_bytes) is int and max_bytes >= 1)
     require(good, "data.max_bytes", max_bytes, "a whole number of bytes, at least 1, or null")
@@ -104,15 +99,7 @@ def limit_bytes(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterat
 
 @dataclass(frozen=True)
 class Limit:
-    """How many bytes of a file may be held in memory.
-
-    Attributes
-    ----------
-    size : int
-        Bytes.
-    origin : str
-        Where the limit comes from, for messages.
-    """
+    """How many bytes of a file may be held in memory, and where that limit comes from, for messages."""
 
     size: int
     origin: str
@@ -201,7 +188,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
     """Unpack an open file whose name ends in .gz; standard input where it begins as such a file."""
     packed = path.suffix.lower() == GZIP
     if isinstance(file, BytesIO):
-        packed = standard_input.is_packed(file.getvalue())
+        packed = file.getvalue().startswith(standard_input.GZIP)
     return cast(BinaryIO, gzip.GzipFile(fileobj=file)) if packed else file
 
 
@@ -211,19 +198,9 @@ def size_of(file: BinaryIO) -> int:
 
 
 def content(path: Path, times: int = 1) -> bytes:
-    """Content of a file, unpacked if its name ends in .gz.
+    """Content of a file, unpacked if its name ends in .gz, that takes so many `times` its size while it is read.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    times : int
-        How many times its size it takes while it is read.
-
-    Raises
-    ------
-    DataError
-        It is no regular file, cannot be read, or holds more than the limit.
+    Raises a `DataError` if it is no regular file, cannot be read, or holds more than the limit.
     """
     limit, kept = Limit.current(times), _kept.get()
     if path in kept:
@@ -249,21 +226,9 @@ def read_once() -> Iterator[None]:
 
 
 def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
-    """SHA-256 of a file; raises as `open_file`.
+    """SHA-256 of a file, as messages call it; raises as `open_file`.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    called : object, optional
-        As in `open_file`.
-    held : bool
-        Whether all of it will be held in memory, so that the limit is one of its size.
-
-    Raises
-    ------
-    DataError
-        It holds more than the limit, and will be `held`.
+    If all of it will be `held` in memory, a `DataError` is raised where it is larger than the limit.
     """
     called = path if called is None else called
     with open_file(path, called) as file:
@@ -287,12 +252,8 @@ def sha256_of(path: Path) -> str:
 
 
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, whether column by column, and type that the header of an .npy file promises.
-
-    Raises
-    ------
-    ValueError
-        There is none, or it promises Python objects.
+    """Shape, whether column by column, and type that the header of an .npy file promises; a ValueError for another
+    file, or for Python objects.
     """
     if isinstance(stream, BufferedReader) and stream.peek(4)[:4] == b"PK\3\4":
         raise ValueError("it is an archive of arrays (.npz)")
@@ -316,12 +277,7 @@ def bytes_as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
 def check_archive(path: Path, file: BinaryIO) -> None:
     """See that the arrays of an .npz file hold what they promise, within the limit.
 
-    Raises
-    ------
-    DataError
-        They hold more than the limit.
-    ValueError, zipfile.BadZipFile
-        It is no such archive, or an array holds fewer bytes than its header promises.
+    Raises a `DataError` for more, a ValueError or a BadZipFile for no such archive, or an array of fewer bytes.
     """
     total = 0
     with ZipFile(file) as archive:

@@ -7,32 +7,17 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, vstack
 
-from splitmerge_cli.data.dataset import Dataset, Kind, Labels
+from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import as_pandas
-from splitmerge_cli.data.tables.table import Table, names_apart
-from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.tables.table import names_apart
 from splitmerge_cli.received import DataError
 
 
 class KindReading:
-    """Reads objects, tables and new items as data of a kind; the methods are those of `Kind`.
-
-    Parameters
-    ----------
-    kind : Kind
-        The kind that it reads for.
-    """
+    """Reads data of a `kind`, with the methods of `Kind`; subclasses add `from_object` and, for files, `from_table`."""
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
-
-    def from_object(self, data: Any, truth: Labels, name: str) -> Dataset:
-        """Convert an object of a program."""
-        raise NotImplementedError
-
-    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
-        """Convert the first N rows of a table."""
-        raise NotImplementedError
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new items; a table with named columns has those of the data, in any order."""

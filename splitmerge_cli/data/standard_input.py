@@ -11,7 +11,7 @@ SIGN = "-"
 """The path that stands for it."""
 _SUFFIXES = {b"PAR1": ".parquet", b"ARROW1": ".feather", b"PK\3\4": ".xlsx", b"\x93NUMPY": ".npy"}
 """Endings of names that go with the first bytes of formats that are not text."""
-_GZIP = b"\x1f\x8b"
+GZIP = b"\x1f\x8b"
 
 _held: tuple[BinaryIO, bytes] | None = None
 """The stream that was read, and what came on it."""
@@ -33,17 +33,8 @@ def is_standard_input(path: object) -> bool:
 
 
 def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
-    """Read standard input to its end, once: later calls return the same bytes.
-
-    Parameters
-    ----------
-    read_all : callable
-        Reads a stream, which messages call so, to its end.
-
-    Raises
-    ------
-    DataError
-        It is a terminal, or is closed.
+    """Read standard input to its end with `read_all`, once: later calls return the same bytes. Raises a `DataError`
+    where it is a terminal, or is closed.
     """
     global _held
     stream = getattr(sys.stdin, "buffer", None)
@@ -54,11 +45,6 @@ def read(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
             raise DataError(f"data.path={SIGN}: standard input is a terminal; expected a table on it (... < FILE)")
         _held = stream, read_all("standard input", stream)
     return _held[1]
-
-
-def is_packed(data: bytes) -> bool:
-    """Whether what came is gzipped."""
-    return data.startswith(_GZIP)
 
 
 def suffix(data: bytes) -> str:

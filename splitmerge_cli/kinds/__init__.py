@@ -19,12 +19,8 @@ def kinds() -> dict[str, Kind]:
 
 
 def get_kind(name: Kind | str) -> Kind:
-    """The kind of data of this name; a kind is returned as it is.
-
-    Raises
-    ------
-    DataError
-        There is none; or it is one of another distribution that cannot be used.
+    """The kind of data of this name, or a kind as it is; a `DataError` for an unknown name, or a kind of another
+    distribution that cannot be used.
     """
     if isinstance(name, Kind):
         return name

@@ -272,7 +272,8 @@ def documents(draw: Any) -> Case:
     counts = np.array([[draw(st.integers(0, 2)) for _ in words] for _ in range(J)])
     counts[0, 0] = 1
     how = draw(st.sampled_from(["tokens", "parquet", "npz", "ldac", "uci", "text", "folder"]))
-    options: dict[str, Any] = {}
+    # a drawn word may be a stop word of English: A, else, we
+    options: dict[str, Any] = {"stop_words": "none"}
     files: dict[str, bytes] = {}
     expected = [sorted(np.repeat(words, row).tolist()) for row in counts]
     if how in ("npz", "ldac", "uci"):
@@ -300,8 +301,7 @@ def documents(draw: Any) -> Case:
         plain = [f"w{chr(97 + j)}" for j in range(len(words))]
         expected = [sorted(np.repeat(plain, row).tolist()) for row in counts]
         texts = [" ".join(np.repeat(plain, row)) for row in counts]
-        # "we" is a stop word
-        options |= {"format": "text", "stop_words": "none"}
+        options["format"] = "text"
         if how == "folder":
             files |= {f"{i}.txt": text.encode() for i, text in enumerate(texts)}
             return Case("corpus", options | {"path": "."}, files, (expected, None))
@@ -400,7 +400,13 @@ ODD_OPTIONS: dict[str, dict[str, list[Any]]] = {
         "drop": [[1], ["c0"], [], -1, ["zz"]],
     },
     "edges": {"weights": [None, 3], "comments": [False], "base": [0, 1], "nodes": [3, 9], "scale": [0.5]},
-    "corpus": {"columns": [[1], [1, 2], ["word"], []], "heldout": [0.5], "min_documents": [2], "format": ["text"]},
+    "corpus": {
+        "columns": [[1], [1, 2], ["word"], []],
+        "heldout": [0.5],
+        "min_documents": [2],
+        "format": ["text"],
+        "stop_words": ["auto"],
+    },
 }
 
 

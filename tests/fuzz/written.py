@@ -13,8 +13,6 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_array, save_npz
 
-from splitmerge_cli.data.published import counts as published_counts
-from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.data.published import kdd, sets
 
 N = 20
@@ -118,13 +116,7 @@ def _graph(path: Path, edges: pd.DataFrame) -> None:
 def _copies(folder: Path) -> None:
     """Put a small set in the place of every published one whose files are of known names."""
     os.environ[sets.VARIABLE] = str(folder.resolve())
-    for module, constant in [
-        (corpus_published, "NEWS"),
-        (corpus_published, "NIPS"),
-        (published_counts, "OHSUMED23"),
-        (kdd, "ROWS"),
-    ]:
-        setattr(module, constant, N)
+    kdd.ROWS = N
     rng = np.random.default_rng(2)
     counts = csr_array(rng.poisson(0.7, size=(N, len(WORDS))).astype(np.int32))
     names = ["doc,name,ohsumed_file,label,group,category", *(f"{i},f{i},f{i},{'AB'[i % 2]},B,B" for i in range(N))]

@@ -1,11 +1,14 @@
 """Servers on this machine, of https: their certificate is made for the tests. Figures of papers that can be printed."""
 
+import gzip
+import hashlib
 import shutil
 import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -89,3 +92,22 @@ def printable(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def no_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without the published data."""
     monkeypatch.setenv(sets.VARIABLE, str(tmp_path / "nothing"))
+
+
+@pytest.fixture
+def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, dict[str, str | bytes]], Path]:
+    """``publish(name, files)`` puts small files in the place of a published set, with their digests; its folder."""
+
+    def put(name: str, files: dict[str, str | bytes]) -> Path:
+        monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
+        (place := sets.place(name)).mkdir()
+        listed = []
+        for file, content in files.items():
+            data = content.encode() if isinstance(content, str) else content
+            data = gzip.compress(data) if file.endswith(".gz") else data
+            (place / file).write_bytes(data)
+            listed.append(sets.File(file, len(data), hashlib.sha256(data).hexdigest()))
+        monkeypatch.setitem(sets.SETS, name, replace(sets.SETS[name], files=tuple(listed)))
+        return place
+
+    return put

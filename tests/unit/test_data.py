@@ -1,7 +1,5 @@
 """Generators and readers: what they return, and one clear message for each kind of bad file."""
 
-import gzip
-
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -14,10 +12,7 @@ from splitmerge_cli.received import DataError
 
 
 def write(path, text):
-    if path.suffix == ".gz":
-        path.write_bytes(gzip.compress(text.encode()))
-    else:
-        path.write_text(text)
+    path.write_text(text)
     return path
 
 
@@ -69,16 +64,6 @@ def test_jain_neal_default_and_other_numbers_of_components():
 
 
 # readers
-
-
-@pytest.mark.parametrize("name", ["x.csv", "x.csv.gz", "x.tsv", "x.tsv.gz", "x.txt"])
-def test_text_formats_agree(tmp_path, name):
-    text = "a,b,who\n0,1,cat\n1,1,dog\n0,0,cat\n"
-    path = write(tmp_path / name, text.replace(",", "\t") if "csv" not in name else text)
-    data = files.csv(path, "binary", truth="who")
-    assert data.values.tolist() == [[0, 1], [1, 1], [0, 0]] and data.values.dtype == np.uint8
-    assert data.truth.tolist() == [0, 1, 0] and data.truth.dtype == np.int32
-    assert data.columns == ["a", "b"] and data.name == "x"
 
 
 def test_parquet_and_npy(tmp_path):

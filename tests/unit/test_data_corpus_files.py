@@ -16,7 +16,7 @@ from scipy.sparse import csc_array, csr_array, save_npz
 from splitmerge_cli.data.corpora import bag_of_words
 from splitmerge_cli.data.corpora import files as corpus_files
 from splitmerge_cli.data.corpora.files import corpus, digest
-from splitmerge_cli.data.corpora.known_words import known_words
+from splitmerge_cli.data.corpora.objects import known_words
 from splitmerge_cli.data.corpora.texts import Words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
@@ -285,6 +285,15 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     put("stop.txt", "Hund1\nder\n")
     left = corpus("t.txt", stop_words="stop.txt").vocabulary or []
     assert "hund1" not in left and "der" not in left and "die" in left
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_the_words_of_a_table_are_kept_where_none_is_a_stop_word(name: str) -> None:
+    rows = pd.DataFrame({"doc": ["d0", "d0"], "word": ["0", "A"], "count": [1, 1]})
+    rows.to_csv(name, index=False) if name == "t.csv" else rows.to_parquet(name)
+    assert corpus(name, stop_words="none").vocabulary == ["0", "A"]
+    made = corpus(name)
+    assert made.vocabulary == ["0"] and made.notes[0].startswith("data.stop_words=auto: the English list: 1 words with")
 
 
 @pytest.mark.parametrize(

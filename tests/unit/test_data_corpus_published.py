@@ -1,7 +1,5 @@
 """Published sets as documents, and which of their words are kept."""
 
-import gzip
-import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,10 +11,9 @@ from scipy.sparse import csr_array, save_npz
 from splitmerge_cli.data.corpora.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.data.corpora.words import keep_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published import counts as published_counts
 from splitmerge_cli.data.published import documents as corpus_published
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.data.published.sets import SETS
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
@@ -101,30 +98,15 @@ def test_no_words(options: dict[str, Any], message: str) -> None:
 
 
 @pytest.fixture
-def publish(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
-    """Put four small documents in the place of a published set, their digests with them."""
+def put(publish: Callable[..., Path], tmp_path: Path) -> Callable[..., Path]:
+    """Put four small documents in the place of a published set."""
 
     def put(name: str, counts: np.ndarray = COUNTS, rows: int = 4) -> Path:
-        monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
-        for constant in ("NEWS", "NIPS"):
-            monkeypatch.setattr(corpus_published, constant, 4)
-        monkeypatch.setattr(published_counts, "OHSUMED23", 4)
-        folder = sets.place(name)
-        folder.mkdir()
-        save_npz(folder / "counts.npz", csr_array(counts))
+        save_npz(tmp_path / "counts.npz", csr_array(counts))
         lines = ["doc,name,ohsumed_file,label,group,category", "0,f0,f0,B,B,B", "1,f1,f1,A,A,A"]
         lines += ["2,f2,f2,B,B,B", "3,f3,f3,C,C,C"]
-        (folder / "docs.csv.gz").write_bytes(gzip.compress("\n".join(lines[: rows + 1]).encode()))
-        for file in SETS[name].files:
-            if file.name.startswith("vocab"):
-                text = "\n".join(WORDS).encode()
-                (folder / file.name).write_bytes(gzip.compress(text) if file.name.endswith(".gz") else text)
-        files = tuple(
-            File(file.name, None, hashlib.sha256((folder / file.name).read_bytes()).hexdigest())
-            for file in SETS[name].files
-        )
-        monkeypatch.setitem(SETS, name, Published(**vars(SETS[name]) | {"files": files}))
-        return folder
+        contents = {"counts.npz": (tmp_path / "counts.npz").read_bytes(), "docs.csv.gz": "\n".join(lines[: rows + 1])}
+        return publish(name, {file.name: contents.get(file.name, "\n".join(WORDS)) for file in SETS[name].files})
 
     return put
 
@@ -138,8 +120,8 @@ READERS = {
 
 
 @pytest.mark.parametrize("name", READERS)
-def test_published_documents(publish: Callable[..., Path], name: str) -> None:
-    assert publish(name).name == name.removesuffix("_documents")
+def test_published_documents(put: Callable[..., Path], name: str) -> None:
+    assert put(name).name == name.removesuffix("_documents")
     made = READERS[name]()
     kept = [word for word in WORDS if name != "ohsumed23_documents" or word != "lung"]
     assert (made.name, made.kind.name, made.N, made.vocabulary) == (name, "documents", 9, kept)
@@ -158,8 +140,8 @@ def test_published_documents(publish: Callable[..., Path], name: str) -> None:
         READERS[name](heldout=1)
 
 
-def test_long_abstracts(publish: Callable[..., Path]) -> None:
-    publish("nips_abstracts")
+def test_long_abstracts(put: Callable[..., Path]) -> None:
+    put("nips_abstracts")
     made = corpus_published.nips_abstracts(longest=3, stop_words="english")
     assert table(made) == [["heart", "heart"], [], ["heart"]]
     assert made.values.documents == ["f0", "f2", "f3"] and made.values.labels.tolist() == [0, 0, 2]
@@ -169,14 +151,14 @@ def test_long_abstracts(publish: Callable[..., Path]) -> None:
             corpus_published.nips_abstracts(longest=longest)  # type: ignore[arg-type]
 
 
-def test_no_abstract_is_short_enough(publish: Callable[..., Path]) -> None:
-    publish("nips_abstracts", COUNTS + 1)
+def test_no_abstract_is_short_enough(put: Callable[..., Path]) -> None:
+    put("nips_abstracts", COUNTS + 1)
     with pytest.raises(DataError, match=r"^data.longest=3: expected at least 4, the tokens of the shortest document"):
         corpus_published.nips_abstracts(longest=3)
 
 
-def test_the_numbers_of_documents_must_agree(publish: Callable[..., Path]) -> None:
-    publish("nips0_12", rows=3)
+def test_the_numbers_of_documents_must_agree(put: Callable[..., Path]) -> None:
+    put("nips0_12", rows=3)
     with pytest.raises(DataError, match=r"docs.csv.gz: 3 documents; expected 4, as in counts.npz"):
         corpus_published.nips0_12()
 

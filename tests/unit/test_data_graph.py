@@ -1,7 +1,7 @@
 """Networks: the adjacency matrix, generated ones, the published ones and those of networkx."""
 
 import gzip
-import hashlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from splitmerge_cli.data.graphs import bundled
 from splitmerge_cli.data.graphs.adjacency import adjacency, keep, merge
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.data.published import sets
-from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.data.published.sets import SETS
 from splitmerge_cli.received import DataError
 
 # the data set
@@ -205,25 +205,15 @@ def test_a_network_that_networkx_does_not_hold() -> None:
 # the published ones
 
 
-def test_a_published_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(sets.VARIABLE, str(tmp_path))
-    with pytest.raises(DataError, match=r"^data=usair97: .*edges.csv.gz: no such file; .* SMCMC_DATA"):
-        published_graphs.usair97()
-    small = []
-    (tmp_path / "usair97").mkdir()
-    for name, text in (
-        ("edges.csv.gz", "source,target,weight\n0,2,0.5\n1,2,0\n2,3,.1\n"),
-        ("nodes.csv.gz", 'id,pajek_id,name,x,y\n0,1,"A, B",1,1\n1,2,"NA",1,1\n2,3,"C",1,1\n3,4,"C",1,1\n'),
-    ):
-        content = gzip.compress(text.encode())
-        (tmp_path / "usair97" / name).write_bytes(content)
-        small.append(File(name, len(content), hashlib.sha256(content).hexdigest()))
-    monkeypatch.setitem(SETS, "usair97", Published(**vars(SETS["usair97"]) | {"files": tuple(small)}))
+def test_a_published_network(publish: Callable[..., Path]) -> None:
+    nodes = 'id,pajek_id,name,x,y\n0,1,"A, B",1,1\n1,2,"NA",1,1\n2,3,"C",1,1\n3,4,"C",1,1\n'
+    ties = "source,target,weight\n0,2,0.5\n1,2,0\n2,3,.1\n"
+    folder = publish("usair97", {published_graphs.EDGES: ties, published_graphs.NODES: nodes})
     graph = published_graphs.usair97()
     assert graph.names == ["A, B", "NA", "C", "C"] and graph.values.sum(axis=0).tolist() == [1, 0, 2, 1]
     assert "path" not in graph.meta and graph.meta["below_threshold"] == 1 and graph.name == "usair97"
     assert published_graphs.usair97(scale=0.5).names == ["C", "C"]
-    (tmp_path / "usair97" / "nodes.csv.gz").write_bytes(gzip.compress(b"id,name\n"))
+    (folder / published_graphs.NODES).write_bytes(gzip.compress(b"id,name\n"))
     with pytest.raises(DataError, match=r"nodes.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
         published_graphs.usair97()
 

@@ -203,8 +203,3 @@ def test_more_rows_than_there_are(place: Path, N: int) -> None:
     place.write_text(f"{ROW}\n" * 3)
     with pytest.raises(DataError, match=rf"^N={N}: expected a whole number from 1 to 3, the number of rows, or null"):
         kdd.kddcup04bio(N)
-
-
-def test_an_absent_set_says_how_to_get_it(place: Path) -> None:
-    with pytest.raises(DataError, match=r"no such file; .* \(smcmc data fetch kddcup04bio downloads it, "):
-        kdd.kddcup04bio()

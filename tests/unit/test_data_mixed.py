@@ -314,6 +314,11 @@ def test_types_that_a_column_does_not_fit(tmp_path: Path, cells: list[Any], type
         column(tmp_path, cells, types={"c": type})
 
 
+def test_a_column_without_a_value_may_have_a_type() -> None:
+    data = from_object(pd.DataFrame({"a": [1.5, 2.5], "b": [None, None]}), "mixed", types={"b": "real"})
+    assert data.notes[0].startswith("data: columns are read as real: a (1.5 to 2.5), b (data.types=")
+
+
 def test_types_of_columns_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"data.types=age: .* has no such column; expected one of c, x"):
         column(tmp_path, [1, 2], types={"age": "real"})

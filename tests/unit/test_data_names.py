@@ -392,9 +392,7 @@ def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
     assert graph.names == ["5", "6", "7"] and len(graph.notes) == 1
     ties.index = pd.Index([4, 7, 9])
     ties.columns = pd.Index(["from", "to", "n"])
-    with pytest.raises(
-        DataError, match=r"row 2, column 1 \(''\): '4': the column has no name .*; expected data.source"
-    ):
+    with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '4': the column has .*; expected data.source"):
         edges(write(tmp_path / "e.csv", ties))
     with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '4': the column has no name"):
         edges(write(tmp_path / "e.csv", ",from,to\n4,a,b\n7,b,c\n"))

@@ -119,6 +119,7 @@ def test_sparse_points_with_indices_out_of_range() -> None:
 
 @pytest.mark.parametrize("name", ["p.csv", "p.csv.gz", "p.tsv", "p.tsv.gz", "p.txt"])
 def test_text_formats_agree(tmp_path: Path, name: str) -> None:
+    """Names of columns and of the data set, true labels and types, which fuzzing does not look at."""
     text = "x,y,who\n-1.5,2e-3,b\n 1 ,+.5,a\n3,4.,b\n"
     path = table(tmp_path, text if "csv" in name else text.replace(",", "\t"), name)
     data = files.csv(path, "points", truth="who")
@@ -234,10 +235,6 @@ def test_columns_of_an_array(tmp_path: Path) -> None:
     np.save(tmp_path / "x.npy", x + np.float32(0.25))
     with pytest.raises(DataError, match=r"x.npy: row 1, column 2: '7.25'; expected a true label"):
         files.csv(tmp_path / "x.npy", "points", truth=2)
-    with pytest.raises(DataError, match=r"data.columns=5: .*x.npy has no such column; expected a number from 1 to 4"):
-        files.csv(tmp_path / "x.npy", "points", columns=[5])
-    with pytest.raises(DataError, match=r"^N=6: expected at most 5, the number of rows of .*x.npy"):
-        files.csv(tmp_path / "x.npy", "points", N=6)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
@@ -261,9 +258,6 @@ def test_large_arrays_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     x[3, 1] = np.inf
     np.save(tmp_path / "x.npy", x)
     with pytest.raises(DataError, match=r"x.npy: row 4, column 2: 'inf'; expected a number"):
-        files.csv(tmp_path / "x.npy", "points")
-    np.save(tmp_path / "x.npy", np.array([1, "a", None], dtype=object))
-    with pytest.raises(DataError, match=r"not a readable .npy file of plain numbers or strings"):
         files.csv(tmp_path / "x.npy", "points")
 
 

@@ -1,14 +1,14 @@
 """Published sets: found by SMCMC_DATA, read only if they are the published ones, described, fetched where possible."""
 
 import gzip
-import hashlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from splitmerge_cli.data.published import noparama, sets
-from splitmerge_cli.data.published.sets import SETS, File, Published
+from splitmerge_cli.data.published.sets import SETS
 from splitmerge_cli.received import DataError
 
 LINES = "dataset,x,y,cluster\n0,1.5,2,1\n0,3,4,2\n7,5,6,2\n7,7,8,4\n7,9,0,2\n"
@@ -21,17 +21,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def publish(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
-    """Put a small set in place of a published one, its digest with it."""
-    content = gzip.compress(text.encode())
-    (folder / name).mkdir()
-    (folder / name / "points.csv.gz").write_bytes(content)
-    small = File("points.csv.gz", len(content), hashlib.sha256(content).hexdigest())
-    monkeypatch.setitem(SETS, name, Published(**vars(SETS[name]) | {"files": (small,)}))
-
-
-def test_a_set_of_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(folder, monkeypatch, "noparama_lines", LINES)
+def test_a_set_of_lines(publish: Callable[..., Path]) -> None:
+    publish("noparama_lines", {noparama.FILE: LINES})
     data = noparama.lines(7)
     assert data.values.tolist() == [[5, 6], [7, 8], [9, 0]] and data.columns == ["x", "y"]
     assert data.truth is not None and data.truth.tolist() == [0, 1, 0] and data.truth.dtype == np.int32
@@ -40,8 +31,8 @@ def test_a_set_of_lines(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert noparama.lines(7, N=1).values.tolist() == [[5, 6]]
 
 
-def test_two_gaussians(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(folder, monkeypatch, "noparama_twogaussians", GAUSSIANS)
+def test_two_gaussians(publish: Callable[..., Path]) -> None:
+    publish("noparama_twogaussians", {noparama.FILE: GAUSSIANS})
     data = noparama.two_gaussians()
     assert data.values.tolist() == [[0, 1], [2, 3], [4, 5]] and data.columns == ["x", "y"]
     assert data.truth is not None and data.truth.tolist() == [0, 0, 1]
@@ -56,10 +47,8 @@ def test_two_gaussians(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         ({"dataset": 7, "N": 0}, r"N=0: expected a whole number from 1 to 3"),
     ],
 )
-def test_options_out_of_range(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, kwargs: dict[str, int], message: str
-) -> None:
-    publish(folder, monkeypatch, "noparama_lines", LINES)
+def test_options_out_of_range(publish: Callable[..., Path], kwargs: dict[str, int], message: str) -> None:
+    publish("noparama_lines", {noparama.FILE: LINES})
     with pytest.raises(DataError, match=message):
         noparama.lines(**kwargs)
 
@@ -71,9 +60,8 @@ def test_an_absent_set_says_where_it_is_looked_for(folder: Path) -> None:
     assert "smcmc data info noparama_lines" in str(info.value)
 
 
-def test_another_file_than_the_published_one_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    publish(folder, monkeypatch, "noparama_lines", LINES)
-    path = folder / "noparama_lines" / "points.csv.gz"
+def test_another_file_than_the_published_one_is_not_read(publish: Callable[..., Path]) -> None:
+    path = publish("noparama_lines", {noparama.FILE: LINES}) / noparama.FILE
     path.write_bytes(gzip.compress(LINES.replace("1.5", "1.6").encode()))
     for read in (lambda: noparama.lines(0), lambda: sets.fetch("noparama_lines")):
         with pytest.raises(DataError, match=r"points.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):

@@ -86,8 +86,8 @@ def test_columns_do_not_cost_the_parser_one_by_one(
     rows: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = put(tmp_path / "x.csv", rows)
-    parse, asked = text._parse, []
-    monkeypatch.setattr(text, "_parse", lambda *args: asked.append(len(args[3])) or parse(*args))
+    parse, asked = text.Text._parse, []
+    monkeypatch.setattr(text.Text, "_parse", lambda *args: asked.append(len(args[3])) or parse(*args))
     csv(path, "points")
     assert asked == [1]
 

@@ -5,14 +5,13 @@ numbered from 1, documents in ascending order. The arrays lie in a folder beside
 all, and is made again when the text is another.
 """
 
-import hashlib
 import json
 import os
 import re
 import shutil
 import zlib
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +21,11 @@ import pyarrow.csv
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from splitmerge_cli.data.opening import Limit, check_rows, content, open_file, require_file, sha256_of, unpack
+from splitmerge_cli.data.opening import Limit, check_rows, open_file, sha256_of, unpack
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.transfer import LINE_EVERY, show_progress
 from splitmerge_cli.data.values import LARGEST
-from splitmerge_cli.received import DataError, parse_json, reject_machine_error
+from splitmerge_cli.received import DataError, reject_machine_error
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
@@ -35,8 +34,6 @@ DOCUMENT_BYTES = 32
 HEADER = ("documents", "words", "entries")
 ROW = re.compile(rb"\d+ \d+ \d+")
 RECORD = "source.json"
-SEAL = "seal"
-"""Key of the record for the digest of its other entries."""
 ARRAYS = ("indptr", "indices", "counts")
 _FIELDS = ("document", "word", "count")
 _PARSE = pyarrow.csv.ParseOptions(delimiter=" ", quote_char=False, ignore_empty_lines=False)
@@ -47,12 +44,8 @@ Entries = NDArray[np.int64]
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a text: that found when it was converted, if neither its size nor its time has changed since.
-
-    Raises
-    ------
-    DataError
-        It cannot be read.
+    """SHA-256 of a text: that found when it was converted, if neither its size nor its time has changed since. Raises
+    a `DataError` if it cannot be read.
     """
     record = _record(path)
     if record is not None and _stamp(path).items() <= record.items():
@@ -63,53 +56,26 @@ def digest(path: Path) -> str:
 def read(path: Path, documents: int | None = None) -> csr_array:
     """Counts ``[documents, words]`` of a text, mapped from its arrays; the first reading of a text makes these.
 
-    Parameters
-    ----------
-    path : Path
-        The text, gzipped if its name ends in .gz.
-    documents : int, optional
-        Take the first so many documents; all by default.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32, not writable; the indices of a row ascend. A document without a word is an empty row.
-
-    Raises
-    ------
-    DataError
-        There are fewer documents; the text is none of this kind (the message names the row); the arrays cannot be
-        written.
+    The text is gzipped if its name ends in .gz. The counts are int32, not writable; the indices of a row ascend; a
+    document without a word is an empty row. Raises a `DataError` where there are fewer documents, the text is none of
+    this kind (the message names the row), or the arrays cannot be written.
     """
     found = digest(path)
     record = _record(path)
     if record is None or record["sha256"] != found:
-        _convert(path, found)
-    else:
-        now = record | _stamp(path) | {"arrays": _check_arrays(path, record["arrays"])}
-        if now != record:
-            _write_record(folder_of(path), now)
-    return _map_arrays(path, documents)
+        record = _convert(path, found)
+    elif record != (now := record | _stamp(path)):
+        # where this cannot be written the text is only hashed again at the next reading
+        part = folder_of(path) / f".{RECORD}.{os.getpid()}"
+        with suppress(OSError):
+            part.write_text(json.dumps(now), encoding="utf-8")
+            part.replace(folder_of(path) / RECORD)
+    return _map_arrays(path, record, documents)
 
 
 def parse(path: Path) -> csr_array:
-    """Counts ``[documents, words]`` of a text that fits into memory; nothing is written.
-
-    Parameters
-    ----------
-    path : Path
-        The text, gzipped if its name ends in .gz.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32; the indices of a row ascend. A document without a word is an empty row.
-
-    Raises
-    ------
-    DataError
-        The text is none of this kind (the message names the row), holds more than the limit (data.max_bytes), or says
-        that it has more documents than memory takes.
+    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` where it is none
+    of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
     """
     with _Text(path, "read", Limit.current()) as text:
         check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
@@ -125,17 +91,15 @@ def folder_of(path: Path) -> Path:
     return path.with_name(f"{path.name}.arrays")
 
 
-def _map_arrays(path: Path, documents: int | None) -> csr_array:
-    record = _record(path)
-    assert record is not None
+def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> csr_array:
     D, W = record["documents"], record["words"]
     if documents is not None and documents > D:
         raise DataError(f"data.documents={documents}: expected at most {D}, the number of documents of {path}, or null")
     n = D if documents is None else documents
+    folder = folder_of(path)
     try:
         indptr, indices, counts = (
-            np.asarray(np.load(require_file(_array(path, name), "an array"), mmap_mode="r", allow_pickle=False))
-            for name in ARRAYS
+            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)) for name in ARRAYS
         )
         end = int(indptr[n])
         # of one type with the indices, which would be copied otherwise
@@ -143,37 +107,9 @@ def _map_arrays(path: Path, documents: int | None) -> csr_array:
         return csr_array((counts[:end], indices[:end], upto), shape=(n, W))
     except (OSError, EOFError, ValueError, IndexError) as error:
         reject_machine_error(error, path)
-        raise _damage_error(path, folder_of(path), error) from error
-
-
-def _array(path: Path, name: str) -> Path:
-    return folder_of(path) / f"{name}.npy"
-
-
-def _check_arrays(path: Path, arrays: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Check the arrays against their record, and return it with their present sizes and times.
-
-    An array whose size or time has changed is read, and must have the recorded digest.
-
-    Raises
-    ------
-    DataError
-        It has another.
-    """
-    found = {}
-    for name, known in arrays.items():
-        file = require_file(_array(path, name), "an array")
-        stamp = _stamp(file)
-        if not stamp.items() <= known.items() and sha256_of(file) != known["sha256"]:
-            raise _damage_error(path, file, "not what was written")
-        found[name] = known | stamp
-    return found
-
-
-def _damage_error(path: Path, what: Path, why: object) -> DataError:
-    return DataError(
-        f"{what}: damaged: {why}; expected the arrays of {path.name} (without {folder_of(path)} they are made again)"
-    )
+        raise DataError(
+            f"{folder}: damaged: {error}; expected the arrays of {path.name} (without this folder they are made again)"
+        ) from error
 
 
 def _stamp(path: Path) -> dict[str, int]:
@@ -185,103 +121,60 @@ def _stamp(path: Path) -> dict[str, int]:
 def _record(path: Path) -> dict[str, Any] | None:
     """Read what the arrays of a text were made from and what they hold; None without arrays."""
     try:
-        record = parse_json(content(folder_of(path) / RECORD))
-    except ValueError:
+        record = json.loads((folder_of(path) / RECORD).read_bytes())
+    except (OSError, ValueError):
         return None
-    if not isinstance(record, dict) or record.pop(SEAL, None) != _seal(record):
-        return None
-    return record
+    return record if isinstance(record, dict) and {*HEADER, "sha256"} <= record.keys() else None
 
 
-def _seal(record: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-def _text_of(record: dict[str, Any]) -> str:
-    return json.dumps(record | {SEAL: _seal(record)})
-
-
-def _write_record(folder: Path, record: dict[str, Any]) -> None:
-    """Replace a record; where nothing can be written the text is only hashed again at the next reading."""
-    part = folder / f".{RECORD}.{os.getpid()}"
-    try:
-        part.write_text(_text_of(record), encoding="utf-8")
-        part.replace(folder / RECORD)
-    except OSError:
-        part.unlink(missing_ok=True)
-
-
-def _convert(path: Path, sha256: str) -> None:
-    """Make the arrays of a text."""
+def _convert(path: Path, sha256: str) -> dict[str, Any]:
+    """Make the arrays of a text, and return their record."""
     folder = folder_of(path)
     part = folder.with_name(f".{folder.name}.{os.getpid()}")
     record: dict[str, Any] = {"sha256": sha256, **_stamp(path)}
     try:
-        with _translate_write_errors(path, folder):
-            part.mkdir()
+        part.mkdir()
         with _Text(path, "converted once") as text:
             check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
             record |= dict(zip(HEADER, (text.D, text.W, text.entries), strict=True))
-            _write_arrays(text, part, folder)
-        with _translate_write_errors(path, folder):
-            files = {name: part / f"{name}.npy" for name in ARRAYS}
-            record["arrays"] = {name: {"sha256": sha256_of(file), **_stamp(file)} for name, file in files.items()}
-            (part / RECORD).write_text(_text_of(record), encoding="utf-8")
-            if folder.exists():
-                shutil.rmtree(folder)
-            try:
-                part.rename(folder)
-            except OSError:
-                # another process may have been faster
-                if (theirs := _record(path)) is None or theirs["sha256"] != sha256:
-                    raise
-    finally:
-        shutil.rmtree(part, ignore_errors=True)
-
-
-@contextmanager
-def _translate_write_errors(path: Path, folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
+            _write_arrays(text, part)
+        (part / RECORD).write_text(json.dumps(record), encoding="utf-8")
+        if folder.exists():
+            shutil.rmtree(folder)
+        try:
+            part.rename(folder)
+        except OSError:
+            # another process may have been faster
+            if (theirs := _record(path)) is None or theirs["sha256"] != sha256:
+                raise
+    except OSError as error:  # those of the text are no longer OSErrors
         raise DataError(
             f"{folder}: cannot be written: {error.strerror or error}; expected room for the arrays of {path.name}"
         ) from error
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+    return record
 
 
-def _write_arrays(text: "_Text", part: Path, folder: Path) -> None:
+def _write_arrays(text: "_Text", part: Path) -> None:
     lengths = np.zeros(text.D + 1, dtype=np.int64)
-    with ExitStack() as stack:
-        files = {}
-        for name in ("indices", "counts"):
-            with _translate_write_errors(text.path, folder):
-                files[name] = stack.enter_context((part / f"{name}.npy").open("wb"))
-                kind = {"descr": "<i4", "fortran_order": False, "shape": (text.entries,)}
-                np.lib.format.write_array_header_1_0(files[name], kind)
+    with (part / "indices.npy").open("wb") as indices, (part / "counts.npy").open("wb") as counts:
+        for file in (indices, counts):
+            kind = {"descr": "<i4", "fortran_order": False, "shape": (text.entries,)}
+            np.lib.format.write_array_header_1_0(file, kind)
         for document, word, count in text.documents():
             first = int(document[0])
             many = np.bincount(document - first)
             lengths[first : first + len(many)] += many
-            with _translate_write_errors(text.path, folder):
-                files["indices"].write((word - 1).astype("<i4").data)
-                files["counts"].write(count.astype("<i4").data)
-    with _translate_write_errors(text.path, folder):
-        np.save(part / "indptr.npy", np.cumsum(lengths))
+            indices.write((word - 1).astype("<i4").data)
+            counts.write(count.astype("<i4").data)
+    np.save(part / "indptr.npy", np.cumsum(lengths))
 
 
 class _Text:
-    """A text while it is read.
+    """A text while it is read: what is `done` with it, for the progress, and how much of it is held in memory at most.
 
-    Attributes
-    ----------
-    D, W, entries : int
-        What its header says.
-    line : int
-        Number of lines that were read.
-    done : str
-        What is done with the text, for the progress.
-    limit : Limit or None
-        How much of it is held in memory; None: nothing is.
+    `D`, `W` and `entries` are what its header says, `line` is the number of lines that were read.
     """
 
     def __init__(self, path: Path, done: str, limit: Limit | None = None) -> None:

@@ -21,7 +21,7 @@ TOKEN_BYTES = 100
 
 @dataclass(frozen=True)
 class Tokens:
-    """Documents of words, one after the other.
+    """Documents of words, one after the other; a `DataError` unless they are so.
 
     Attributes
     ----------
@@ -30,11 +30,6 @@ class Tokens:
     starts : numpy.ndarray
         int64 ``[J + 1]``, ascending from 0 to n: tokens of document j are ``words[starts[j] : starts[j + 1]]``. A
         document may be empty.
-
-    Raises
-    ------
-    DataError
-        They are not as said.
     """
 
     words: NDArray[np.int32]
@@ -82,7 +77,7 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Heldout:
-    """Tokens that the chains do not see.
+    """Tokens that the chains do not see; a `DataError` unless they are so.
 
     Attributes
     ----------
@@ -94,11 +89,6 @@ class Heldout:
         bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
     documents : list of str or None
         Names of the documents (by document).
-
-    Raises
-    ------
-    DataError
-        They are not as said.
     """
 
     by: str
@@ -117,31 +107,22 @@ class Heldout:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: training documents, and what is held out.
+    """A corpus: training documents, and what is held out; a `DataError` unless it is so.
 
     Attributes
     ----------
-    tokens : Tokens
-        The training documents.
-    V : int
-        Size of the vocabulary.
+    tokens, V : Tokens and int
+        The training documents, and the size of the vocabulary.
     documents : list of str or None
         Names of the J documents.
-    labels : numpy.ndarray or None
-        int32 ``[J]``, category of each document, where known.
-    categories : list of str or None
-        Names of the categories.
+    labels, categories : numpy.ndarray and list of str, or None
+        int32 ``[J]``, category of each document, where known, and names of the categories.
     heldout : Heldout or None
         What is held out.
     topics : numpy.ndarray or None
         float64 ``[T, V]``, the true topics of a generated corpus: probabilities of the words.
     mixtures : numpy.ndarray or None
         float64 ``[J, T]``, the true mixtures of its training documents: probabilities of the topics.
-
-    Raises
-    ------
-    DataError
-        They are not as said, or a word is outside the vocabulary.
     """
 
     tokens: Tokens
@@ -216,19 +197,8 @@ def check_size(tokens: int, of: object = None) -> None:
 
 
 def tokens_of(counts: csr_array, of: object = None) -> Tokens:
-    """The tokens of counts of words, those of a document in the order of the vocabulary.
-
-    Parameters
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``, 1 or more.
-    of : object
-        The file that holds them, for messages.
-
-    Raises
-    ------
-    DataError
-        There are more tokens than a model can number, or memory can hold.
+    """The tokens behind counts (int32 ``[documents, words]``, 1 or more), those of a document in the order of the
+    vocabulary; a `DataError` that names the file they are `of` for more than a model can number, or memory can hold.
     """
     upto = starts_of(counts.data)
     check_size(int(upto[-1]), of)
@@ -253,34 +223,12 @@ def dataset(
     meta: dict[str, Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> Dataset:
-    """A data set of documents.
+    """A data set of documents with so many words; `truth`: true topic of each training token, `options`: what the data
+    were made with. Raises a `DataError` where no training document has a token.
 
-    Parameters
-    ----------
-    name : str
-        Its name.
-    corpus : Corpus
-        The documents.
-    vocabulary : list of str
-        The V words.
-    truth : numpy.ndarray, optional
-        int32 ``[N]``, true topic of each training token.
-    meta : dict, optional
-        How the data came about, beside the sizes.
-    options : dict, optional
-        What the data were made with.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``. ``meta["documents"]``: number of training documents, of those without a token (empty), of
-        words of the vocabulary, of training tokens, of held-out documents (by word: those with such a token), of
-        held-out tokens and of those to predict among them; the options.
-
-    Raises
-    ------
-    DataError
-        No training document has a token.
+    ``meta["documents"]`` holds the number of training documents, of those without a token (empty), of words of the
+    vocabulary, of training tokens, of held-out documents (by word: those with such a token), of held-out tokens and of
+    those to predict among them, and the options.
     """
     held = corpus.heldout
     sizes: dict[str, Any] = {

@@ -22,20 +22,10 @@ WORD_BYTES = 70
 
 @dataclass(frozen=True)
 class Documents:
-    """Counts of words in documents.
+    """Counts of words in documents, the words, and where known the true categories and the names of the documents.
 
-    Attributes
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``: 1 or more, indices of a row ascending; perhaps mapped from files.
-    vocabulary : list of str
-        The word of each column.
-    truth : numpy.ndarray or None
-        int32 ``[documents]``, true category of each, numbered by first appearance.
-    categories : list of str or None
-        Name of each true category.
-    names : list of str or None
-        Name of each document.
+    The counts are a csr_array, int32 ``[documents, words]``, of 1 or more, indices of a row ascending, perhaps mapped
+    from files; the categories int32 ``[documents]``, numbered by first appearance.
     """
 
     counts: csr_array
@@ -46,17 +36,8 @@ class Documents:
 
 
 def read_counts(path: Path) -> csr_array:
-    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        int32, no stored zeros, indices of a row ascending.
-
-    Raises
-    ------
-    DataError
-        The file holds no sparse matrix, or an entry that is no count.
+    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote: int32, no stored
+    zeros, indices of a row ascending; a `DataError` if it holds no sparse matrix, or an entry that is no count.
     """
     x = read_sparse(path)
     good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
@@ -68,21 +49,9 @@ def read_counts(path: Path) -> csr_array:
 
 
 def read_vocabulary(path: Path, words: int | None = None, encoding: str | None = None) -> list[str]:
-    """The words of a text file, one a line, perhaps gzipped.
+    """The words of a text file, one a line, perhaps gzipped: so many `words`, by default any number.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    words : int, optional
-        How many there must be; by default any number.
-    encoding : str, optional
-        As in `splitmerge_cli.data.tables.encoded.read_text`.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, has another number of lines, an empty line, or a word twice.
+    Raises a `DataError` if it cannot be read, has another number of lines, an empty line, or a word twice.
     """
     data = read_text(path, encoding)
     check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
@@ -107,12 +76,8 @@ def documents_with(counts: csr_array) -> NDArray[np.int64]:
 
 
 def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
-    """Keep the words that occur in at least `min_documents` documents.
-
-    Raises
-    ------
-    DataError
-        `min_documents` is no whole number of at least 1, or no word is left.
+    """Keep the words that occur in at least `min_documents` documents; a `DataError` for no whole number of at least
+    1, or where no word is left.
     """
     require_size("data.min_documents", min_documents)
     found = documents_with(documents.counts)
@@ -126,25 +91,12 @@ def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
 
 
 def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
-    """Weights of the words in every document, in place of their counts.
+    """Weights of the words in every document, in place of their counts (int32 ``[documents, words]``): float64,
+    entries where the counts have them.
 
-    Parameters
-    ----------
-    counts : scipy.sparse.csr_array
-        int32 ``[documents, words]``.
-    weights : {"tfidf", "log", "counts", "binary"}
-        ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to
-        length 1 (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        float64 ``[documents, words]``, entries where the counts have them.
-
-    Raises
-    ------
-    DataError
-        Another name of weights.
+    ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to length 1
+    (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1. Raises a `DataError`
+    for another name.
     """
     require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
     x = csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
@@ -163,31 +115,11 @@ def weigh(counts: csr_array, weights: str = "tfidf") -> csr_array:
 def points(
     name: str, documents: Documents, weights: str = "tfidf", min_documents: int = 1, terms: str | None = None
 ) -> Dataset:
-    """Documents as sparse points, a column for each word that is kept.
+    """Documents as sparse points, a column for each word that is kept (`keep_words`), weighed (`weigh`); their `terms`
+    of use are kept with them.
 
-    Parameters
-    ----------
-    name : str
-        Name of the data set.
-    documents : Documents
-        What they hold.
-    weights : str
-        As in `weigh`.
-    min_documents : int
-        As in `keep_words`.
-    terms : str, optional
-        Terms of use, kept with the data.
-
-    Returns
-    -------
-    Dataset
-        Kind ``points``. ``meta["documents"]``: number of documents, of those without a word (empty), of words that are
-        kept and of the whole vocabulary, of entries and tokens that are kept, and the options.
-
-    Raises
-    ------
-    DataError
-        As `keep_words` and `weigh`.
+    ``meta["documents"]`` holds the number of documents, of those without a word (empty), of words that are kept and of
+    the whole vocabulary, of entries and tokens that are kept, and the options.
     """
     kept = keep_words(documents, min_documents)
     x = weigh(kept.counts, weights)

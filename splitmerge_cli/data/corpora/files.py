@@ -7,19 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli.data.corpora import formats
 from splitmerge_cli.data.corpora.bag_of_words import ROW
 from splitmerge_cli.data.corpora.corpus import dataset
-from splitmerge_cli.data.corpora.formats import (
-    LONGEST_TERM,
-    Read,
-    names_tokens,
-    number_to_take,
-    read_text_column,
-    read_texts,
-    read_tokens,
-    text_columns,
-    texts_in,
-)
+from splitmerge_cli.data.corpora.formats import LONGEST_TERM, Read, names_tokens, number_to_take, texts_in
 from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.texts import AUTO, require_shortest
 from splitmerge_cli.data.corpora.word_counts import read_ldac, read_npz, read_uci
@@ -33,32 +24,10 @@ from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
-ENDINGS = {
-    ".csv": "tokens",
-    ".tsv": "tokens",
-    ".parquet": "tokens",
-    ".feather": "tokens",
-    ".xlsx": "tokens",
-    ".npz": "npz",
-    ".ldac": "ldac",
-    ".lda-c": "ldac",
-}
+ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx"), "tokens")
+ENDINGS |= {".npz": "npz", ".ldac": "ldac", ".lda-c": "ldac"}
 """Format by the ending of the name; the first lines decide for all other files."""
-FOREIGN = {
-    ".npy",
-    ".mat",
-    ".mtx",
-    ".mm",
-    ".json",
-    ".jsonl",
-    ".xls",
-    ".pkl",
-    ".zip",
-    ".tar",
-    ".bz2",
-    ".pdf",
-    ".docx",
-}
+FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".json", ".jsonl", ".xls", ".pkl", ".zip", ".tar", ".bz2", ".pdf", ".docx"}
 NO_TEXTS = {".parquet", ".xlsx", ".feather"}
 """Endings of tables that are no text files."""
 TABLES = {*NO_TEXTS, *BY_SUFFIX}
@@ -138,7 +107,10 @@ def corpus(
         out of range.
     """
     require(format in FORMATS, "data.format", format, f"one of {', '.join(FORMATS)}")
-    _require_columns(columns)
+    listed = isinstance(columns, list | tuple) and len(columns) in (1, 2, 3)
+    good = columns is None or (listed and all(isinstance(c, str | int) and not isinstance(c, bool) for c in columns))
+    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
+    require(good, "data.columns", columns, expected)
     require_encoding(encoding)
     header = header_key("data.header", header)
     require(separator in ("auto", *SEPARATORS), "data.separator", separator, f"one of auto, {', '.join(SEPARATORS)}")
@@ -156,21 +128,22 @@ def corpus(
     require(separator == "auto" or as_text, "data.separator", separator, f"auto: {path} is no table in a text file")
     require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
-    found_column = None
-    if format == "tokens" and columns is None and words is None:
-        found_column = _text_column(path, encoding, separator)
-        columns = None if found_column is None else [found_column]
-    if format == "tokens" and columns is not None and len(columns) == 1:
-        require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
-        read: Read = read_text_column(path, columns[0], header, encoding, N, separator, min_length)
-        if found_column is not None:
-            note = f"{path}: column {found_column} is read as texts, a document a row (data.columns chooses another)"
-            read = read._replace(notes=[*read.notes, note])
-        format = "text"
-    elif format == "tokens":
-        read = read_tokens(path, columns, header, words, encoding, N, separator)
+    read: Read
+    if format == "tokens":
+        table, found_column = formats.open_table(path, encoding, separator), None
+        if columns is None and words is None and (found_column := formats.text_column(table)) is not None:
+            columns = [found_column]
+        if columns is None or len(columns) != 1:
+            read = formats.read_tokens(table, columns, header, words, encoding, N)
+        else:
+            require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
+            read = formats.read_text_column(table, columns[0], header, N, min_length)
+            if found_column is not None:
+                how = f"column {found_column} is read as texts, a document a row (data.columns chooses another)"
+                read = read._replace(notes=[*read.notes, f"{path}: {how}"])
+            format = "text"
     elif format == "text":
-        read = read_texts(path, encoding, N, min_length)
+        read = formats.read_texts(path, encoding, N, min_length)
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
     texts = format == "text"
@@ -178,23 +151,6 @@ def corpus(
     whole = _whole(path, read, N, format, {"min_length": min_length} if texts else {})
     chosen = keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
     return split(note_short_documents(chosen), heldout, heldout_by, split_seed)
-
-
-def _text_column(path: Path, encoding: str, separator: str) -> str | int | None:
-    """The one column of a table that holds texts; None without one.
-
-    Raises
-    ------
-    DataError
-        There are several.
-    """
-    found = text_columns(path, encoding, separator)
-    if len(found) > 1:
-        raise DataError(
-            f"{path}: columns of texts: {', '.join(map(str, found))}; expected data.columns=[{found[0]}], the one that "
-            "holds the documents"
-        )
-    return found[0] if found else None
 
 
 def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str, Any]) -> Dataset:
@@ -209,24 +165,8 @@ def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str
     return dataset(path.name.split(".")[0] or path.name, made, vocabulary, meta=meta, options=options)
 
 
-def _require_columns(columns: Sequence[str | int] | None) -> None:
-    good = columns is None or (
-        isinstance(columns, list | tuple)
-        and len(columns) in (1, 2, 3)
-        and all(isinstance(column, str | int) and not isinstance(column, bool) for column in columns)
-    )
-    expected = "columns of document, word and perhaps count, such as [doc,word] or [1,2,3], one of texts, or null"
-    require(good, "data.columns", columns, expected)
-
-
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
-    """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for.
-
-    Raises
-    ------
-    DataError
-        It is of none of these, may be of two, or cannot be read.
-    """
+    """Find the format of a file or folder, of which `columns` or cells that end with a `separator` are asked for."""
     if path.is_dir():
         return "text"
     suffix = suffix_of(path)
@@ -279,13 +219,7 @@ def _first_lines(path: Path, encoding: str) -> list[str]:
 
 
 def digest(path: str | Path) -> str:
-    """SHA-256 of a file, or of the names and contents of all texts in a folder.
-
-    Raises
-    ------
-    DataError
-        There is none, or one cannot be read.
-    """
+    """SHA-256 of a file, or of the names and contents of all texts in a folder; a `DataError` if one cannot be read."""
     path = Path(path)
     if not path.is_dir():
         return sha256_of(path)

@@ -4,7 +4,6 @@ Each reader returns all documents of its file, the empty ones too, and the vocab
 """
 
 import re
-import stat
 from collections.abc import Iterator, Sequence
 from io import BytesIO, TextIOWrapper
 from itertools import islice
@@ -15,25 +14,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.data.corpora.counts import read_vocabulary
 from splitmerge_cli.data.corpora.texts import AUTO, count_texts
-from splitmerge_cli.data.opening import Limit, check_rows, kind_of
+from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.encoded import read_text, suffix_of
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    DECIMALS,
-    SEPARATORS,
-    WORDS,
-    layout,
-    without_separator_line,
-)
+from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, layout, without_separator_line
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
@@ -72,39 +63,18 @@ COUNT = f"a count, a whole number from 0 to {LARGEST}"
 
 
 def read_tokens(
-    path: Path,
+    table: Table,
     columns: Sequence[str | int] | None,
     header: str | bool,
     vocabulary: Path | None,
     encoding: str,
     N: int | None,
-    separator: str = "auto",
 ) -> Read:
-    """A table of document and word, a row per token, or of document, word and count.
-
-    Parameters
-    ----------
-    path : Path
-        A text, .parquet, .feather or .xlsx.
-    columns : sequence of str or int, optional
-        The two or three columns, by name or number.
-    header : {"auto", True, False}
-        Whether the first line of a text file names the columns.
-    vocabulary : Path, optional
-        The words, one a line; by default they are those of the table, as they appear.
-    encoding : str
-        Of the text files.
-    N : int, optional
-        The first N documents, as they appear; by default all.
-    separator : str
-        What ends the cells of a text, as of `splitmerge_cli.data.tables.files.csv`.
-
-    Raises
-    ------
-    DataError
-        The table is not as said; a word is not in the vocabulary; N is larger than the number of documents.
+    """A table of document and word, a row per token, or of document, word and count; options as of
+    `splitmerge_cli.data.corpora.files.corpus`. Raises a `DataError` where it is not as said, a word is not in the
+    vocabulary, or N is larger than the number of documents.
     """
-    table = open_table(path, encoding, separator)
+    path = table.path
     has_names = _parse_tokens(table, columns, header) if isinstance(table, Text) else True
     document, word, count = _resolve(table, columns)
     table.columns = [pc.utf8_trim_whitespace(c) if is_text(c) else c for c in table.columns]
@@ -116,7 +86,8 @@ def read_tokens(
         key = table.names[word] if table.names else word + 1
         said = f"one word in each row (data.columns=[{key}] reads the column as texts, a document a row)"
         raise table.error(0, word, said)
-    if header == "auto" and not has_names and isinstance(table, Text) and _stand_alone(of, coded):
+    alone = len(of) > 1 and of[0] not in of[1:] and coded[0] not in coded[1:]
+    if header == "auto" and not has_names and isinstance(table, Text) and alone:
         if table.counts_columns():
             raise table.header_error()
         # any other first row with a count is none of names
@@ -142,19 +113,13 @@ def read_tokens(
 
 
 def read_text_column(
-    path: Path,
-    column: str | int,
-    header: str | bool,
-    encoding: str,
-    N: int | None,
-    separator: str = "auto",
-    shortest: str | int = AUTO,
+    table: Table, column: str | int, header: str | bool, N: int | None, shortest: str | int = AUTO
 ) -> Read:
     """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`.
 
     The documents have the names of a column such as id or doc, where its cells differ.
     """
-    table = open_table(path, encoding, separator)
+    path = table.path
     if isinstance(table, Text):
         if header is True or (header == "auto" and _names_texts(table, column)):
             table.take_header()
@@ -163,7 +128,7 @@ def read_text_column(
     names = _identifiers(table, j)
     texts = words_of(table, j, "a text").slice(0, N)
     number_to_take(path, N, table.rows)
-    counts, vocabulary, notes = _count_words(path, (text or "" for text in texts.to_pylist()), shortest)
+    counts, vocabulary, notes = count_texts((text or "" for text in texts.to_pylist()), shortest, path)
     documents = None if names is None else names[: len(texts)]
     return Read(Corpus(tokens_of(counts, path), len(vocabulary), documents), vocabulary, [*table.notes, *notes])
 
@@ -183,9 +148,10 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
     return None
 
 
-def text_columns(path: Path, encoding: str, separator: str = "auto") -> list[str | int]:
-    """Name, or number without a name, of each column of a table whose cells are mostly texts."""
-    table = open_table(path, encoding, separator)
+def text_column(table: Table) -> str | int | None:
+    """Name, or number without a name, of the one column whose cells are mostly texts; None without one, a `DataError`
+    where there are several.
+    """
     names = table.names
     if isinstance(table, Text):
         rows = [row for _, row in islice(table.lines(), LOOKED_AT + 1)]
@@ -195,7 +161,13 @@ def text_columns(path: Path, encoding: str, separator: str = "auto") -> list[str
     else:
         cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in table.columns]
     texts = [j for j, column in enumerate(cells) if _are_texts(column)]
-    return [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
+    found = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
+    if len(found) > 1:
+        raise DataError(
+            f"{table.path}: columns of texts: {', '.join(map(str, found))}; expected data.columns=[{found[0]}], the "
+            "one that holds the documents"
+        )
+    return found[0] if found else None
 
 
 def _are_texts(cells: Sequence[str | None]) -> bool:
@@ -219,14 +191,9 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
     data, before, named = without_separator_line(read_text(path, encoding))
     usual = BY_SUFFIX.get(suffix, "comma")
     found = layout(data, usual, named if separator == "auto" and named else separator)
-    table = Text(
-        path,
-        tabs(path, data, before) if found.separator == "space" else data,
-        "\t" if found.separator == "space" else SEPARATORS[found.separator],
-        before,
-        MOST_COLUMNS,
-        DECIMALS[found.decimal],
-    )
+    if found.separator == "space":
+        data = tabs(path, data, before)
+    table = Text(path, data, found.delimiter, before, MOST_COLUMNS, DECIMALS[found.decimal])
     if separator == "auto" and found.separator != usual:
         table.notes.append(f"{path}: {WORDS[found.separator]} ends a cell (data.separator)")
     return table
@@ -284,11 +251,6 @@ def names_tokens(head: Sequence[str]) -> bool:
     return bool(lower & DOCUMENT_NAMES and lower & WORD_NAMES)
 
 
-def _stand_alone(of: NDArray[np.int32], coded: NDArray[np.int32]) -> bool:
-    """Whether the document and the word of the first row stand in no other row."""
-    return len(of) > 1 and not (of[1:] == of[0]).any() and not (coded[1:] == coded[0]).any()
-
-
 def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, int, int | None]:
     """Positions of document, word and perhaps count."""
     if columns is not None:
@@ -342,30 +304,13 @@ def _look_up(
 
 
 def texts_in(folder: Path) -> list[Path]:
-    """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out.
-
-    Raises
-    ------
-    DataError
-        There is none, one is no regular file, or they hold more than the limit (data.max_bytes).
+    """The files of a folder and of those in it, in the order of their names; hidden ones (.NAME) are left out. Raises a
+    `DataError` where there is none.
     """
-    files, total = [], 0
-    for path in folder.rglob("*"):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts):
-            continue
-        try:
-            found = path.stat()
-        except OSError as error:
-            raise DataError(f"{path}: cannot be read: {error.strerror}; expected a regular file") from error
-        if stat.S_ISDIR(found.st_mode):
-            continue
-        if (kind := kind_of(found.st_mode)) is not None:
-            raise DataError(f"{path}: {kind}; expected a regular file")
-        files.append(path)
-        total += found.st_size
+    paths = (path for path in folder.rglob("*") if not path.is_dir())
+    files = [path for path in paths if not any(part.startswith(".") for part in path.relative_to(folder).parts)]
     if not files:
         raise DataError(f"{folder}: the folder holds no file; expected one for each document")
-    Limit.current().check(folder, total)
     return sorted(files)
 
 
@@ -380,21 +325,11 @@ def _texts_of(folder: Path, files: list[Path], encoding: str) -> Iterator[str]:
 
 
 def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = AUTO) -> Read:
-    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.data.corpora.texts` finds them.
+    """Texts: the files of a folder, or the lines of a file; words as `splitmerge_cli.data.corpora.texts` finds them,
+    of at least so many characters (`shortest`).
 
-    They are in the order of the alphabet. Where all files are in
-    folders of the folder, these are the categories. The empty lines at the end of a file are no documents.
-
-    Parameters
-    ----------
-    path : Path
-        The folder, or the file.
-    encoding : str
-        Of the texts.
-    N : int, optional
-        The first N documents; by default all.
-    shortest : "auto" or int
-        Characters of a word at least, as of `splitmerge_cli.data.corpora.texts.Words`.
+    They are in the order of the alphabet. Where all files are in folders of the folder, these are the categories. The
+    empty lines at the end of a file are no documents.
     """
     names: list[str] | None = None
     labels, categories = None, None
@@ -417,14 +352,8 @@ def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = A
         # decoded line by line; a line alone ends a document
         opened = TextIOWrapper(BytesIO(data), "utf-8", newline="\n")
         texts = (line.removesuffix("\n") for line in islice(opened, number_to_take(path, N, lines)))
-    counts, words, notes = _count_words(path, texts, shortest)
+    counts, words, notes = count_texts(texts, shortest, path)
     return Read(Corpus(tokens_of(counts, path), len(words), names, labels, categories), words, notes)
-
-
-def _count_words(path: Path, texts: Iterator[str], shortest: str | int) -> tuple[csr_array, list[str], list[str]]:
-    """Count the words of texts: counts ``[documents, words]``, the words, and notes."""
-    counts, words, notes = count_texts(texts, shortest, str(path))
-    return counts, words, [f"{path}: {note}" for note in notes]
 
 
 def number_to_take(path: Path, N: int | None, documents: int) -> int:

@@ -45,17 +45,9 @@ _ASCII_WORD = re.compile(r"\w+")
 
 
 class Words:
-    """Words of texts, found one text after another.
+    """Words of texts, found one text after another, and those that were too short (`left_out`).
 
-    Parameters
-    ----------
-    shortest : "auto" or int
-        Characters of a word at least. ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
-
-    Attributes
-    ----------
-    left_out : collections.Counter
-        Words that were too short.
+    `shortest`: characters of a word at least; ``auto``: two, but one ideograph, Hangul syllable or emoji is a word.
     """
 
     def __init__(self, shortest: str | int = AUTO) -> None:
@@ -104,19 +96,12 @@ def require_shortest(shortest: str | int) -> None:
 
 
 def count_texts(
-    texts: Iterable[str], shortest: str | int = AUTO, source: str = "data"
+    texts: Iterable[str], shortest: str | int = AUTO, source: object = "data"
 ) -> tuple[csr_array, list[str], list[str]]:
-    """Count the words of texts; messages name their `source`.
+    """Count the words of texts: int32 ``[documents, words]``, the words in the order of the alphabet, notes for the
+    user.
 
-    Returns
-    -------
-    tuple
-        Counts, int32 ``[documents, words]``; the words in the order of the alphabet; notes for the user.
-
-    Raises
-    ------
-    DataError
-        No text has a word.
+    Messages and notes name the `source`; a `DataError` is raised where no text has a word.
     """
     words = Words(shortest)
     try:
@@ -125,7 +110,7 @@ def count_texts(
         raise
     except ValueError as error:
         raise DataError(f"{source}: no word; expected one at least, of two letters or digits or more") from error
-    return counts, vocabulary, words.notes(counts, vocabulary)
+    return counts, vocabulary, [f"{source}: {note}" for note in words.notes(counts, vocabulary)]
 
 
 def note_unsegmented(counts: csr_array, vocabulary: list[str]) -> list[str]:

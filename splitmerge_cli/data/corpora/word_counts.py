@@ -66,12 +66,8 @@ def _words_or_numbers(path: Path, vocabulary: Path | None, encoding: str, words:
 def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     """Lines ``M WORD:COUNT ... WORD:COUNT``: a document with M different words, numbered from 0.
 
-    Without a vocabulary the words are their numbers, up to the largest.
-
-    Raises
-    ------
-    DataError
-        A line is not as said, has another number of pairs, a word twice, or one that is not in the vocabulary.
+    Without a vocabulary the words are their numbers, up to the largest. Raises a `DataError` where a line is not as
+    said, has another number of pairs, a word twice, or one that is not in the vocabulary.
     """
     data = read_text(path, encoding) + b"\n"
     if not data.strip():
@@ -79,63 +75,42 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     if not _LDAC.fullmatch(data):
         raise _misfit(path, data)
     Limit.current().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
-    pairs = _Pairs(path, data)
-    V = int(pairs.words.max(initial=0)) + 1
-    words = _words_or_numbers(path, vocabulary, encoding, V, 0)
-    pairs.reject(pairs.words >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
-    pairs.check()
-    upto = starts_of(pairs.counts)
+    declared, starts, found, counts = _pairs(data)
+    words = _words_or_numbers(path, vocabulary, encoding, int(found.max(initial=0)) + 1, 0)
+    many = np.diff(starts)
+    rows = np.repeat(np.arange(len(many)), many)
+
+    def reject(bad: NDArray[np.bool_], expected: str) -> None:
+        if bad.any():
+            pair = int(np.argmax(bad))
+            row = int(rows[pair])
+            said = f"{found[pair]}:{counts[pair]}"
+            raise DataError(_place(path, row + 1, pair - int(starts[row]) + 2, said, expected))
+
+    reject(found >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
+    reject((counts < 1) | (counts > LARGEST) | (found >= LARGEST), PAIR)
+    if (declared != many).any():
+        row = int(np.argmax(declared != many))
+        raise DataError(_place(path, row + 1, 1, str(declared[row]), f"{many[row]}, the pairs of the row"))
+    order = np.lexsort((found, rows))
+    again = np.zeros(len(order), dtype=bool)
+    again[order[1:]] = (np.diff(found[order]) == 0) & (np.diff(rows[order]) == 0)
+    reject(again, "every word of a document once")
+    upto = starts_of(counts)
     check_size(int(upto[-1]), path)
-    tokens = Tokens(np.repeat(pairs.words.astype(np.int32), pairs.counts), upto[pairs.starts])
+    tokens = Tokens(np.repeat(found.astype(np.int32), counts), upto[starts])
     return Read(Corpus(tokens, len(words)), words)
 
 
-class _Pairs:
-    """The pairs of a text that has LDA-C's form.
-
-    Attributes
-    ----------
-    words, counts : numpy.ndarray
-        int64 ``[pairs]``.
-    declared : numpy.ndarray
-        int64 ``[documents]``, number of pairs that each line declares.
-    starts : numpy.ndarray
-        int64 ``[documents + 1]``, where the pairs of each document start.
-    """
-
-    def __init__(self, path: Path, data: bytes) -> None:
-        self.path = path
-        found = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
-        text = np.frombuffer(data, dtype=np.uint8)
-        self.starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
-        self.starts = np.append(0, self.starts).astype(np.int64)
-        heads = 2 * self.starts[:-1] + np.arange(len(self.starts) - 1)
-        self.declared = found[heads]
-        rest = np.delete(found, heads)
-        self.words, self.counts = rest[::2], rest[1::2]
-
-    def reject(self, bad: NDArray[np.bool_], expected: str) -> None:
-        """Raise a `DataError` that names the first pair that is `bad` (bool ``[pairs]``), if any."""
-        if bad.any():
-            pair = int(np.argmax(bad))
-            row = int(np.searchsorted(self.starts, pair, side="right")) - 1
-            found = f"{self.words[pair]}:{self.counts[pair]}"
-            raise DataError(_place(self.path, row + 1, pair - int(self.starts[row]) + 2, found, expected))
-
-    def check(self) -> None:
-        """Reject counts that are none, lines with another number of pairs than they say, words that stand twice."""
-        self.reject((self.counts < 1) | (self.counts > LARGEST) | (self.words >= LARGEST), PAIR)
-        many = np.diff(self.starts)
-        if (self.declared != many).any():
-            row = int(np.argmax(self.declared != many))
-            raise DataError(
-                _place(self.path, row + 1, 1, str(self.declared[row]), f"{many[row]}, the pairs of the row")
-            )
-        rows = np.repeat(np.arange(len(many)), many)
-        order = np.lexsort((self.words, rows))
-        again = np.zeros(len(order), dtype=bool)
-        again[order[1:]] = (np.diff(self.words[order]) == 0) & (np.diff(rows[order]) == 0)
-        self.reject(again, "every word of a document once")
+def _pairs(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """How many pairs each line declares, where those of each document start, and words and counts of all pairs."""
+    numbers = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
+    text = np.frombuffer(data, dtype=np.uint8)
+    starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
+    starts = np.append(0, starts).astype(np.int64)
+    heads = 2 * starts[:-1] + np.arange(len(starts) - 1)
+    rest = np.delete(numbers, heads)
+    return numbers[heads], starts, rest[::2], rest[1::2]
 
 
 def _misfit(path: Path, data: bytes) -> DataError:

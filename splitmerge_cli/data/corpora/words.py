@@ -125,16 +125,11 @@ def note_short_documents(whole: Dataset) -> Dataset:
         notes.append("no document has two words: nothing says which words share a topic")
     empty = np.flatnonzero(lengths == 0)
     if len(empty):
-        notes.append(_list_empty(corpus, empty))
+        named = [str(j + 1) if corpus.documents is None else corpus.documents[j] for j in empty[:SHOWN]]
+        shown = ", ".join(named) + ", ..." * (len(empty) > SHOWN)
+        many = f"{len(empty):,} of {corpus.tokens.J:,}"
+        notes.append(f"documents without a word: {many} ({shown}); they have no topic")
     return replace(whole, meta=whole.meta | notes_entry(notes))
-
-
-def _list_empty(corpus: Corpus, empty: NDArray[np.int64]) -> str:
-    """A note on documents without a word."""
-    named = [str(j + 1) if corpus.documents is None else corpus.documents[j] for j in empty[:SHOWN]]
-    more = ", ..." * (len(empty) > SHOWN)
-    many = f"{len(empty):,} of {corpus.tokens.J:,}"
-    return f"documents without a word: {many} ({', '.join(named)}{more}); they have no topic"
 
 
 def _find_stop_words(
@@ -150,7 +145,10 @@ def _find_stop_words(
     if stop_words in (None, "none"):
         return none, None
     if stop_words not in NAMED:
-        file = _stop_file(stop_words)
+        try:
+            file = require_file(str(stop_words), EXPECTED)
+        except DataError as error:
+            raise DataError(f"data.stop_words={error}") from error
         listed = {word.lower() for word in read_vocabulary(file, None, encoding)}
         return _in_list(vocabulary, listed), None
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -164,13 +162,6 @@ def _find_stop_words(
     if texts and corpus.tokens.J >= FEWEST and common.any():
         return common, f"words that more than {COMMON:.0%} of the documents have"
     return none, None
-
-
-def _stop_file(stop_words: str | Path | None) -> Path:
-    try:
-        return require_file(str(stop_words), EXPECTED)
-    except DataError as error:
-        raise DataError(f"data.stop_words={error}") from error
 
 
 def _in_list(vocabulary: Sequence[str], listed: frozenset[str] | set[str]) -> NDArray[np.bool_]:

@@ -92,19 +92,9 @@ def generate(
     least, most = (spread, spread) if spreads is None else spreads
     deviations = rng.uniform(least, most, size=len(means))
     move(x, truth, means, deviations)
-    meta = {
-        "means": means,
-        "deviations": deviations,
-        "components": len(means),
-        "D": D,
-        "separation": separation,
-        "spread": spread,
-        "spreads": spreads,
-        "sizes": sizes,
-        "concentration": concentration,
-        "dtype": dtype,
-        "seed": seed,
-    }
+    meta = {"means": means, "deviations": deviations, "components": len(means), "D": D, "separation": separation}
+    meta |= {"spread": spread, "spreads": spreads, "sizes": sizes, "concentration": concentration}
+    meta |= {"dtype": dtype, "seed": seed}
     return Dataset("gaussian", "points", x, truth, meta=meta)
 
 
@@ -125,18 +115,8 @@ def standard_normal(rng: np.random.Generator, N: int, D: int, dtype: str) -> NDA
 def move(
     x: NDArray[np.floating], truth: NDArray[np.int32], means: NDArray[np.float64], deviations: NDArray[np.float64]
 ) -> None:
-    """Turn standard normal points into those of their components, in place.
-
-    Parameters
-    ----------
-    x : numpy.ndarray
-        ``[N, D]``, standard normal; in the end x deviations + means of each point's component.
-    truth : numpy.ndarray
-        int32 ``[N]``, component of each point.
-    means : numpy.ndarray
-        float64 ``[K, D]``.
-    deviations : numpy.ndarray
-        float64 ``[K]``.
+    """Turn standard normal points `x` into those of their components, in place: x deviations + means of each
+    component.
     """
     for start in range(0, len(x), BLOCK):
         block, component = x[start : start + BLOCK], truth[start : start + BLOCK]

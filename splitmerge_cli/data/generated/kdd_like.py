@@ -89,19 +89,9 @@ def kdd_like(
     x = standard_normal(rng, N, D, dtype)
     move(x, truth, means, deviations)
     x *= column_scales
-    meta = {
-        "means": means,
-        "deviations": deviations,
-        "column_scales": column_scales,
-        "components": components,
-        "D": D,
-        "separation": separation,
-        "spreads": spreads,
-        "exponent": exponent,
-        "scales": scales,
-        "dtype": dtype,
-        "seed": seed,
-    }
+    meta = {"means": means, "deviations": deviations, "column_scales": column_scales, "components": components, "D": D}
+    meta |= {"separation": separation, "spreads": spreads, "exponent": exponent, "scales": scales}
+    meta |= {"dtype": dtype, "seed": seed}
     return Dataset("kdd_like", "points", x, truth, meta=meta)
 
 

@@ -100,17 +100,8 @@ def generate(
         x, line = x[order], line[order]
     slope = along[:, 1] / along[:, 0]
     parameters = np.column_stack([middle[:, 1] - slope * middle[:, 0], slope])
-    meta = {
-        "parameters": parameters,
-        "lines": lines,
-        "concentration": concentration,
-        "length": length,
-        "noise": noise,
-        "outliers": outliers,
-        "spread": spread,
-        "sigma0": sigma0,
-        "seed": seed,
-    }
+    meta = {"parameters": parameters, "lines": lines, "concentration": concentration, "length": length, "noise": noise}
+    meta |= {"outliers": outliers, "spread": spread, "sigma0": sigma0, "seed": seed}
     return Dataset("lines", "points", x, line, columns=["x", "y"], meta=meta)
 
 

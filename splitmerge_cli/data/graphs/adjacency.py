@@ -17,19 +17,8 @@ Nodes = NDArray[np.int64]
 
 
 def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
-    """Adjacency matrix of `N` nodes; every pair i < j or i > j stands there once.
-
-    Parameters
-    ----------
-    N : int
-        Number of nodes.
-    i, j : numpy.ndarray
-        int64 ``[edges]``, the ends of every edge.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        uint8 ``[N, N]`` as `Dataset` has it.
+    """Adjacency matrix of `N` nodes, uint8 ``[N, N]`` as `Dataset` has it; `i` and `j`: the ends of every edge, where
+    every pair i < j or i > j stands once.
     """
     ones = np.ones(2 * len(i), dtype=np.uint8)
     # half the memory of int64
@@ -41,15 +30,10 @@ def adjacency(N: int, i: Nodes, j: Nodes) -> csr_array:
 
 @dataclass(frozen=True)
 class Merged:
-    """The edges of a simple graph, made of rows that may repeat, reverse or tie a node to itself.
+    """The edges of a simple graph (i < j, ascending), made of rows that may repeat, reverse or tie a node to itself.
 
-    Attributes
-    ----------
-    i, j : numpy.ndarray
-        int64 ``[edges]``, i < j, ascending.
-    counts : dict
-        What was left out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in the
-        direction of its first row and in the other), ``below_threshold`` (pairs).
+    ``counts`` says what was left out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in
+    the direction of its first row and in the other), ``below_threshold`` (pairs).
     """
 
     i: Nodes
@@ -60,26 +44,11 @@ class Merged:
 def merge(
     N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
 ) -> Merged:
-    """Merge listed edges into a simple graph.
+    """Merge listed edges into a simple graph of N nodes.
 
-    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the diagonal
-    are dropped.
-
-    Parameters
-    ----------
-    N : int
-        Number of nodes.
-    source, target : numpy.ndarray
-        int64 ``[rows]``, the ends of every row.
-    weight : numpy.ndarray, optional
-        float64 ``[rows]``, not negative; by default every row weighs 1.
-    threshold : float
-        A pair is an edge if the weights of its rows, in both directions, add up to more.
-
-    Returns
-    -------
-    Merged
-        The edges, and what was left out.
+    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the
+    diagonal are dropped. A pair is an edge if the weights (float64 ``[rows]``, not negative, by default 1) of its
+    rows, in both directions, add up to more than the threshold.
     """
     loop = source == target
     source, target = source[~loop], target[~loop]
@@ -106,29 +75,11 @@ def check_kept(scale: float, N: int | None) -> None:
 
 
 def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
-    """The nodes of highest degree, and the edges between them.
+    """The nodes of highest degree, and the edges between them; `graph` itself if all nodes are kept.
 
     Source: Herlau et al., section 3.3: nodes in descending order of degree, those of equal degree in descending order
-    of their number. The kept nodes stay in the order in which they were.
-
-    Parameters
-    ----------
-    graph : Dataset
-        Kind ``graph``.
-    scale : float
-        Share of the nodes that are kept: round(scale n) of them.
-    N : int, optional
-        Number of nodes that are kept, in place of `scale`.
-
-    Returns
-    -------
-    Dataset
-        `graph` itself if all are kept; the true labels are numbered anew by first appearance.
-
-    Raises
-    ------
-    DataError
-        `scale` or `N` out of range, or both given.
+    of their number. The kept nodes stay in the order in which they were; true labels are numbered anew. A share of
+    them (`scale`: round(scale n)) or N of them are kept; a `DataError` if these are out of range, or both given.
     """
     check_kept(scale, N)
     require(N is None or 1 <= N <= graph.N, "N", N, f"a whole number from 1 to {graph.N}, the number of nodes, or null")
@@ -182,18 +133,8 @@ NO_WEIGHTS = "the model reads no weights"
 
 
 def losses(directed: bool, weighted: bool, self_loops: int, further: int) -> list[str]:
-    """Notes on what a graph has and a simple undirected one has not.
-
-    Parameters
-    ----------
-    directed : bool
-        Whether its edges have a direction.
-    weighted : bool
-        Whether they have weights that differ.
-    self_loops : int
-        Edges of a node to itself.
-    further : int
-        Edges beside another of the same pair and direction.
+    """Notes on what a graph has and a simple undirected one has not: directions, weights that differ, edges of a node
+    to itself, `further` edges beside another of the same pair and direction.
     """
     said = {
         f"its directions are lost: {NO_DIRECTIONS}, and a pair is one edge": directed,

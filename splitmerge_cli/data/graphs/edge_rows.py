@@ -87,20 +87,13 @@ DIRECTED = {("from", "to"), ("sender", "receiver"), ("citing", "cited"), ("follo
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a list of edges: names of both ends, and weights.
+    """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
+    of each row by their position among these (int64 ``[rows, 2]``), and weights.
 
     Attributes
     ----------
-    path : Path
-        The file, for messages.
     first : numpy.ndarray
         int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending.
-    names : list of str
-        Names of the ends in the order of their first appearance.
-    codes : numpy.ndarray
-        int64 ``[rows, 2]``: position in `names` of both ends.
-    weight : numpy.ndarray or None
-        float64 ``[rows]``.
     table : tuple or None
         Table that the rows come from, and the positions of the ends in it.
     directed : bool
@@ -253,7 +246,8 @@ def _has_header(table: Text, columns: Columns) -> bool:
     if _is_end_repeated(table, s, t, head) or "" in (head[s], head[t]):
         return False
     # where names repeat, a pair that no other row has anything to do with names the columns
-    if len(table.top) > 1 and _repeats(below):
+    both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
+    if len(table.top) > 1 and len(pc.unique(both)) < len(both):
         table.notes.append(
             f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
@@ -263,12 +257,6 @@ def _has_header(table: Text, columns: Columns) -> bool:
         f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} stand nowhere else; expected "
         "names of columns or of nodes (data.header=true or false says which)"
     )
-
-
-def _repeats(ends: Sequence[pa.ChunkedArray]) -> bool:
-    """Whether a name ends two rows."""
-    both = pa.chunked_array([chunk for column in ends for chunk in column.chunks])
-    return len(pc.unique(both)) < len(both)
 
 
 def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:

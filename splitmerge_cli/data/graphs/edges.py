@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.graphs import edge_rows
 from splitmerge_cli.data.graphs.adjacency import (
     A_WEIGHT,
     NO_DIRECTIONS,
     NO_WEIGHTS,
-    Nodes,
     adjacency,
     check_kept,
     keep,
@@ -30,16 +30,7 @@ from splitmerge_cli.data.graphs.adjacency import (
     read_weights,
     sizes,
 )
-from splitmerge_cli.data.graphs.edge_rows import (
-    A_NODE,
-    MISSING,
-    NO_WEIGHT,
-    WHOLE,
-    Columns,
-    Rows,
-    are_whole,
-    names_of,
-)
+from splitmerge_cli.data.graphs.edge_rows import NO_WEIGHT, WHOLE, Columns, Rows, are_whole
 from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.opening import check_rows, content, require_file
 from splitmerge_cli.data.tables.columns import header_key, index, true_labels
@@ -145,7 +136,10 @@ def edges(
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
         check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
-    _check_base(base, nodes)
+    whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
+    require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
+    named = base is None or not isinstance(nodes, str)
+    require(named, "data.base", base, "null beside data.nodes=FILE, which names all")
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({FORMATS})")
     suffix = suffix_of(path)
@@ -153,23 +147,16 @@ def edges(
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     if suffix in GRAPHS:
         given: dict[str, Any] = {"source": source, "target": target, "nodes": nodes, "base": base}
-        given |= {
-            "header": None if header == "auto" else header,
-            "separator": None if separator == "auto" else separator,
-        }
+        given |= {key: value for key, value in (("header", header), ("separator", separator)) if value != "auto"}
         for key, value in given.items():
             require(value is None, f"data.{key}", value, f"its default: a {suffix} file says all that itself")
         rows, chosen = _graph_file(path, suffix, weights, truth)
     else:
-        if suffix == ".parquet":
-            table: Table | None = read_parquet(path, MOST_COLUMNS)
-        else:
-            table = read_list(path, separator, comments, nodes is not None)
-        rows = (
-            Rows.from_table(table, Columns(source, target, weights), header) if table is not None else Rows.empty(path)
-        )
+        table = _read_table(path, separator, comments, nodes is not None)
+        rows = Rows.empty(path) if table is None else Rows.from_table(table, Columns(source, target, weights), header)
         chosen = _chosen_nodes(rows, nodes, base, truth)
-    merged = merge(len(chosen.names), *chosen.ends(rows), rows.weight, threshold)
+    ends = chosen.number[rows.codes]
+    merged = merge(len(chosen.names), ends[:, 0], ends[:, 1], rows.weight, threshold)
     if not len(merged.i) and not chosen.given:
         counts = merged.counts
         left_out = f"; self-loops: {counts['self_loops']}, pairs not above the threshold: {counts['below_threshold']}"
@@ -182,6 +169,12 @@ def edges(
     meta = {"path": str(path), "rows": len(rows)} | merged.counts | sizes(matrix) | notes_entry(notes)
     graph = Dataset(path.name.split(".")[0], "graph", matrix, chosen.truth, names=chosen.names, meta=meta)
     return keep(graph, scale, N)
+
+
+def _read_table(path: Path, separator: str, comments: bool, empty: bool = False) -> Table | None:
+    if suffix_of(path) == ".parquet":
+        return read_parquet(path, MOST_COLUMNS)
+    return read_list(path, separator, comments, empty)
 
 
 def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterator[str]:
@@ -204,20 +197,8 @@ def _merging(rows: Rows, counts: Mapping[str, int], threshold: float) -> Iterato
 
 @dataclass(frozen=True)
 class _Nodes:
-    """The nodes of a network.
-
-    Attributes
-    ----------
-    names : list of str
-        Name of each; empty for a node that is known by its number alone.
-    number : numpy.ndarray
-        int64 ``[names of the rows]``: node of every name that the rows hold.
-    truth : numpy.ndarray or None
-        int32 ``[N]``.
-    given : bool
-        Whether the user says which nodes there are.
-    notes : list of str
-        Notes on how they were read.
+    """The nodes of a network: their names, empty where one is known by its number alone; the node of every name that
+    the rows hold; true labels; whether the user says which nodes there are; notes on how they were read.
     """
 
     names: list[str]
@@ -225,19 +206,6 @@ class _Nodes:
     truth: NDArray[np.int32] | None = None
     given: bool = True
     notes: list[str] = field(default_factory=list)
-
-    def ends(self, rows: Rows) -> tuple[Nodes, Nodes]:
-        """Numbers of the nodes at both ends, row by row."""
-        numbered = self.number[rows.codes]
-        return numbered[:, 0], numbered[:, 1]
-
-
-def _check_base(base: int | None, nodes: str | int | None) -> None:
-    whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
-    require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
-    require(
-        base is None or not isinstance(nodes, str), "data.base", base, "null beside data.nodes=FILE, which names all"
-    )
 
 
 def _chosen_nodes(rows: Rows, nodes: str | int | None, base: int | None, truth: str | int | None) -> _Nodes:
@@ -288,7 +256,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
     suffix = suffix_of(path)
     if suffix in FOREIGN or suffix in GRAPHS:
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = read_parquet(path, MOST_COLUMNS) if suffix == ".parquet" else read_list(path, "auto", comments=True)
+    table = _read_table(path, "auto", comments=True)
     assert table is not None
     if isinstance(table, Text) and _names_columns(table, truth, set(rows.names)):
         table.take_header()
@@ -302,11 +270,11 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None) -> _Nodes:
         "the names are those of the next column",
         "the names of the nodes in the first column",
     )
-    names = names_of(table, first).to_pylist()
+    names = edge_rows.names_of(table, first).to_pylist()
     number = {name: k for k, name in reversed(list(enumerate(names)))}
     for k, name in enumerate(names):
-        if name in MISSING:
-            raise table.error(k, first, A_NODE)
+        if name in edge_rows.MISSING:
+            raise table.error(k, first, edge_rows.A_NODE)
         if number[name] != k:
             raise table.error(k, first, f"every node once: it is also in row {table.row(number[name])}")
     for k, name in enumerate(rows.names):
@@ -329,7 +297,7 @@ def _names_columns(table: Text, truth: str | int | None, ends: set[str]) -> bool
     below = pc.utf8_trim_whitespace(table.columns[0].slice(1))
     # a number above words that counts the columns is no node like the others
     like = WHOLE.fullmatch(head[0]) and (not table.counts_columns() or are_whole(below))
-    if head[0] in ends or head[0] in MISSING or like:
+    if head[0] in ends or head[0] in edge_rows.MISSING or like:
         return False
     if len(table.top) > 1 and are_whole(below):
         return True
@@ -354,7 +322,13 @@ def _graph_file(path: Path, suffix: str, weights: str | int | None, truth: str |
     key = "weight" if weights == "auto" and any("weight" in given for *_, given in ties) else weights
     weight = None
     if key not in (None, "auto"):
-        weight = np.array([_weight_of(path, k, tie, key) for k, tie in enumerate(ties, start=1)])
+        values = [given.get(key) for *_, given in ties]
+        weight, bad = read_weights(values)
+        if bad is not None:
+            (a, b, _), value = ties[bad], values[bad]
+            found = "no such attribute" if value is None else quote(str(value))
+            place = f"{path}: edge {bad + 1} ({quote(str(a))}, {quote(str(b))}), '{key}'"
+            raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
     labels, notes = None, []
     if truth is not None:
         true = [given.get(truth) for _, given in graph.nodes(data=True)]
@@ -387,15 +361,3 @@ def _load_graph(path: Path, suffix: str) -> "networkx.Graph":
     except Exception as error:  # the readers raise all kinds on a damaged file
         reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable {suffix} file: {error or type(error).__name__}") from error
-
-
-def _weight_of(path: Path, number: int, tie: tuple[Any, Any, dict[Any, Any]], key: str | int | None) -> float:
-    """The weight of an edge."""
-    a, b, given = tie
-    value = given.get(key)
-    (weight,), bad = read_weights([value])
-    if bad is not None:
-        found = "no such attribute" if value is None else quote(str(value))
-        place = f"{path}: edge {number} ({quote(str(a))}, {quote(str(b))}), '{key}'"
-        raise DataError(f"{place}: {found}; expected {A_WEIGHT} ({NO_WEIGHT})")
-    return float(weight)

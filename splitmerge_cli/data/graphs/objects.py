@@ -73,13 +73,7 @@ class GraphReading(KindReading):
 
 
 def _ties(values: Any, names: list[str] | None) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Read a matrix whose entries above 0 are edges: their rows and columns, int64 ``[entries, 2]``, and weights.
-
-    Raises
-    ------
-    DataError
-        An entry is no weight.
-    """
+    """Read a matrix whose entries above 0 are edges: their rows and columns, int64 ``[entries, 2]``, and weights."""
     if issparse(values):
         entries = coo_array(values)
         entries.sum_duplicates()

@@ -15,32 +15,28 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
 
-OHSUMED23 = 7400
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
+COLUMNS = {
+    "20news_w100": ("group", None),
+    "nips_abstracts": ("label", "name"),
+    "nips0_12": ("label", "name"),
+    "ohsumed23": ("category", "ohsumed_file"),
+    "ohsumed23_documents": ("category", "ohsumed_file"),
+}
+"""Columns of each set's docs.csv.gz with the categories and the names of the documents."""
 
 
-def read_published(name: str, documents: int, category: str, names: str | None, N: int | None) -> Documents:
-    """The counts of a published set of documents, with vocabulary, categories and names of the documents.
+def read_published(name: str, N: int | None) -> Documents:
+    """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents.
 
-    Parameters
-    ----------
-    name : str
-        The set, of a folder with counts.npz, docs.csv.gz and the vocabulary.
-    documents : int
-        How many it has.
-    category, names : str or None
-        Columns of docs.csv.gz.
-    N : int or None
-        Take the first N documents; None: all.
-
-    Raises
-    ------
-    DataError
-        N out of range; a file is absent or not the published one.
+    Its folder holds counts.npz, docs.csv.gz and the vocabulary. Raises a `DataError` where N is out of range, or a
+    file is absent or not the published one.
     """
+    category, names = COLUMNS[name]
+    counts = read_counts(sets.locate(name, "counts.npz"))
+    documents = counts.shape[0]
     good = N is None or (isinstance(N, int) and 1 <= N <= documents)
     require(good, "N", N, f"a whole number from 1 to {documents}, the documents, or null")
-    counts = read_counts(sets.locate(name, "counts.npz"))
     words = next(file.name for file in sets.SETS[name].files if file.name.startswith("vocab"))
     vocabulary = read_vocabulary(sets.locate(name, words), counts.shape[1])
     path = sets.locate(name, "docs.csv.gz")
@@ -48,16 +44,11 @@ def read_published(name: str, documents: int, category: str, names: str | None, 
     table.take_header()
     table.parse([{}])
     truth, categories = codes(table, index(table, f"data={name}", category), "a category")
-    if len(truth) != counts.shape[0]:
-        raise DataError(f"{path}: {len(truth)} documents; expected {counts.shape[0]}, as in counts.npz")
+    if len(truth) != documents:
+        raise DataError(f"{path}: {len(truth)} documents; expected {documents}, as in counts.npz")
     truth = truth[:N]
     named = None if names is None else table.columns[index(table, f"data={name}", names)].to_pylist()[:N]
     return Documents(counts[:N], vocabulary, truth, categories[: int(truth.max()) + 1], named)
-
-
-def read_ohsumed23(N: int | None = None, name: str = "ohsumed23") -> Documents:
-    """The counts of the published set `ohsumed23`, of any `name`; parameters and errors as for `read_published`."""
-    return read_published(name, OHSUMED23, "category", "ohsumed_file", N)
 
 
 def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int = 1) -> Dataset:
@@ -85,4 +76,4 @@ def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int =
     DataError
         An option out of range; a file is absent or not the published one.
     """
-    return points("ohsumed23", read_ohsumed23(N), weights, min_documents, OUT_OF_DATE)
+    return points("ohsumed23", read_published("ohsumed23", N), weights, min_documents, OUT_OF_DATE)

@@ -1,7 +1,9 @@
 """Published sets of documents, as tokens: those of Rana et al. 2013, whole papers of the conference, and OHSUMED."""
 
+from collections.abc import Callable
+from inspect import cleandoc, signature
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -10,43 +12,57 @@ from splitmerge_cli.data.corpora.counts import Documents
 from splitmerge_cli.data.corpora.split import require_split, split
 from splitmerge_cli.data.corpora.words import keep_words, require_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.published.counts import OUT_OF_DATE, read_ohsumed23, read_published
+from splitmerge_cli.data.published.counts import OUT_OF_DATE, read_published
 from splitmerge_cli.data.values import LARGEST, require
 
-NEWS = 16_242
-NIPS = 1740
-"""Number of papers, and of abstracts."""
+Reader = TypeVar("Reader", bound=Callable[..., Dataset])
+PARAMETERS = {
+    "N": "N : int, optional\n    Take the first N documents, in the order of the set; all by default.",
+    "stop_words": "stop_words : str or Path, optional\n    Words that are left out, as "
+    "`splitmerge_cli.data.corpora.words.keep_words` takes it.",
+    "min_documents": "min_documents : int\n    Words that fewer documents have are left out.",
+    "max_share": "max_share : float\n    Words that more than this share of the documents have are left out.",
+    "longest": "longest : int, optional\n    Documents of more tokens, stop words counted, are left out.",
+    "heldout": "heldout, heldout_by, split_seed\n    What is held out, as "
+    "`splitmerge_cli.data.corpora.split.split` takes it.",
+}
+DOCSTRING = """{what}
+
+Parameters
+----------
+{parameters}
+
+Returns
+-------
+Dataset
+    Kind ``documents``, with labels.
+
+Raises
+------
+DataError
+    An option out of range; no document is left; a file is absent or not the published one.
+"""
 
 
+def _document(function: Reader) -> Reader:
+    parameters = "\n".join(PARAMETERS[name] for name in signature(function).parameters if name in PARAMETERS)
+    function.__doc__ = DOCSTRING.format(what=cleandoc(function.__doc__ or ""), parameters=parameters)
+    return function
+
+
+@_document
 def news20_w100(
     N: int | None = None, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0
 ) -> Dataset:
     """16,242 postings of 20 newsgroups in four groups, as presence of 100 chosen words (Rana et al. 2013).
 
-    A word is a token of a document or it is not: the data are 0 and 1.
-
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N documents, which are in the order of their groups; all by default.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``; the labels are the groups.
-
-    Raises
-    ------
-    DataError
-        An option out of range; a file is absent or not the published one.
+    A word is a token of a document or it is not: the data are 0 and 1. The documents are in the order of their groups,
+    which are the labels.
     """
-    require_split(heldout, heldout_by, split_seed)
-    whole = _whole("20news_w100", read_published("20news_w100", NEWS, "group", None, N))
-    return split(whole, heldout, heldout_by, split_seed)
+    return _read("20news_w100", N, (heldout, heldout_by, split_seed))
 
 
+@_document
 def nips_abstracts(
     N: int | None = None,
     stop_words: str | Path | None = None,
@@ -61,44 +77,16 @@ def nips_abstracts(
 
     Stop words, single letters and the noise of scanning are in. The paper tells of "1392 abstracts consisting of 263K
     words": 1,392 is 80% of 1,740, so it is likely the training part (``data.heldout=.2``), but those 1,392 have some
-    216,000 tokens; it says neither how it counts words nor which it leaves out. 60 abstracts run on into the paper.
-
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N abstracts, by year; all by default.
-    stop_words : str or Path, optional
-        Words that are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
-    min_documents : int
-        Words that fewer abstracts have are left out.
-    max_share : float
-        Words that more than this share of the abstracts have are left out.
-    longest : int, optional
-        Abstracts of more tokens, stop words counted, are left out, those that run on; all are taken by default.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``; the labels are the subjects under which the conference had the papers.
-
-    Raises
-    ------
-    DataError
-        An option out of range; no abstract is left; a file is absent or not the published one.
+    216,000 tokens; it says neither how it counts words nor which it leaves out. 60 abstracts run on into the paper. The
+    abstracts are in the order of years; their labels are the subjects under which the conference had the papers.
     """
     good = longest is None or (isinstance(longest, int) and not isinstance(longest, bool) and 1 <= longest <= LARGEST)
     require(good, "data.longest", longest, f"a whole number from 1 to {LARGEST}, or null")
-    require_words(stop_words, min_documents, max_share)
-    require_split(heldout, heldout_by, split_seed)
-    documents = read_published("nips_abstracts", NIPS, "label", "name", N)
-    if longest is not None:
-        documents = _drop_long(documents, longest)
-    whole = _whole("nips_abstracts", documents, {"longest": longest})
-    return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
+    words = stop_words, min_documents, max_share
+    return _read("nips_abstracts", N, (heldout, heldout_by, split_seed), words, {"longest": longest})
 
 
+@_document
 def nips0_12(
     N: int | None = None,
     stop_words: str | Path | None = None,
@@ -110,35 +98,12 @@ def nips0_12(
 ) -> Dataset:
     """1,740 whole papers of NIPS 0 to 12 (1987 to 1999), 2,301,375 tokens of 13,649 words, stop words left out.
 
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N papers, by year; all by default.
-    stop_words : str or Path, optional
-        Words that are left out, as `splitmerge_cli.data.corpora.words.keep_words` takes it.
-    min_documents : int
-        Words that fewer papers have are left out.
-    max_share : float
-        Words that more than this share of the papers have are left out.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``; the labels are the subjects under which the conference had the papers.
-
-    Raises
-    ------
-    DataError
-        An option out of range; a file is absent or not the published one.
+    The papers are in the order of years; their labels are the subjects under which the conference had them.
     """
-    require_words(stop_words, min_documents, max_share)
-    require_split(heldout, heldout_by, split_seed)
-    whole = _whole("nips0_12", read_published("nips0_12", NIPS, "label", "name", N))
-    return split(keep_words(whole, stop_words, min_documents, max_share), heldout, heldout_by, split_seed)
+    return _read("nips0_12", N, (heldout, heldout_by, split_seed), (stop_words, min_documents, max_share))
 
 
+@_document
 def ohsumed23_documents(
     N: int | None = None,
     min_documents: int = 1,
@@ -149,34 +114,32 @@ def ohsumed23_documents(
 ) -> Dataset:
     """7,400 abstracts of MEDLINE from 1991 in 23 categories of diseases, 705,346 tokens of the words of PubMed.
 
-    For experimentation only: these data are incomplete and out of date.
-
-    Parameters
-    ----------
-    N : int, optional
-        Take the first N documents; all by default.
-    min_documents : int
-        Words that fewer documents have are left out: 1 leaves out words of PubMed that none of them has.
-    max_share : float
-        Words that more than this share of the documents have are left out.
-    heldout, heldout_by, split_seed
-        What is held out, as `splitmerge_cli.data.corpora.split.split` takes it.
-
-    Returns
-    -------
-    Dataset
-        Kind ``documents``; the labels are the categories.
-
-    Raises
-    ------
-    DataError
-        An option out of range; a file is absent or not the published one.
+    For experimentation only: these data are incomplete and out of date. The labels are the categories. A
+    `min_documents` of 1 leaves out words of PubMed that none of the documents has.
     """
-    require_words(None, min_documents, max_share)
-    require_split(heldout, heldout_by, split_seed)
-    name = "ohsumed23_documents"
-    whole = _whole(name, read_ohsumed23(N, name), {}, {"terms": OUT_OF_DATE})
-    return split(keep_words(whole, None, min_documents, max_share), heldout, heldout_by, split_seed)
+    held, meta = (heldout, heldout_by, split_seed), {"terms": OUT_OF_DATE}
+    return _read("ohsumed23_documents", N, held, (None, min_documents, max_share), meta=meta)
+
+
+def _read(
+    name: str,
+    N: int | None,
+    held: tuple[float, str, int],
+    words: tuple[str | Path | None, int, float] | None = None,
+    options: dict[str, Any] | None = None,
+    meta: dict[str, Any] | None = None,
+) -> Dataset:
+    """Read a set as tokens; `words` and what is `held` out as `keep_words` and `split` take them."""
+    if words is not None:
+        require_words(*words)
+    require_split(*held)
+    documents = read_published(name, N)
+    if options and options["longest"] is not None:
+        documents = _drop_long(documents, options["longest"])
+    vocabulary, labels = documents.vocabulary, (documents.names, documents.truth, documents.categories)
+    corpus = Corpus(tokens_of(documents.counts), len(vocabulary), *labels)
+    whole = dataset(name, corpus, vocabulary, meta=meta, options=options)
+    return split(whole if words is None else keep_words(whole, *words), *held)
 
 
 def _drop_long(documents: Documents, longest: int) -> Documents:
@@ -188,17 +151,3 @@ def _drop_long(documents: Documents, longest: int) -> Documents:
     assert documents.truth is not None and documents.names is not None
     names = [documents.names[j] for j in kept]
     return Documents(documents.counts[kept], documents.vocabulary, documents.truth[kept], documents.categories, names)
-
-
-def _whole(
-    name: str, documents: Documents, options: dict[str, Any] | None = None, meta: dict[str, Any] | None = None
-) -> Dataset:
-    """Documents as tokens, nothing held out."""
-    corpus = Corpus(
-        tokens_of(documents.counts),
-        len(documents.vocabulary),
-        documents.names,
-        documents.truth,
-        documents.categories,
-    )
-    return dataset(name, corpus, documents.vocabulary, meta=meta, options=options)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
 from splitmerge_cli.received import DataError
+from splitmerge_cli.version import __version__
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""
@@ -31,27 +31,11 @@ MOST_BYTES = 1 << 32
 def download(
     address: str, path: Path, sha256: str | None, origin: str, report: Report | None = None, size: int | None = None
 ) -> str:
-    """Fetch a file; `path` appears whole or not at all, and on failure no file and no new folder is left.
+    """Fetch a file and return its SHA-256; `path` appears whole or not at all, and on failure no file and no new
+    folder is left.
 
-    Parameters
-    ----------
-    address : str
-        Where it is: https, as every address that it redirects to.
-    path : Path
-        Where it goes.
-    sha256 : str or None
-        The digest that it must have, where known.
-    origin : str
-        What that digest is, for messages.
-    report : callable, optional
-        Told of the progress.
-    size : int, optional
-        Its bytes, where known; without it 4 GiB at most are fetched.
-
-    Returns
-    -------
-    str
-        The SHA-256 of the file.
+    Its digest must be `sha256`, where known (messages say its `origin`), its bytes `size`; without that 4 GiB at most
+    are fetched. `report` hears of the progress.
 
     Raises
     ------
@@ -114,31 +98,15 @@ def _require_https(address: str, before: str = "") -> None:
 
 
 def _opener() -> urllib.request.OpenerDirector:
-    """An opener of addresses that knows no other scheme than https, and verifies certificates."""
-    opener = urllib.request.OpenerDirector()
-    for handler in (
-        urllib.request.ProxyHandler(),
-        urllib.request.UnknownHandler(),
-        urllib.request.HTTPDefaultErrorHandler(),
-        urllib.request.HTTPErrorProcessor(),
-        urllib.request.HTTPSHandler(context=ssl.create_default_context()),
-        _Redirects(),
-    ):
-        opener.add_handler(handler)
-    return opener
-
-
-def _name_of_program() -> str:
-    try:
-        return f"smcmc/{version('smcmc')}"
-    except PackageNotFoundError:  # a source tree that was never installed
-        return "smcmc"
+    """An opener of addresses that verifies certificates, whatever the environment says."""
+    verified = urllib.request.HTTPSHandler(context=ssl.create_default_context())
+    return urllib.request.build_opener(verified, _Redirects)
 
 
 def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
-    request = urllib.request.Request(address, headers={"User-Agent": _name_of_program()})
+    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
     here, most = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)

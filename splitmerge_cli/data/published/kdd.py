@@ -60,7 +60,11 @@ def kddcup04bio(N: int | None = None) -> Dataset:
             f"{path}: row 1: cells: {table.width}; expected {FEATURES}, or {BEFORE + FEATURES} in the original file"
         )
     features = range(table.width - FEATURES, table.width)
-    table.parse([dict.fromkeys(features, pa.float64())], _misfit)
+
+    def misfit(cell: str) -> str | None:
+        return None if NUMBER.fullmatch(cell) and abs(float(cell)) <= MAGNITUDE else FINITE
+
+    table.parse([dict.fromkeys(features, pa.float64())], misfit)
     if (rows := len(table.columns[0])) != ROWS:
         raise DataError(f"{path}: {rows} rows; expected {ROWS}, those of the published set")
     x = np.empty((N or ROWS, FEATURES))
@@ -69,9 +73,3 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     meta = {"rows": ROWS, "truth": "no labels are public"}
     notes = sets.verification_notes("kddcup04bio", sha256_of)
     return Dataset("kddcup04bio", "points", x, meta=meta | notes_entry(notes))
-
-
-def _misfit(cell: str) -> str | None:
-    """Expected content in place of a cell of text; None if the cell is well."""
-    good = NUMBER.fullmatch(cell) and abs(float(cell)) <= MAGNITUDE
-    return None if good else FINITE

@@ -17,21 +17,11 @@ VOCABULARY = "vocab.pubmed.txt"
 
 
 def read_pubmed(documents: int | None = None) -> Documents:
-    """The counts of the published set `pubmed` with their vocabulary, mapped from arrays beside the text.
+    """The counts of the first so many documents of `pubmed` with their vocabulary, mapped from arrays beside the text.
 
     The first reading converts the text into these arrays (some 4 GB); from then on the first documents cost what they
-    hold.
-
-    Parameters
-    ----------
-    documents : int, optional
-        Take the first so many documents; all by default.
-
-    Raises
-    ------
-    DataError
-        `documents` out of range; a file is absent, not the one that was fetched, or holds something else; the arrays
-        cannot be written.
+    hold. Raises a `DataError` where `documents` is out of range, a file is absent, not the one that was fetched, or
+    holds something else, or the arrays cannot be written.
     """
     if documents is not None:
         require_size("data.documents", documents)

@@ -38,22 +38,9 @@ class File:
 
 @dataclass(frozen=True)
 class Published:
-    """A published data set.
-
-    Attributes
-    ----------
-    name : str
-        That of ``conf/data/NAME.yaml``, and of its folder.
-    kind : str
-        As in `Dataset`.
-    N : str
-        Number of items, in words.
-    what, paper, source, terms : str
-        What it holds, the paper that uses it, where it comes from and how it was converted, terms of use.
-    files : tuple of File
-        What the folder holds.
-    folder : str
-        Its folder where that has another name.
+    """A published data set: its name, which is that of ``conf/data/NAME.yaml`` and of its folder (or `folder`), its
+    kind and number of items in words; what it holds, the paper that uses it, where it comes from and how it was
+    converted, terms of use; its files.
     """
 
     name: str
@@ -109,17 +96,8 @@ def describe_place(name: str) -> str:
 def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -> list[str]:
     """Notes on the present files of a set whose SHA-256 no source states, one each.
 
-    Parameters
-    ----------
-    name : str
-        The set.
-    digest : callable, optional
-        What tells the SHA-256 of a file for which none was recorded; without it the note names none.
-
-    Raises
-    ------
-    DataError
-        The record of the digests, or a file, cannot be read.
+    `digest` finds the SHA-256 of a file for which none was recorded; without it the note names none. Raises a
+    `DataError` where the record of the digests, or a file, cannot be read.
     """
     notes = []
     for file in SETS[name].files:
@@ -135,19 +113,8 @@ def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -
 
 
 def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> Path:
-    """Path of a published file, checked against its SHA-256 where that is known.
-
-    Parameters
-    ----------
-    name, file : str
-        The set, and the file in its folder.
-    digest : callable
-        What tells the SHA-256 of the file.
-
-    Raises
-    ------
-    DataError
-        It is absent, cannot be read, or is not the published one.
+    """Path of a published file, checked against its SHA-256 (found by `digest`) where that is known; a `DataError` if
+    it is absent, cannot be read, or is not the published one.
     """
     path = place(name) / file
     of = next(f for f in SETS[name].files if f.name == file)
@@ -222,22 +189,10 @@ def describe(name: str) -> str:
 
 
 def fetch(name: str, report: Report | None = None) -> Path:
-    """Download what is missing of a set, and check what is here.
+    """Download what is missing of a set, check what is here, and return its folder; `report` hears of the progress.
 
     A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
     Where it is not known, that of the file is recorded beside it, and `verification_notes` reports it.
-
-    Parameters
-    ----------
-    name : str
-        One of `SETS`.
-    report : callable, optional
-        Told of the progress.
-
-    Returns
-    -------
-    Path
-        The folder of the set.
 
     Raises
     ------

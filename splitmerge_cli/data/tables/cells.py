@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -37,32 +38,21 @@ _NUMBER_OF_UNIT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?"
 
 @dataclass(frozen=True)
 class Cells:
-    """The cells of a column.
+    """The cells of column `j` in a table.
 
     Attributes
     ----------
-    table : Table
-    j : int
-        Position of the column.
-    missing : numpy.ndarray
-        bool ``[N]``.
-    numbers : numpy.ndarray or None
-        float64 ``[N]``, NaN where a cell is missing; None of words.
-    text : pyarrow.ChunkedArray or None
-        The cells without spaces around them; None of a column of another type. Whole numbers that lose digits as
-        float64 are text whatever their type is.
-    is_number : numpy.ndarray or None
-        bool ``[N]``, of text: which cells are numbers.
+    missing, numbers : numpy.ndarray
+        bool ``[N]``; float64 ``[N]``, NaN where a cell is missing, or None of words.
+    text, is_number : pyarrow.ChunkedArray and numpy.ndarray, or None
+        The cells without spaces around them, and which of them are numbers; None of a column of another type. Whole
+        numbers that lose digits as float64 are text whatever their type is.
     other : str or None
         What else the column holds, so that it is read as nothing: ``date``, or the name of its type.
     boolean : bool
         Whether the file itself says that its values are true and false.
-    is_padded : bool
-        Whether a cell is of digits that begin with 0.
-    is_long : bool
-        Whether a cell is a whole number of more digits than float64 keeps.
-    category : bool
-        Whether the file itself says that its values are categories.
+    is_padded, is_long : bool
+        Whether a cell is of digits that begin with 0; of more digits than float64 keeps.
     """
 
     table: Table
@@ -116,14 +106,9 @@ class Cells:
         return str(rest[0].as_py()) if len(rest) == 1 else None
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
-        """Code of every cell (-1 where it is missing), and what the codes stand for.
-
-        Values are in ascending order: as numbers, or in that of the alphabet.
-
-        Parameters
-        ----------
-        spelled : bool
-            Whether two ways to write a number, such as 1.1 and 1.10, are two values: where categories are asked for.
+        """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or
+        in that of the alphabet. `spelled`: two ways to write a number, such as 1.1 and 1.10, are two values, as
+        categories may be.
         """
         if self.numbers is None or self.is_coded:
             return self._words(sorted)
@@ -131,7 +116,7 @@ class Cells:
         there = ~self.missing
         values, codes[there] = np.unique(self.numbers[there], return_inverse=True)
         if self.text is not None:
-            as_written = self._words(lambda words: sorted(words, key=lambda word: (self._number(word), word)))
+            as_written = self._words(partial(sorted, key=lambda word: (float(self._with_point(word)), word)))
             if spelled or len(as_written[1]) == len(values):
                 return as_written
         return codes, [_as_word(value, self.boolean) for value in values.tolist()]
@@ -154,9 +139,6 @@ class Cells:
     def _with_point(self, word: str) -> str:
         """A number with a decimal point, whatever the file has; a word as it is."""
         return word if self.numbers is None or self.decimal is None or "." in word else word.replace(self.decimal, ".")
-
-    def _number(self, word: str) -> float:
-        return float(self._with_point(word))
 
 
 def _as_word(value: float, boolean: bool) -> str:

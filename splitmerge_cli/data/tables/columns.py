@@ -35,20 +35,16 @@ def index(table: Table, key: str, column: str | int) -> int:
     if named:
         k = named[0]
         if isinstance(column, int) and j is not None and j != k:
+            from_other_end = column - width - 1 if column > 0 else column + width + 1
             raise DataError(
                 f"{key}={column}: {table.path}: {table.column(k)} has that name, but {table.column(j)} that number; "
-                f"expected '{column}' in quotes, the name, or {_other(column, width)}, the number from the other end"
+                f"expected '{column}' in quotes, the name, or {from_other_end}, the number from the other end"
             )
         return k
     if j is None:
         known = f"one of {list_names(table.names)}, or " if table.names else ""
         raise DataError(f"{key}={column}: {table.path} has no such column; expected {known}{numbers}")
     return j
-
-
-def _other(number: int, width: int) -> int:
-    """The number of the same column, counted from the other end."""
-    return number - width - 1 if number > 0 else number + width + 1
 
 
 def position(number: str | int | None, width: int) -> int | None:
@@ -69,13 +65,9 @@ def is_number(cell: str) -> bool:
 
 
 def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.ChunkedArray:
-    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps` NaN
-    null, decimal numbers become strings.
-
-    Raises
-    ------
-    DataError
-        Another type, or a float that is none; `expected` says what the column is for.
+    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps`
+    NaN null, decimal numbers become strings. Raises a `DataError` for another type, or a float that is none;
+    `expected` says what the column is for.
     """
     column = table.cells(j)
     if pa.types.is_floating(column.type):
@@ -98,12 +90,8 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
 def codes(
     table: Table, j: int, expected: str, missing: Collection[str] = MISSING
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Code the cells of column `j` by first appearance; also the word of each code.
-
-    Raises
-    ------
-    DataError
-        As for `words`; a cell is one of the `missing`, by default empty or NaN.
+    """Code the cells of column `j` by first appearance; also the word of each code. Raises a `DataError` as `words`,
+    or where a cell is one of the `missing`, by default empty or NaN.
     """
     coded, distinct = _encode(words(table, j, expected))
     for code, word in enumerate(distinct):
@@ -120,12 +108,7 @@ def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
 
 def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) -> NDArray[np.int32]:
     """The true labels in column `j`, numbered by first appearance; -1 where the cell is empty, NaN or one of `also`,
-    which is noted.
-
-    Raises
-    ------
-    DataError
-        As for `words`; no cell holds a label.
+    which is noted. Raises a `DataError` as `words`, or where no cell holds a label.
     """
     coded, distinct = _encode(words(table, j, "a true label", gaps=True))
     unknown = np.array([word.strip().lower() in MISSING or word.strip() in map(str, also) for word in distinct])
@@ -141,12 +124,8 @@ def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) ->
 
 
 def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
-    """Column `j` as float64, checked to be finite and of magnitude 1e30 at most.
-
-    Raises
-    ------
-    DataError
-        Another type (`hint` says which option chooses the columns); a NaN, or a number that is too large.
+    """Column `j` as float64; a `DataError` for another type (`hint` says which option chooses the columns), a NaN, or
+    a number of magnitude above 1e30.
     """
     values = _as_numbers(table, j, hint)
     if (bad := first_not_finite(values)) is not None:
@@ -170,12 +149,7 @@ def matrix_of(
     table: Table, columns: Sequence[int], hint: str, also: Sequence[str | int | float] = ()
 ) -> NDArray[np.float64]:
     """Columns as float64 ``[rows, columns]``, NaN where a cell is missing; `also`: what else stands for a missing one.
-
-    Raises
-    ------
-    DataError
-        A column of another type, or a number that is too large, as `numbers`; or they are more than the limit
-        (data.max_bytes).
+    Raises a `DataError` as `numbers`, or for more than the limit (data.max_bytes).
     """
     x = table.block(columns)
     if x is None:

@@ -17,12 +17,8 @@ _MOST_DIGITS = 400
 def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
     """A column as text, where one of its whole numbers loses digits as float64; None of any other column.
 
-    Parameters
-    ----------
-    column : pyarrow.ChunkedArray
-        Whole numbers, decimal numbers or text; nothing is known any more of what a column of floats has lost.
-    also : sequence
-        What else stands for a missing cell.
+    It holds whole numbers, decimal numbers or text; nothing is known any more of what a column of floats has lost.
+    `also`: what else stands for a missing cell.
 
     Examples
     --------

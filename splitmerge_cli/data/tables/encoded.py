@@ -36,18 +36,8 @@ def require_encoding(encoding: str) -> None:
 def read_text(path: Path, encoding: str | None = None) -> bytes:
     """Content of a text file as UTF-8, unpacked if its name ends in .gz, without byte order mark and last line ends.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    encoding : str, optional
-        How its text is encoded, by the key data.encoding; by default UTF-8.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, holds more than the limit (data.max_bytes), or is not so encoded; with an `encoding`, the
-        character 0 is in it.
+    Raises a `DataError` if it cannot be read, holds more than the limit (data.max_bytes), or is not in the `encoding`
+    (data.encoding; by default UTF-8); with an `encoding`, if the character 0 is in it.
     """
     data = content(path)
     try:

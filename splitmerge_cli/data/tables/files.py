@@ -128,9 +128,14 @@ def csv(
             f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         )
     as_text = suffix in BY_SUFFIX
-    _check_options(path, as_text, suffix, {"separator": separator, "decimal": decimal, "encoding": encoding}, sheet)
+    options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
+    for key, given, default in options:
+        require(as_text or given == default, f"data.{key}", given, f"{default}: {path} is no text")
+    require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
-    if of_kind.reads_matrices and (matrix := _matrix(path, suffix)) is not None:
+    if of_kind.reads_matrices and suffix == ".npz":
+        table = Matrix(path, read_sparse(path))
+    elif of_kind.reads_matrices and suffix == ".npy" and (matrix := read_numbers(path)) is not None:
         table = matrix
     elif as_text:
         table = read_written(path, wanted, header, suffix, separator, decimal, encoding)
@@ -151,18 +156,3 @@ def csv(
     check_names(table)
     wanted.note(table)
     return read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
-
-
-def _check_options(path: Path, as_text: bool, suffix: str, texts: Mapping[str, str], sheet: object) -> None:
-    """Reject options of other formats."""
-    for key, value in texts.items():
-        default = "utf-8" if key == "encoding" else "auto"
-        require(as_text or value == default, f"data.{key}", value, f"{default}: {path} is no text")
-    require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
-
-
-def _matrix(path: Path, suffix: str) -> Matrix | None:
-    """The file as a matrix that need not pass through columns, where it is one."""
-    if suffix == ".npy":
-        return read_numbers(path)
-    return Matrix(path, read_sparse(path)) if suffix == ".npz" else None

@@ -20,28 +20,11 @@ def is_numeric(cell: str | None) -> bool:
 
 
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False) -> Text | None:
-    """A parsed text file, every cell a string.
+    """A parsed text file, every cell a string; None where it holds comments alone and may (`empty`).
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    separator : str
-        A key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
-    comments : bool
-        Whether lines at the top that begin with # or % are comments.
-    empty : bool
-        Whether it may hold comments alone.
-
-    Returns
-    -------
-    Text or None
-        None where it holds comments alone.
-
-    Raises
-    ------
-    DataError
-        It cannot be read, is empty or ragged, holds a comment below the first row, or has another format.
+    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv, a tab in .tsv, else what the first row holds.
+    With `comments`, lines at the top that begin with # or % are none of its rows. Raises a `DataError` where it cannot
+    be read, is empty or ragged, holds a comment below the first row, or has another format.
     """
     data = read_text(path)
     if (null := data.find(b"\0")) >= 0:
@@ -93,21 +76,10 @@ def _separator(data: bytes) -> str:
 
 
 def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
-    """Rows of cells that runs of spaces and tabs separate, with one tab between cells.
+    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells.
 
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    data : bytes
-        Its rows, from `read_text`.
-    before : int
-        Number of lines of the file before the rows.
-
-    Raises
-    ------
-    DataError
-        A quote stands within a cell or is not closed.
+    Raises a `DataError` where a quote stands within a cell or is not closed; `before`: number of lines before the
+    rows.
     """
     if b'"' not in data:
         data = data.replace(b"\r\n", b"\n").replace(b" ", b"\t")

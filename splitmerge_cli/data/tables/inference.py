@@ -98,22 +98,10 @@ NAMED_AS_CLASS = re.compile(
 class Reading:
     """A column as it is read, or why it is not read.
 
-    Attributes
-    ----------
-    type : ColumnType or None
-        None: it is not read.
-    values : numpy.ndarray or None
-        float64 ``[N]``, NaN where a cell is missing.
-    why : str
-        Of a column that is left out, why.
-    names : bool
-        Whether its cells are the names of the items.
-    problem : str
-        Of a column that is rejected, what is wrong, with its place.
-    ways : tuple of str
-        What would read it all the same.
-    said : str
-        Of a column that is read in another way than its cells are written, how.
+    Its type and values (float64 ``[N]``, NaN where a cell is missing) are None where it is not read. `why` it is left
+    out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
+    with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
+    than its cells are written.
     """
 
     type: ColumnType | None = None
@@ -126,14 +114,8 @@ class Reading:
 
 
 def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
-    """Read a column by the rules.
-
-    Parameters
-    ----------
-    key : str
-        The column as it is typed.
-    chosen : bool
-        Whether the user names it among those to read: it is no id then.
+    """Read a column by the rules; `key`: the column as it is typed, `chosen`: the user names it among those to read,
+    so that it is no id.
     """
     name = (cells.table.names or [""] * (cells.j + 1))[cells.j]
     if not cells.present:
@@ -227,16 +209,10 @@ def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool
 
 
 def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:
-    """Describe a column of numbers that tells the rows apart and nothing else; None of a column of data.
+    """Describe a column of numbers, none of them NaN, that tells the rows apart and nothing else; None of a column of
+    data.
 
-    Parameters
-    ----------
-    values : numpy.ndarray
-        float ``[N]``, without NaN.
-    name : str
-        Of the column; empty without one.
-    complete : bool
-        Whether no cell is missing.
+    Its name is empty where it has none; `complete`: no cell is missing.
     """
     named = NAMED_AS_ID.fullmatch(name) is not None
     if len(values) < FEW or name.strip().lower() in COORDINATES:
@@ -288,12 +264,7 @@ def read_as_type(cells: Cells, type: str) -> Reading:
 def as_written(cells: Cells, decimal: str | None, of: str = "") -> Reading:
     """A column of numbers with currencies, percent signs or signs between thousands as real numbers.
 
-    Parameters
-    ----------
-    decimal : {".", ","}, optional
-        What stands before the decimals where the cells leave it open.
-    of : str
-        What asks for numbers, for the message.
+    `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`of`).
     """
     assert cells.text is not None
     found = numbers_written(cells.text, cells.missing, decimal)

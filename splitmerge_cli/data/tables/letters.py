@@ -31,9 +31,8 @@ _MOST = 5_000
 
 
 def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
-    """Find two words, neighbours in the alphabet, that may be one; None: all differ.
-
-    Words that differ in digits alone are two: these tell things apart.
+    """Find two words, neighbours in the alphabet, that may be one; None: all differ. Words that differ in digits alone
+    are two: these tell things apart.
 
     Examples
     --------
@@ -50,16 +49,9 @@ def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
 
 
 def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name: bool = False) -> str:
-    """Describe a column that looks like names or addresses; empty of any other.
+    """Describe column `j`, whose different cells are `words`, if it looks like names or addresses; empty of any other.
 
-    Parameters
-    ----------
-    words : sequence of str
-        The different cells of column `j`.
-    present : int
-        Number of its cells that are not missing.
-    by_name : bool
-        Whether the column is left out: its name has to tell it then, and two cells to be near.
+    Where it is left out (`by_name`), its name has to tell it, and two cells to be near.
     """
     if len(words) <= SOME or sum(map(len, words)) > LONG * len(words):
         return ""

@@ -24,13 +24,7 @@ EMPTY_BYTES = 100
 
 
 class Matrix(Table):
-    """A matrix of a file as a table without names of columns; a column is made where it is asked for.
-
-    Attributes
-    ----------
-    values : numpy.ndarray or scipy.sparse.csr_array
-        ``[rows, columns]``.
-    """
+    """A matrix of a file (`values`) as a table without names of columns; a column is made where it is asked for."""
 
     def __init__(self, path: Path, values: NDArray[np.floating] | csr_array) -> None:
         super().__init__(path, [], None)
@@ -62,12 +56,8 @@ class Matrix(Table):
     ) -> NDArray[np.floating] | csr_array:
         """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
 
-        `also`: what else than NaN stands for a missing cell, but of a sparse matrix.
-
-        Raises
-        ------
-        DataError
-            A value is no number of magnitude 1e30 at most; of a sparse matrix, NaN.
+        `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
+        that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
         """
         x = self.values
         if list(columns) != list(range(self.width)):
@@ -84,11 +74,7 @@ class Matrix(Table):
 
 def read_numbers(path: Path) -> Matrix | None:
     """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type.
-
-    Raises
-    ------
-    DataError
-        It is no readable .npy file, or an array of more dimensions.
+    Raises a `DataError` for no readable .npy file, or an array of more dimensions.
     """
     array = load_npy(path, mapped_from=MAPPED)
     if array.dtype not in (np.float64, np.float32):
@@ -97,17 +83,9 @@ def read_numbers(path: Path) -> Matrix | None:
 
 
 def read_sparse(path: Path) -> csr_array:
-    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats.
-
-    Returns
-    -------
-    scipy.sparse.csr_array
-        float64 ``[rows, columns]``: entries of the same place added up, no stored zeros, indices of a row ascending.
-
-    Raises
-    ------
-    DataError
-        It is not such a file, damaged, or a matrix of something else than real numbers.
+    """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
+    of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
+    file, damaged, or a matrix of something else than real numbers.
     """
     try:
         with readable(path) as file:

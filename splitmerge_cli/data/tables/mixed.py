@@ -1,6 +1,6 @@
 """Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -15,7 +15,7 @@ from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.cells import Cells, cells_of
+from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names
@@ -40,14 +40,8 @@ class NoMixedTable(DataError):
 
 
 class RejectedColumns(DataError):
-    """Columns that no type fits.
-
-    Attributes
-    ----------
-    problem : str
-        What is wrong with the first.
-    drop : list of str or int
-        Columns to leave out, those that the user leaves out among them; empty where the user chose the columns.
+    """Columns that no type fits: the problem of the first, and the columns to leave out, those that the user leaves
+    out among them (none where the user chose the columns).
     """
 
     def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
@@ -71,12 +65,8 @@ def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int,
 def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
     """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
 
-    Raises
-    ------
-    RejectedColumns
-        A column that cannot be read (the message names the first such cell, and what leaves all of them out).
-    DataError
-        No column is left; a type that its column does not fit; more than `MOST_COLUMNS` columns (`NoMixedTable`).
+    Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
+    `NoMixedTable`; any other `DataError` where no column is left, or a type does not fit its column.
     """
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
@@ -96,15 +86,15 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
-        if (
-            cells.text is not None
-            and (cells.numbers is None or cells.is_padded)
-            and (said := _say_names(cells, readings[j]))
-        ):
-            if readings[j].problem:
-                readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
-            else:
-                spelt.append(f"{table.path}: {table.column(j)}: {said}")
+        if cells.text is None or not (cells.numbers is None or cells.is_padded):
+            continue
+        left_out = readings[j].type is None and not readings[j].problem
+        if not (said := say_names(table, j, cells.values()[1], cells.present, left_out)):
+            continue
+        if readings[j].problem:
+            readings[j] = replace(readings[j], problem=f"{readings[j].problem}; {said}")
+        else:
+            spelt.append(f"{table.path}: {table.column(j)}: {said}")
     _raise_problems(table, wanted, readings)
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
@@ -124,14 +114,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         note_classes(table, read, values)
-    found = [readings[j].type for j in read]
+    types_read = tuple(type for j in read if (type := readings[j].type) is not None)
     return Dataset(
         name,
         wanted.kind,
         values,
         None if labels is None else true_labels(table, labels, wanted.missing),
         columns=[table.names[j] for j in read] if table.names else None,
-        types=tuple(type for type in found if type is not None),
+        types=types_read,
         names=names,
         meta={
             "path": str(table.path),
@@ -146,11 +136,6 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     )
 
 
-def _say_names(cells: Cells, reading: Reading) -> str:
-    left_out = reading.type is None and not reading.problem
-    return say_names(cells.table, cells.j, cells.values()[1], cells.present, left_out)
-
-
 def _is_text(table: Table, j: int) -> bool:
     """Whether most cells in column `j` have several words."""
     cells = [str(cell) for cell in table.cells(j).to_pylist()]
@@ -163,22 +148,18 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
     if not bad:
         return
     first = readings[bad[0]]
+    drop: list[str | int] = []
     if wanted.columns is not None:
         others = [column_key(table, j) for j in readings if j not in bad]
         leaves_out = f"data.columns=[{','.join(others)}] reads the others" if others else ""
     else:
-        dropped = [*wanted.drop, *(_typed_key(table, j) for j in bad)]
+        # as data.drop takes them: names, or numbers
+        keys = [column_key(table, j) for j in bad]
+        drop = [*wanted.drop, *(int(key) if key.isdecimal() else key for key in keys)]
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
-        leaves_out = f"data.drop={write(dropped)} leaves {what} out"
+        leaves_out = f"data.drop={write(drop)} leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    drop = [] if wanted.columns is not None else [*wanted.drop, *(_typed_key(table, j) for j in bad)]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
-
-
-def _typed_key(table: Table, j: int) -> str | int:
-    """Column `j` as `data.drop` takes it: its name, or its number."""
-    key = column_key(table, j)
-    return int(key) if key.isdecimal() else key
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:
@@ -188,30 +169,22 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         type = readings[j].type
         assert type is not None
         name = table.names[j] if table.names else f"column {j + 1}"
-        by_type[type.type].append(name + _DETAILS[type.type](values[:, d], type.levels))
+        cells = values[:, d][~np.isnan(values[:, d])]
+        if len(cells):
+            details = _levels(cells, type.levels) if type.levels else f"{cells.min():g} to {cells.max():g}"
+            name = f"{name} ({details})"
+        by_type[type.type].append(name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     missing.note(table, read, values)
 
 
 def _levels(values: Any, levels: tuple[str, ...]) -> str:
-    counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=len(levels))
+    counts = np.bincount(values.astype(np.int64), minlength=len(levels))
     most = sorted(range(len(levels)), key=lambda k: -counts[k])[:SHOWN] if len(levels) > SHOWN else range(len(levels))
     shown = [f"{' '.join(quote(levels[k])[1:-1].split())} {counts[k]}" for k in most]
     more = f"{len(levels)} levels: " if len(levels) > SHOWN else ""
-    return f" ({more}{', '.join(shown)}{', ...' if more else ''})"
-
-
-def _range(values: Any, levels: tuple[str, ...]) -> str:
-    return f" ({np.nanmin(values):g} to {np.nanmax(values):g})" if not np.isnan(values).all() else ""
-
-
-_DETAILS: dict[str, Callable[[Any, tuple[str, ...]], str]] = {
-    "binary": _levels,
-    "categorical": _levels,
-    "count": _range,
-    "real": _range,
-}
+    return f"{more}{', '.join(shown)}{', ...' if more else ''}"
 
 
 class MixedReading(KindReading):

@@ -12,18 +12,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import Kind
+from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, DECORATED, cells_of
-from splitmerge_cli.data.tables.inference import (
-    COORDINATES,
-    LONG,
-    NAMED_AS_CLASS,
-    NAMED_AS_ID,
-    SOME,
-    as_documents,
-    as_written,
-    infer,
-    tells_apart,
-)
 from splitmerge_cli.data.tables.table import Table, column_key, is_missing, is_text, list_names, quote, row_names
 from splitmerge_cli.received import DataError
 
@@ -41,12 +31,8 @@ LOOKED_AT = 100
 
 
 def check_names(table: Table) -> None:
-    """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out.
-
-    Raises
-    ------
-    DataError
-        A row holds the names of the columns again, as files do that were put together of several.
+    """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out. Raises
+    a `DataError` where a row holds the names of the columns again, as files do that were put together of several.
     """
     table.tell_names_apart()
     leave_out_copies(table, lambda j, k: _are_same(table.columns[j], table.columns[k]))
@@ -87,7 +73,7 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
     that it names the items, whole numbers that lose digits as numbers, so that they are codes, or dates; `also`:
     what else stands for a missing cell."""
     column = table.cells(j)
-    if len(column) < SOME:
+    if len(column) < inference.SOME:
         return False
     if (digits := table.long_digits(j, also)) is not None:
         cells = ["" if cell is None else str(cell).strip() for cell in digits.to_pylist()]
@@ -104,13 +90,13 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
         if table.item_names is None:
             table.item_names = names
         table.left_out.add(j)
-        free = sum(map(len, names)) > LONG * len(names)
-        ways = {j: as_documents(table, column_key(table, j))} if free else None
+        free = sum(map(len, names)) > inference.LONG * len(names)
+        ways = {j: inference.as_documents(table, column_key(table, j))} if free else None
         note_left_out(table, {j: "it holds free text" if free else NAMES_OF_ITEMS}, ways)
         return True
     else:
         dated = re.search(DATE, str(column[0].as_py()).strip()) is not None
-    if dated and not (reading := infer(cells_of(table, j), column_key(table, j))).problem and reading.ways:
+    if dated and not (reading := inference.infer(cells_of(table, j), column_key(table, j))).problem and reading.ways:
         table.left_out.add(j)
         note_left_out(table, {j: reading.why}, {j: f"model=mixed {reading.ways[0]}"})
         return True
@@ -129,12 +115,7 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
     """A column of text with currencies and the like as numbers, null where a cell is missing, with a note; None of any
-    other column.
-
-    Raises
-    ------
-    DataError
-        Its cells do not agree on how numbers are written.
+    other column. Raises a `DataError` where its cells do not agree on how numbers are written.
     """
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
@@ -144,7 +125,7 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
     commas = cells.matches(r"^[-+]?\d*,\d+$") & ~cells.matches(r"^[-+]?\d{1,3},\d{3}$")
     if not decorated.any() or 2 * (decorated | cells.is_number).sum() < cells.present or (commas >= decorated).all():
         return None
-    reading = as_written(cells, cells.decimal)
+    reading = inference.as_written(cells, cells.decimal)
     if reading.values is None:
         raise DataError(reading.problem)
     table.notes.append(f"{table.path}: {table.column(j)}: {reading.said}")
@@ -156,31 +137,21 @@ def without_data(
 ) -> dict[int, str]:
     """The columns that are no data, and why: those that tell the rows apart, and those without two values.
 
-    A table of one column, or of fewer than `SOME` rows, is read as it is, and so are `COORDINATES`.
-
-    Parameters
-    ----------
-    x : numpy.ndarray or csr_array
-        ``[rows, columns]`` of numbers, NaN where a cell is missing. Of sparse points, which have many columns, the
-        first alone is looked at.
-    names : sequence of str, optional
-        Names of the columns.
-    kind : Kind
-        Of the data: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is
-        data though all of its cells are the same.
-    alone : bool
-        Whether these are all columns that the table has.
+    A table of one column, or of fewer than `inference.SOME` rows, is read as it is, and so are
+    `inference.COORDINATES`. Of sparse points, which have many columns, the first alone is looked at. The `kind`
+    decides: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is data
+    though all of its cells are the same. `alone`: the table has no other columns.
     """
     N, width = x.shape
-    if (width < 2 and alone) or N < SOME:
+    if (width < 2 and alone) or N < inference.SOME:
         return {}
     found = {}
     sparse = isinstance(x, csr_array)
     for d in range(1 if sparse else width):
-        if names and names[d].strip().lower() in COORDINATES:
+        if names and names[d].strip().lower() in inference.COORDINATES:
             continue
         values = x[:, [d]].toarray().ravel() if isinstance(x, csr_array) else x[:, d]
-        why = tells_apart(values, names[d] if names else "") if kind.of_numbers else None
+        why = inference.tells_apart(values, names[d] if names else "") if kind.of_numbers else None
         why = _without_values(values) if why is None and kind.leaves_out_constants and not sparse else why
         if why is not None:
             found[d] = why
@@ -204,12 +175,8 @@ def note_left_out(
 ) -> None:
     """Note which columns are left out, a line for each reason.
 
-    Parameters
-    ----------
-    reasons : mapping
-        By the positions of the columns.
-    reads : mapping, optional
-        What would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as it is typed.
+    `reads` says what would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as
+    typed.
     """
     by_reason: dict[str, list[int]] = defaultdict(list)
     for j, why in reasons.items():
@@ -224,23 +191,17 @@ def note_left_out(
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which columns are read as data though their names say that they hold the classes of the rows.
-
-    Parameters
-    ----------
-    columns : sequence of int
-        Positions of the columns that are read.
-    x : numpy.ndarray
-        Their numbers ``[rows, columns]``; codes of words.
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are read as data though their names say
+    that they hold the classes of the rows.
     """
     if len(columns) < 2 or not table.names:
         return
     for d, j in enumerate(columns):
-        if NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
+        if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
         different = len(np.unique(values))
-        few = len(values) >= SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
+        few = len(values) >= inference.SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
         if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
             table.notes.append(
@@ -254,8 +215,8 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
     first = table.cells(j)[0].as_py() if table.names is None else None
     if not isinstance(first, str) or (tokens == tokens[0]).sum() > 1:
         return
-    known = NAMED_AS_ID.fullmatch(first) or NAMED_AS_CLASS.fullmatch(first)
-    if known or (len(tokens) > SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
+    known = inference.NAMED_AS_ID.fullmatch(first) or inference.NAMED_AS_CLASS.fullmatch(first)
+    if known or (len(tokens) > inference.SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
         table.notes.append(
             f"{table.path}: row {table.row(0)}: {quote(first)} is read as a token (data.header=true reads it as the "
             "name of the column)"
@@ -264,7 +225,7 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
 
 def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
     """Note that no two tokens of column `j` are the same."""
-    if words == len(tokens) >= SOME:
+    if words == len(tokens) >= inference.SOME:
         table.notes.append(
             f"{table.path}: {table.column(j)} holds another token in each row, as identifiers do: model=emm compares "
             "whole tokens"

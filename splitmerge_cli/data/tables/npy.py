@@ -15,20 +15,11 @@ from splitmerge_cli.received import DataError, reject_machine_error
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
-    """The array of an .npy file in the byte order of this machine.
+    """The array of an .npy file in the byte order of this machine; a `DataError` if it is no file of plain numbers or
+    strings, or its array has more than two dimensions.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    mapped_from : int, optional
-        Bytes of a file from which on it is mapped, not read, if nothing of it must be copied; such an array cannot be
-        written.
-
-    Raises
-    ------
-    DataError
-        The file is no .npy file of plain numbers or strings, or its array has more than two dimensions.
+    A file of at least `mapped_from` bytes is mapped, not read, if nothing of it must be copied; such an array cannot
+    be written.
     """
     try:
         with readable(path) as file:

@@ -64,21 +64,12 @@ def _by_appearance(hashes: NDArray[np.uint64], x: NDArray[Any] | None = None) ->
 
 
 def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) -> bool:
-    """Whether rows are equal as chance does not make them.
+    """Whether rows ``[N, D]``, numbered by `items_of_rows`, are equal as chance does not make them.
 
-    Values that are recorded to a step agree by chance, and as often two values differ by one step to one side. So
-    more pairs of rows that are equal, than pairs that differ by one step in one real column and agree in all others,
-    are copies. Where both are few, pairs that are equal have to be more by three standard deviations, unless no two
+    Values that are recorded to a step agree by chance, and as often two values differ by one step to one side. So more
+    pairs of rows that are equal, than pairs that differ by one step in one real column and agree in all others, are
+    copies. Where both are few, pairs that are equal have to be more by three standard deviations, unless no two
     different rows agree in any real column.
-
-    Parameters
-    ----------
-    x : numpy.ndarray
-        ``[N, D]``.
-    items : numpy.ndarray
-        As `items_of_rows` has them.
-    reals : sequence of int
-        Columns of real numbers.
     """
     if len(x) > MOST_ROWS:
         x, items = x[:MOST_ROWS], items_of_rows(x[:MOST_ROWS])
@@ -103,14 +94,8 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
 def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:
     """Pairs of rows that differ by the step of a column, and agree in the others.
 
-    Parameters
-    ----------
-    cells : numpy.ndarray
-        ``[U]``, the column in each different row.
-    others : numpy.ndarray
-        ``[U]``, equal where the other columns are.
-    counts : numpy.ndarray
-        ``[U]``, how often each row is there.
+    `cells`: the column in each different row; `others`: equal where the other columns are; `counts`: how often a row
+    is there.
     """
     there = ~np.isnan(cells)
     values, place = np.unique(cells[there], return_inverse=True)
@@ -148,18 +133,9 @@ def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
 
 
 def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
-    """A table with its rows as they are, and a note where they repeat others as chance does not make them; or with
-    each different row once.
-
-    Parameters
-    ----------
-    repeated : {"keep", "once"}
-        The option data.repeated.
-
-    Raises
-    ------
-    DataError
-        Another option; ``once`` of data whose rows are no items, or of a sparse matrix.
+    """A table with its rows as they are, and a note where they repeat others as chance does not make them (``keep``);
+    or with each different row once (``once``). Raises a `DataError` for another option, or for ``once`` of data whose
+    rows are no items, or of a sparse matrix.
     """
     require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
     place = dataset.meta.get("path", "data")
@@ -202,13 +178,7 @@ def _with_note(dataset: Dataset, note: str, N: int, U: int) -> Dataset:
 
 
 def folds(dataset: Dataset, rows: NDArray[np.int64], n: int) -> Iterator[NDArray[np.int64]]:
-    """Split rows, in their order, into `n` folds at most; copies stay together.
-
-    Parameters
-    ----------
-    rows : numpy.ndarray
-        Different ones.
-    """
+    """Split rows, different ones, in their order into `n` folds at most; copies stay together."""
     together = keep_together(dataset, rows)
     for part in np.array_split(np.arange(len(together)), min(n, len(together))):
         yield np.concatenate([together[k] for k in part])

@@ -4,25 +4,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
+from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables import missing, notes
 from splitmerge_cli.data.tables.columns import matrix_of, true_labels
 from splitmerge_cli.data.tables.matrices import Matrix
-from splitmerge_cli.data.tables.notes import (
-    leave_out_copies,
-    note_classes,
-    note_left_out,
-    note_rounding,
-    set_aside,
-    without_data,
-)
-from splitmerge_cli.data.tables.table import Table, column_key
-from splitmerge_cli.data.tables.truth_values import zeros_and_ones
+from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
+from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.data.tables.text_tables import misfit
 from splitmerge_cli.data.tables.wanted import Wanted
 from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.received import DataError
@@ -61,13 +57,13 @@ class RowsReading(KindReading):
         """Hold the columns of an object that are data; `table` has their names, and notes which are not."""
         width = values.shape[1]
         if not whole and isinstance(values, np.ndarray):
-            leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
+            notes.leave_out_copies(table, lambda j, k: np.array_equal(values[:, j], values[:, k], equal_nan=True))
         kept = [j for j in range(width) if j not in table.left_out]
         values = values if len(kept) == width else np.take(values, kept, axis=1)
         if not whole:
             kept, values = self._leave_out(table, kept, values)
             if isinstance(values, np.ndarray):
-                note_classes(table, kept, values)
+                notes.note_classes(table, kept, values)
         columns = [table.names[j] for j in kept] if table.names else None
         return Dataset(
             name,
@@ -82,20 +78,16 @@ class RowsReading(KindReading):
         )
 
     def _leave_out(self, table: Table, columns: Sequence[int], x: Any) -> tuple[list[int], Any]:
-        """The columns of those that are read that are data, and their cells; `table` notes which are not.
-
-        Raises
-        ------
-        DataError
-            No column is left.
+        """The columns of those that are read that are data, and their cells; `table` notes which are not. Raises a
+        `DataError` where none is left.
         """
         read = list(columns)
         names = [table.names[j] for j in read] if table.names else None
-        without = without_data(x, names, self.kind, not table.left_out)
+        without = notes.without_data(x, names, self.kind, not table.left_out)
         if not without:
             return read, x
         kept = [d for d in range(len(read)) if d not in without]
-        note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
+        notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, "data.columns would read it")
         if not kept:
             said = "; ".join(note.partition(": ")[2] for note in table.notes)
             raise DataError(f"{table.path}: no column is left for the data ({said}); expected one")
@@ -112,17 +104,17 @@ class RowsReading(KindReading):
         table.take(N)
         if wanted.columns is None:
             for j in wanted.resolve(table)[1]:
-                set_aside(table, j, wanted.missing)
+                notes.set_aside(table, j, wanted.missing)
         t, kept = wanted.resolve(table)
         for j in kept if wanted.columns is not None else ():
-            note_rounding(table, j, wanted.missing)
+            notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         x: Any = self._read_columns(table, kept, wanted)
         read = kept
         if wanted.columns is None:
             kept, x = self._leave_out(table, kept, x)
         if wanted.truth is None and wanted.columns is None:
-            note_classes(table, kept, x)
+            notes.note_classes(table, kept, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             missing.note(table, kept, x)
         columns = [table.names[j] for j in kept] if table.names else None
@@ -167,3 +159,59 @@ class RowsReading(KindReading):
         if new.values.shape[1:] != dataset.values.shape[1:]:
             raise DataError(f"new items: {new.values.shape[1]} columns; expected {dataset.values.shape[1]}")
         return new
+
+
+def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:
+    """Columns of nothing but 0 and 1 as uint8 ``[rows, columns]``; where cells are missing as float64, these NaN."""
+    block = table.block(columns)
+    Limit.current().check(table.path, table.rows * len(columns), " as numbers")
+    x = np.empty((table.rows, len(columns)), dtype=np.uint8)
+    bad: tuple[int, int] | None = None
+    absent: dict[int, NDArray[np.bool_]] = {}
+    for d, j in enumerate(columns):
+        values = _numbers(table, j, wanted) if block is None else block[:, d]
+        gaps = missing.in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        good = (values == 0) | (values == 1) | gaps
+        if not good.all() and (bad is None or int(np.argmin(good)) < bad[0]):
+            bad = int(np.argmin(good)), j
+        x[:, d] = np.where(good & ~gaps, values, 0)
+        if gaps.any():
+            absent[d] = gaps
+    if bad is not None:
+        cell = str(table.cells(bad[1])[bad[0]].as_py())
+        expected = misfit(wanted.kind, cell, table) if isinstance(table, Text) else None
+        raise table.error(*bad, expected or wanted.kind.expected)
+    if not absent:
+        return x
+    with_missing = x.astype(np.float64)
+    for d, gaps in absent.items():
+        with_missing[gaps, d] = np.nan
+    return with_missing
+
+
+def _numbers(table: Table, j: int, wanted: Wanted) -> NDArray[Any]:
+    """Column `j` as numbers, words for 0 and 1 among them; NaN where a cell is missing, 2 of other words."""
+    column = table.cells(j)
+    kind = column.type
+    if is_text(column):
+        encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
+        values = np.array([_truth_value(table, word, wanted) for word in encoded.dictionary.to_pylist()])
+        if isinstance(table, Text) or not (values == 2).any():
+            return values[encoded.indices.to_numpy()]
+    if pa.types.is_null(kind):
+        return np.full(len(column), np.nan)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers, each 0 or 1")
+    if pa.types.is_boolean(kind):
+        column = pc.cast(column, pa.uint8())
+    return column.to_numpy()
+
+
+def _truth_value(table: Table, word: str | None, wanted: Wanted) -> float:
+    """0 or 1 of a word or, in a text, a number; NaN of what stands for a missing cell, 2 of anything else."""
+    plain = (word or "").strip(" \t")
+    if is_missing(plain) or plain in map(str, wanted.missing):
+        return np.nan
+    if isinstance(table, Text) and NUMBER.fullmatch(number := table.number(plain)) and float(number) in (0, 1):
+        return float(number)
+    return wanted.kind.truth_values.get(plain.lower(), 2)

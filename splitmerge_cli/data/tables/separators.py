@@ -34,24 +34,21 @@ class Layout(NamedTuple):
     separator: str
     decimal: str = "point"
 
+    @property
+    def delimiter(self) -> str:
+        """The character that ends a cell; runs of spaces become tabs (`splitmerge_cli.data.tables.free_text.tabs`)."""
+        return "\t" if self.separator == "space" else SEPARATORS[self.separator]
+
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """Find how a table is written, as far as the user does not say it.
+    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``).
 
     The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
     another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
     Runs of spaces separate if there is no other one and all cells below the first row are numbers. Else it is the
     default.
-    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
 
-    Parameters
-    ----------
-    data : bytes
-        The text, from `read_text`.
-    default : str
-        The separator if the rows do not tell.
-    separator, decimal : str
-        As the user names them; ``auto``: look at the rows.
+    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
     """
     if separator != "auto" and decimal != "auto":
         return Layout(separator, decimal)

@@ -33,20 +33,9 @@ class Sheet(Text):
 def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "") -> Sheet:
     """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    sheet : str or int, optional
-        Its name, or its number (1 the first); by default the only one that holds cells.
-    ask : str
-        What is expected where several hold cells; by default that `sheet` says which.
-
-    Raises
-    ------
-    DataError
-        It is no such file, holds more than the limit (data.max_bytes), several sheets hold cells and none is chosen, or
-        there is no such sheet.
+    The `sheet` is a name or a number (1 the first), by default the only one that holds cells; `ask` says what is
+    expected where several do. Raises a `DataError` if it is no such file, holds more than the limit (data.max_bytes),
+    or there is no one such sheet.
     """
     import openpyxl
 
@@ -93,9 +82,12 @@ def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: s
             found for found in sheets if any(any(map(_is_there, row)) for row in found.iter_rows(values_only=True))
         ]
         if len(filled) > 1:
+            # a name where that needs no quotes
+            name = filled[0].title
+            key = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else names.index(name) + 1
             raise DataError(
                 f"{path}: sheets that hold cells: {list_names([found.title for found in filled])}; expected "
-                + (ask or f"data.sheet={_sheet_key(filled[0].title, names)}, or another of them")
+                + (ask or f"data.sheet={key}, or another of them")
             )
         if not filled:
             raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
@@ -105,11 +97,6 @@ def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: s
     if str(sheet).isdecimal() and 1 <= int(sheet) <= len(sheets):
         return sheets[int(sheet) - 1]
     raise DataError(f"data.sheet={sheet}: {path} has no such sheet; expected one of {list_names(names)}, or its number")
-
-
-def _sheet_key(name: str, names: list[str]) -> str:
-    """A sheet as it is typed: its name where that needs no quotes."""
-    return name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else str(names.index(name) + 1)
 
 
 def _is_there(value: object) -> bool:

@@ -41,28 +41,23 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 
 
 class Table:
-    """Columns of a file, and where their rows are in it.
+    """Columns of a file, all of one length (empty where they were not asked for), and where their rows are in it.
 
     Attributes
     ----------
-    columns : list of pyarrow.Array or ChunkedArray
-        One per column, all of one length; empty arrays for columns that were not asked for.
-    names : list of str or None
-        Column names where the file has them.
+    names, written : list of str or None
+        Column names where the file has them; as it has them, where those that several columns share have got a number.
     first : int
         Number of the first row of data, as messages count rows.
     notes : list of str
         What the user should know of how the table was read.
-    categories : set of int
-        Columns that the file itself says to hold categories.
+    categories, left_out : set of int
+        Columns that the file itself says to hold categories; columns that are no data, whatever the kind: copies of
+        others, names of the items.
     hint : str
         Advice in the error for a missing cell in one of the columns `hinted`.
     item_names : list of str or None
         Names of all rows of the file, where a column without a name holds them.
-    left_out : set of int
-        Columns that are no data, whatever the kind: copies of others, names of the items.
-    written : list of str or None
-        Names as the file has them, where those that several columns share have got a number.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -143,24 +138,11 @@ class Table:
         return []
 
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
-        """Note which of the `unnamed` columns are left out.
+        """Note which of the `unnamed` columns are left out, and what `reads` them.
 
-        Parameters
-        ----------
-        unnamed : collection of int
-            Some of the columns that `unnamed_columns` returns.
-        reads : str
-            What would read them, for the notes.
-        ask : str
-            What says which columns are read, for messages; ``{n}`` stands for the number of the column.
-        items : bool
-            Whether a row is an item. Then words that differ from row to row, as the row names that R writes, become
-            `item_names`.
-
-        Raises
-        ------
-        DataError
-            One that has no name neither numbers nor names the rows, so that it may hold data.
+        If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
+        Raises a `DataError` where a column without a name neither numbers nor names the rows, so that it may hold
+        data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
         """
         for j in unnamed:
             if self.names and INDEX.fullmatch(self.names[j]):
@@ -179,12 +161,8 @@ class Table:
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; parameters as of `leave_out`.
-
-        Raises
-        ------
-        DataError
-            One of them holds a cell after all.
+        """Note which of the `blank` columns are left out; a `DataError`, as of `leave_out`, where one holds a cell
+        after all.
         """
         for j in blank:
             column = self.cells(j)

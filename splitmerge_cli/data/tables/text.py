@@ -46,30 +46,9 @@ csv_module.field_size_limit(sys.maxsize)  # a cell may be as long as the file
 class Text(Table):
     """A delimited text file; a cell in quotes may hold line breaks, so that a row is not always a line.
 
-    Parameters
-    ----------
-    path : Path
-        The file, for messages.
-    data : bytes
-        Its rows, from `read_text`.
-    delimiter : str
-        What ends a cell.
-    before : int
-        Number of lines of the file before the rows.
-    most : int, optional
-        How many columns it may have; by default as many as memory holds.
-    decimal : str
-        What stands before the decimals of a number.
-
-    Attributes
-    ----------
-    top : list of list of str
-        Cells of the first two rows.
-
-    Raises
-    ------
-    DataError
-        There is no row, or the first has too many cells.
+    `data` are its rows, from `read_text`, `before` is the number of lines above them, `most` limits the columns, which
+    are else as many as memory holds. `top` holds the cells of the first two rows. Raises a `DataError` where there is
+    no row, or the first has too many cells.
     """
 
     def __init__(
@@ -131,24 +110,15 @@ class Text(Table):
         return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
     def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
-        """Whether the first row, where it is of numbers alone, names the columns.
+        """Whether the first row, where it is of numbers alone, names the columns; `positions`: those that are read.
 
         It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
-        cells below are written with a point or an exponent, or (`binary`) one of its own is neither 0 nor 1.
+        cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
+        of its own is neither 0 nor 1.
 
-        Parameters
-        ----------
-        positions : sequence of int
-            Positions of the columns that are read.
-        binary : bool
-            Whether these hold nothing but 0 and 1.
-
-        Raises
-        ------
-        DataError
-            It may be either: it counts them so above other cells; or it holds whole numbers, each once, above rows that
-            are written with a point in two columns or more (of one column: the number 0); or, where `binary`, such
-            numbers that are neither 0 nor 1.
+        Raises a `DataError` where it may be either: it counts them so above other cells; or it holds whole numbers,
+        each once, above rows that are written with a point in two columns or more (of one column: the number 0); or,
+        where `binary`, such numbers that are neither 0 nor 1.
         """
         head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
@@ -209,23 +179,12 @@ class Text(Table):
         columns: Sequence[int] | None = None,
         missing: Sequence[str] | None = None,
     ) -> None:
-        """Fill `columns`.
+        """Fill `columns`, or those that are asked for.
 
-        Parameters
-        ----------
-        kinds : sequence of mapping of int to pyarrow.DataType
-            Types of some columns, the others are strings; the first of these that all rows fit is taken.
-        misfit : callable, optional
-            What is expected in place of a cell of those columns; None if the cell is well.
-        columns : sequence of int, optional
-            The columns that are asked for; all by default.
-        missing : sequence of str, optional
-            Cells of columns of numbers that become null; by default what pyarrow takes for that.
-
-        Raises
-        ------
-        DataError
-            A ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
+        `kinds` are types of some columns, the others are strings; the first of these that all rows fit is taken.
+        `misfit` says what is expected in place of a cell of those columns, None if the cell is well. Cells of columns
+        of numbers become null where they are `missing`, by default what pyarrow takes for that. Raises a `DataError`
+        for a ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
         """
         skipped = self.first - 1 - self.before
         rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
@@ -243,9 +202,7 @@ class Text(Table):
                 if self.width >= WIDE and (wide := self._cell_by_cell(kind, asked, missing)):
                     found, self._block = wide
                     break
-                names = list(map(str, range(self.width)))
-                of_text = skipped, block, self.quoted, self.decimal, missing
-                table = _parse(self.data, self.delimiter, names, types, *of_text)
+                table = self._parse(self.data, self.width, types, block, skipped, missing, self.quoted)
                 found = dict(zip(asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
                     raise DataError(
@@ -259,6 +216,31 @@ class Text(Table):
         empty = pa.chunked_array([], pa.string())
         self.columns = [found.get(j, empty) for j in range(self.width)]
 
+    def _parse(
+        self,
+        data: bytes,
+        width: int,
+        types: Mapping[str, pa.DataType],
+        block: int,
+        skipped: int,
+        missing: Sequence[str] | None,
+        quoted: bool = False,
+    ) -> pa.Table:
+        """Parse the columns, called by their positions, that `types` names."""
+        names = list(map(str, range(width)))
+        return pyarrow.csv.read_csv(
+            pa.py_buffer(data),
+            pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
+            pyarrow.csv.ParseOptions(delimiter=self.delimiter, ignore_empty_lines=False, newlines_in_values=quoted),
+            pyarrow.csv.ConvertOptions(
+                column_types=types,
+                strings_can_be_null=False,
+                null_values=missing,
+                include_columns=list(types),
+                decimal_point=self.decimal,
+            ),
+        )
+
     def _check_cells(self, types: Collection[pa.DataType]) -> None:
         """Reject a text whose short cells take more memory than the limit once they are parsed."""
         each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
@@ -269,11 +251,7 @@ class Text(Table):
         self, kind: Mapping[int, pa.DataType], asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[list[int], NDArray[Any]]] | None:
         """The columns of strings, and the others as one array of numbers; None where that takes the parser's reading.
-
-        Raises
-        ------
-        pyarrow.ArrowInvalid
-            A ragged row, or a cell that does not fit.
+        Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
         """
         numeric, words = [j for j in asked if j in kind], [j for j in asked if j not in kind]
         start = self.data.find(b"\n") + 1 if self.first - 1 > self.before else 0
@@ -303,9 +281,7 @@ class Text(Table):
                     texts[j].append(row[j].decode("utf-8"))
             data = b"\n".join([*cells, b""])
             block = min(max(1 << 20, len(data) + 1), 2**31 - 1)
-            types = {"0": kind[numeric[0]]}
-            of_text = 0, block, False, self.decimal, missing
-            column = _parse(data, self.delimiter, ["0"], types, *of_text).column(0).to_numpy()
+            column = self._parse(data, 1, {"0": kind[numeric[0]]}, block, 0, missing).column(0).to_numpy()
             if len(column) != len(cells) * len(numeric):
                 return None
             blocks.append(column.reshape(len(cells), len(numeric)))
@@ -346,9 +322,8 @@ class Text(Table):
         if max(-(ends["min"] or 0.0), ends["max"] or 0.0) < EXACT or not self._has_long_digits:
             return None
         # numbers were parsed as such
-        names, whole = list(map(str, range(self.width))), min(len(self.data) + 1, 2**31 - 1)
-        skipped = self.first - 1 - self.before
-        written = _parse(self.data, self.delimiter, names, {str(j): pa.string()}, skipped, whole, self.quoted)
+        whole, skipped = min(len(self.data) + 1, 2**31 - 1), self.first - 1 - self.before
+        written = self._parse(self.data, self.width, {str(j): pa.string()}, whole, skipped, None, self.quoted)
         return long_digits(written.column(0).slice(0, len(column)), also)
 
     @cached_property
@@ -415,34 +390,6 @@ def _lines_in_blocks(data: bytes, start: int) -> Iterator[list[bytes]]:
         end = len(data) if end < 0 else end
         yield data[start:end].replace(b"\r\n", b"\n").split(b"\n")
         start = end + 1
-
-
-def _parse(
-    data: bytes,
-    delimiter: str,
-    names: list[str],
-    types: Mapping[str, pa.DataType],
-    skipped: int,
-    block: int,
-    quoted: bool = False,
-    decimal: str = ".",
-    missing: Sequence[str] | None = None,
-) -> pa.Table:
-    """Parse the columns of a text that `types` names; `names` are those of all."""
-    return pyarrow.csv.read_csv(
-        pa.py_buffer(data),
-        read_options=pyarrow.csv.ReadOptions(column_names=names, skip_rows_after_names=skipped, block_size=block),
-        parse_options=pyarrow.csv.ParseOptions(
-            delimiter=delimiter, ignore_empty_lines=False, newlines_in_values=quoted
-        ),
-        convert_options=pyarrow.csv.ConvertOptions(
-            column_types=types,
-            strings_can_be_null=False,
-            null_values=missing,
-            include_columns=list(types),
-            decimal_point=decimal,
-        ),
-    )
 
 
 def _count_start(cells: Sequence[str]) -> int | None:

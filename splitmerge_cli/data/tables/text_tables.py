@@ -23,15 +23,7 @@ from splitmerge_cli.data.tables.encoded import read_text
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.missing import in_text
 from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.separators import (
-    BY_SUFFIX,
-    DECIMALS,
-    SEPARATORS,
-    WORDS,
-    Layout,
-    layout,
-    without_separator_line,
-)
+from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, Layout, layout, without_separator_line
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.tables.wanted import Wanted
@@ -64,19 +56,17 @@ def read_written(
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
     default = BY_SUFFIX.get(suffix, "comma")
-    looks = not wanted.kind.one_column or wanted.mentioned_columns
-    if looks:
+    if not wanted.kind.one_column or wanted.mentioned_columns:
         found = layout(data, default, separator, decimal)
     else:
         found = Layout(default if separator == "auto" else separator, "point" if decimal == "auto" else decimal)
     notes += _layout_notes(path, found, default, separator, decimal)
     if found.separator == "space":
         data = tabs(path, data, before)
-    delimiter = "\t" if found.separator == "space" else SEPARATORS[found.separator]
-    data, ends = _without_empty_end(data, delimiter)
+    data, ends = _without_empty_end(data, found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
-    table = Text(path, data, delimiter, before, decimal=DECIMALS[found.decimal])
+    table = Text(path, data, found.delimiter, before, decimal=DECIMALS[found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
 
@@ -193,7 +183,7 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if _are_years([head[j] for j in positions if is_data(j)]):
             raise table.header_error()
         # words above words are data beside numbers, as in a table without names
-        words = [j for j in words if below and all(_is_numeric(table, cells[j]) for cells in below)]
+        words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
         if not words:
             return False
     if words and numbers:
@@ -208,10 +198,6 @@ def _are_years(cells: Sequence[str]) -> bool:
     """Whether there are two cells or more, each another year: names of columns as likely as data."""
     years = all(cell.isdecimal() and 1800 <= int(cell) <= 2100 for cell in cells)
     return len(cells) > 1 and years and len(set(cells)) == len(cells)
-
-
-def _is_numeric(table: Text, cell: str) -> bool:
-    return NUMBER.fullmatch(table.number(cell)) is not None
 
 
 def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:

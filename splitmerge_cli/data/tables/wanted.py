@@ -16,22 +16,8 @@ from splitmerge_cli.received import DataError
 
 @dataclass(frozen=True)
 class Wanted:
-    """The columns of a file that are read, and how.
-
-    Attributes
-    ----------
-    kind : Kind
-        Of the data.
-    truth : str or int or None
-        Column of the true labels.
-    columns : list of str or int, or None
-        Columns of the data; None: all but the others.
-    drop : list of str or int
-        Columns that are left out.
-    types : mapping or None
-        ``mixed``: types of some columns.
-    missing : list
-        ``mixed``: what else stands in cells that are missing.
+    """The columns of a file that are read, and how: as data.truth, data.columns (None: all but the others), data.drop,
+    data.types and data.missing say.
     """
 
     kind: Kind

@@ -47,16 +47,8 @@ PIVOT = 69
 
 
 class Written(NamedTuple):
-    """A converted column.
-
-    Attributes
-    ----------
-    values : numpy.ndarray or None
-        float64 ``[N]``, NaN where a cell is missing; None where the column is not converted.
-    row : int
-        Of a column that is not converted, the first row that stands against it.
-    expected : str
-        What was expected there.
+    """A converted column: float64 ``[N]``, NaN where a cell is missing; without values, the first row that stands
+    against it and what was expected there.
     """
 
     values: NDArray[np.float64] | None
@@ -84,17 +76,9 @@ def _spread(values: list[float], codes: NDArray[np.int64]) -> Written:
 def numbers_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: str | None = None) -> Written:
     """Convert numbers with a currency, a percent sign, signs between thousands, or brackets for a minus.
 
-    The decimal sign is the one with which every cell is a number. Where both are, commas alone stand between thousands
-    (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12.
-
-    Parameters
-    ----------
-    text : pyarrow.ChunkedArray
-        Cells without spaces around them.
-    missing : numpy.ndarray
-        bool ``[N]``.
-    decimal : {".", ","}, optional
-        What stands before the decimals where the cells leave it open.
+    The decimal sign is the one with which every cell is a number. Where both are, it is `decimal` or, without that,
+    commas alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12.
+    The cells of the text have no spaces around them.
 
     Examples
     --------
