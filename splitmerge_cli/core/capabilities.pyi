@@ -1,6 +1,6 @@
 """Types of what some models are or can do beside holding a partition (see ``capabilities.pyx``)."""
 
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from numpy.typing import NDArray
 
@@ -12,12 +12,9 @@ class Uncollapsed(Model): ...
 class Weighted(Model): ...
 
 class Topics(Weighted):
-    @property
-    def V(self) -> int: ...
-    @property
-    def J(self) -> int: ...
-    @property
-    def alpha0(self) -> float: ...
+    V: Final[int]
+    J: Final[int]
+    alpha0: Final[float]
 
 class Capability:
     @classmethod
@@ -25,13 +22,11 @@ class Capability:
 
 class DrawnParameters(Capability):
     def __new__(cls, model: Model) -> Self: ...
-    @property
-    def size(self) -> int: ...
+    size: Final[int]
 
 class Shards(Capability):
     def __new__(cls, model: Model) -> Self: ...
-    @property
-    def column_bytes(self) -> int: ...
+    column_bytes: Final[int]
     @classmethod
     def build_shard(cls, values: NDArray[Any], columns: Columns, **params: Any) -> Model: ...
     @classmethod

@@ -21,7 +21,7 @@ cdef extern from "time.h" nogil:
 import numpy as np
 
 from splitmerge_cli.core.history cimport History
-from splitmerge_cli.core.memory cimport Memory, ints_of, longs_of
+from splitmerge_cli.core.memory cimport Memory, copy_ints, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.partition cimport LARGEST
 from splitmerge_cli.core.rng cimport Rng, flag_t
@@ -45,8 +45,7 @@ cdef extern from "barrier.h" nogil:
 
 # A sampler in C's hands: make_step through a plain pointer, since Python references may not be handled without the
 # interpreter lock.
-ctypedef int (*step_t)(void *sampler, int64_t iteration) except -1 nogil
-ctypedef void (*book_t)(void *sampler, double seconds) noexcept nogil
+ctypedef int (*step_t)(void *sampler, int64_t iteration, double *clock) except -1 nogil
 
 cdef enum:
     # most numbers buffered in one call of advance
@@ -58,18 +57,18 @@ cdef enum:
 cdef int64_t MAX_ITERATIONS = 1 << 62
 
 
-cdef int step_of(Sampler s, int64_t iteration) except -1 nogil:
+cdef int step_of(Sampler s, int64_t iteration, double *clock) except -1 nogil:
+    """A step, whose seconds are booked and the clock set on; NULL: not timed."""
+    cdef double began = 0.0 if clock == NULL else clock[0]
     s.make_step()
     s.note_accepted(iteration)
+    if clock != NULL:
+        clock[0] = read_clock()
+        s.seconds[s.move] += clock[0] - began
     return 0
 
 
-cdef void book_of(Sampler s, double seconds) noexcept nogil:
-    s.seconds[s.move] += seconds
-
-
 cdef step_t STEP = <step_t> step_of
-cdef book_t BOOK = <book_t> book_of
 
 
 cdef int descending(const void *a, const void *b) noexcept nogil:
@@ -383,27 +382,19 @@ cdef class Chain:
     def best_labels(self):
         """ndarray of int32, shape (N,): the state of highest log joint among those recorded, numbered by first
         appearance."""
-        return self.copy_labels(self.best)
+        return copy_ints(self.best, self.model.N)
 
     @property
     def best_lik_labels(self):
         """ndarray of int32, shape (N,): the state of highest log likelihood among those recorded, numbered by first
         appearance."""
-        return self.copy_labels(self.best_lik)
+        return copy_ints(self.best_lik, self.model.N)
 
     @property
     def last_labels(self):
         """ndarray of int32, shape (N,): the present state, numbered by first appearance."""
-        out = np.empty(self.model.N, dtype=np.int32)
-        cdef int32_t[::1] v = out
-        self.number_by_appearance(&v[0])
-        return out
-
-    cdef copy_labels(self, const int32_t *labels):
-        out = np.empty(self.model.N, dtype=np.int32)
-        cdef int32_t[::1] v = out
-        memcpy(&v[0], labels, self.model.N * sizeof(int32_t))
-        return out
+        self.number_by_appearance(self.present)
+        return copy_ints(self.present, self.model.N)
 
     cdef void number_by_appearance(self, int32_t *out) noexcept nogil:
         """Labels with clusters numbered 0, 1, ... in the order of their first items."""
@@ -424,30 +415,17 @@ cdef class Chain:
 
     cdef int one_iteration(self) except -1 nogil:
         cdef Py_ssize_t t, drawn = 0
-        cdef void *sampler
-        cdef double start = 0.0, end
+        cdef double began = read_clock() if self.timing else 0.0, now = began
+        cdef double *clock = &now if self.timing else NULL
         if self.iteration < self.warmup:
-            start = read_clock() if self.timing else 0.0
-            STEP(<void *> self.warmer, self.iteration + 1)
-            if self.timing:
-                self.book(<void *> self.warmer, read_clock() - start)
-            return 0
-        if self.n_drawn:
-            drawn = self.rng.draw_categorical(self.weights, self.n_drawn)
-        if self.timing:
-            start = read_clock()
-        for t in range(max(self.n_drawn - 1, 0), self.n_steps):
-            sampler = self.steps[drawn if t < self.n_drawn else t]
-            STEP(sampler, self.iteration + 1)
-            if self.timing:
-                end = read_clock()
-                self.book(sampler, end - start)
-                start = end
+            STEP(<void *> self.warmer, self.iteration + 1, clock)
+        else:
+            if self.n_drawn:
+                drawn = self.rng.draw_categorical(self.weights, self.n_drawn)
+            for t in range(max(self.n_drawn - 1, 0), self.n_steps):
+                STEP(self.steps[drawn if t < self.n_drawn else t], self.iteration + 1, clock)
+        self.seconds += now - began
         return 0
-
-    cdef void book(self, void *sampler, double seconds) noexcept nogil:
-        self.seconds += seconds
-        BOOK(sampler, seconds)
 
     def advance(self, int64_t iterations, double budget=INFINITY, double wall=INFINITY):
         """Run at most that many more iterations.
@@ -647,31 +625,21 @@ cdef class Chain:
 # ---------------------------------------------------------------------------------------------------- chains together
 
 ctypedef int (*iterate_t)(void *chain, void *rows) except -1 nogil
-ctypedef bint (*full_t)(void *chain, void *rows) noexcept nogil
-ctypedef bint (*stopping_t)(void *chain) noexcept nogil
-ctypedef double (*seconds_t)(void *chain) noexcept nogil
+ctypedef bint (*ends_t)(void *chain, void *rows, double *seconds) noexcept nogil
 
 
 cdef int iterate_of(Chain chain, Rows rows) except -1 nogil:
     return chain.iterate(rows)
 
 
-cdef bint full_of(Chain chain, Rows rows) noexcept nogil:
-    return chain.full(rows)
-
-
-cdef bint stopping_of(Chain chain) noexcept nogil:
-    return chain.stopping
-
-
-cdef double seconds_of(Chain chain) noexcept nogil:
-    return chain.seconds
+cdef bint ends(Chain chain, Rows rows, double *seconds) noexcept nogil:
+    """Whether a chain can go no further; its seconds are added."""
+    seconds[0] += chain.seconds
+    return chain.stopping or chain.full(rows)
 
 
 cdef iterate_t ITERATE = <iterate_t> iterate_of
-cdef full_t FULL = <full_t> full_of
-cdef stopping_t STOPPING = <stopping_t> stopping_of
-cdef seconds_t SECONDS = <seconds_t> seconds_of
+cdef ends_t ENDS = <ends_t> ends
 
 
 cdef class Together:
@@ -713,11 +681,10 @@ cdef class Together:
         """Decide for all chains whether there is a further round."""
         cdef Py_ssize_t s
         cdef double seconds = 0.0
-        cdef bint full = False
+        cdef bint ended = False
         for s in range(self.S):
-            seconds += SECONDS(self.chain[s])
-            full |= FULL(self.chain[s], self.row[s]) or STOPPING(self.chain[s])
-        self.stop = (self.made >= self.rounds or full
+            ended |= ENDS(self.chain[s], self.row[s], &seconds)
+        self.stop = (self.made >= self.rounds or ended
                      or (self.made > 0 and (seconds >= self.budget * self.S or read_clock() - self.began >= self.wall)))
 
     def work(self, Py_ssize_t worker):

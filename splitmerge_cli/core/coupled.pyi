@@ -1,7 +1,7 @@
 """Types of coupled chains (see ``coupled.pyx``)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,26 +24,16 @@ class CoupledChains:
         replicas_x: Sequence[Model] = ...,
         replicas_y: Sequence[Model] = ...,
     ) -> None: ...
-    @property
-    def x(self) -> Model: ...
-    @property
-    def y(self) -> Model: ...
-    @property
-    def rng(self) -> Rng: ...
-    @property
-    def samplers_x(self) -> list[Sampler]: ...
-    @property
-    def samplers_y(self) -> list[Sampler]: ...
-    @property
-    def models_x(self) -> list[Model]: ...
-    @property
-    def models_y(self) -> list[Model]: ...
-    @property
-    def lag(self) -> int: ...
-    @property
-    def iteration(self) -> int: ...
-    @property
-    def meeting(self) -> int: ...
+    x: Final[Model]
+    y: Final[Model]
+    rng: Final[Rng]
+    samplers_x: Final[list[Sampler]]
+    samplers_y: Final[list[Sampler]]
+    models_x: Final[list[Model]]
+    models_y: Final[list[Model]]
+    lag: Final[int]
+    iteration: Final[int]
+    meeting: Final[int]
     @property
     def distance(self) -> float: ...
     def weights_of_states(self, k: int, m: int) -> tuple[float, float]: ...

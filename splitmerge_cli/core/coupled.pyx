@@ -120,6 +120,32 @@ cdef class CoupledChains:
         The first iteration t of X, at least `lag`, at which the state of X is that of Y after t - `lag`; -1: not yet.
     """
 
+    cdef Memory memory                  # of its arrays
+    cdef readonly Model x, y
+    cdef readonly Rng rng
+    cdef readonly list samplers_x, samplers_y
+    cdef readonly list models_x, models_y  # of the chain, then of its replicas
+    cdef readonly int64_t lag, iteration, meeting
+    cdef void **steps_x
+    cdef void **steps_y
+    cdef double *weights                # [n_drawn]
+    cdef Py_ssize_t n_steps
+    cdef void **levels_x                # [n_levels] models
+    cdef void **levels_y
+    cdef Py_ssize_t n_levels
+    cdef int32_t *level                 # [n_steps] which model a sampler works on
+    cdef Py_ssize_t n_drawn             # of the first so many samplers one, drawn by weight, makes a step; 0: each does
+    cdef bint begun                     # the start was recorded
+    cdef Py_ssize_t columns             # of a row
+    cdef int32_t *dense                 # [4 N + 64, kmax at least] items in common, where clusters are few
+    cdef int64_t *keys                  # [N]
+    cdef cell_t *cells                  # [N]
+    cdef int32_t *match_of_x            # [room] cluster of Y, or -1
+    cdef int32_t *match_of_y
+    cdef Py_ssize_t match_room
+    cdef double *together               # [N (N - 1) / 2] weighted sums of what is together; NULL: not asked for
+    cdef int64_t k, m                   # of the estimates in `together`
+
     def __init__(self, Model x not None, Model y not None, Rng rng not None, samplers_x, samplers_y, int64_t lag,
                  weights=None, str coupling="maximal", replicas_x=(), replicas_y=()):
         self.memory = Memory()
@@ -211,11 +237,14 @@ cdef class CoupledChains:
 
     cdef int match(self, Model x, Model y) except -1 nogil:
         """Name clusters: a cluster of X and one of Y that are matched have the same name."""
-        cdef Py_ssize_t k, t, n
+        cdef Py_ssize_t k, t, n, room
         cdef int32_t a, b, name = 0, other
         if max(x.K, y.K) > self.match_room:
+            room = 2 * max(x.K, y.K) + 8
             with gil:
-                self._grow(max(x.K, y.K))
+                self.match_of_x = <int32_t *> self.memory.larger(self.match_of_x, self.match_room * 4, room * 4)
+                self.match_of_y = <int32_t *> self.memory.larger(self.match_of_y, self.match_room * 4, room * 4)
+            self.match_room = room
         for k in range(x.K):
             self.match_of_x[k] = -1
             x.name[k] = -1
@@ -242,13 +271,6 @@ cdef class CoupledChains:
                 y.name[k] = other
                 other += 1
         self.rng.recording.tabulate(self.cells, n, x.name, x.size, x.z, x.K, y.name, y.size, y.z, y.K, x.N)
-        return 0
-
-    cdef int _grow(self, Py_ssize_t clusters) except -1:
-        cdef Py_ssize_t room = 2 * clusters + 8
-        self.match_of_x = <int32_t *> self.memory.larger(self.match_of_x, self.match_room * 4, room * 4)
-        self.match_of_y = <int32_t *> self.memory.larger(self.match_of_y, self.match_room * 4, room * 4)
-        self.match_room = room
         return 0
 
     cdef bint equal(self) noexcept nogil:
@@ -426,15 +448,10 @@ cdef class CoupledChains:
     def co_clustering(self):
         """ndarray of float64, shape (N (N - 1) / 2,): estimates of the posterior probabilities that two items are in
         one cluster, of pairs (0, 1), (0, 2), ..., (1, 2), ...; see `gather`."""
-        cdef Py_ssize_t i, n = self.x.N * (self.x.N - 1) // 2
-        cdef double[::1] found
+        cdef Py_ssize_t n = self.x.N * (self.x.N - 1) // 2
         if self.together == NULL:
             raise ValueError("co_clustering: expected chains that gather it")
-        out = np.empty(n)
-        found = out
-        for i in range(n):
-            found[i] = self.together[i]
-        return out
+        return np.array(<double[:n]> self.together) if n else np.empty(0)
 
     def halt(self):
         """Let ``advance`` return soon, from whatever thread: the chains have no state any more."""

@@ -1,6 +1,7 @@
 # The partitions that the chains of a run went through, for samplers that learn from them.
 from libc.stdint cimport int32_t, int64_t
 
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -26,6 +27,7 @@ cdef class History:
 
 
 cdef class AdaptiveProposal:
+    cdef Memory memory                  # of its arrays
     cdef readonly History history             # None: nothing to learn from
     cdef readonly Py_ssize_t chain, N
     cdef readonly str adaptation

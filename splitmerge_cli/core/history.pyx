@@ -20,7 +20,7 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, ints
+from splitmerge_cli.core.memory cimport Memory, copy_ints, doubles
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_count
@@ -286,24 +286,10 @@ cdef class AdaptiveProposal:
             option.read(value, "sampler")
         self.N, self.adaptation, self.freeze = N, adaptation, freeze
         self.population = adaptation == "population"
-        self.za = ints(N)
-        self.zb = ints(N)
-        self.first = ints(N)
-        self.then = ints(N)
-        self.seen = ints(N)
-        self.size_a = ints(N)
-        self.size_b = ints(N)
-        self.disagree = ints(N)
-
-    def __dealloc__(self):
-        free(self.za)
-        free(self.zb)
-        free(self.first)
-        free(self.then)
-        free(self.seen)
-        free(self.size_a)
-        free(self.size_b)
-        free(self.disagree)
+        self.memory = Memory()
+        self.za, self.zb = self.memory.ints(N), self.memory.ints(N)
+        self.first, self.then, self.seen = self.memory.ints(N), self.memory.ints(N), self.memory.ints(N)
+        self.size_a, self.size_b, self.disagree = self.memory.ints(N), self.memory.ints(N), self.memory.ints(N)
 
     def new_history(self, Py_ssize_t S):
         """The history that chains of this adaptation share.
@@ -341,11 +327,7 @@ cdef class AdaptiveProposal:
 
     def partitions(self):
         """The last z_a and z_b: two ndarrays of int32, shape (N,)."""
-        a, b = np.empty(self.N, dtype=np.int32), np.empty(self.N, dtype=np.int32)
-        cdef int32_t[::1] va = a, vb = b
-        memcpy(&va[0], self.za, self.N * sizeof(int32_t))
-        memcpy(&vb[0], self.zb, self.N * sizeof(int32_t))
-        return a, b
+        return copy_ints(self.za, self.N), copy_ints(self.zb, self.N)
 
     cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
         """Draw z_a, z_b and the pair; False without two that differ."""

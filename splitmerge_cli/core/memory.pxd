@@ -28,3 +28,4 @@ cdef const double *doubles_of(array) except NULL
 cdef const int32_t *ints_of(array) except NULL
 cdef const int64_t *longs_of(array) except NULL
 cdef const uint8_t *bytes_of(array) except NULL
+cdef copy_ints(const int32_t *numbers, Py_ssize_t n)

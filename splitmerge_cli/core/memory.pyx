@@ -4,6 +4,8 @@ from libc.stdio cimport fprintf, stderr
 from libc.stdlib cimport abort, free, realloc
 from libc.string cimport memcpy, memset
 
+import numpy as np
+
 cdef extern from "Python.h":
     Py_ssize_t PY_SSIZE_T_MAX
 
@@ -146,6 +148,15 @@ cdef flat(array):
     if not array.flags.c_contiguous:
         raise ValueError("an array whose numbers do not stand row by row")
     return array.reshape(-1)
+
+
+cdef copy_ints(const int32_t *numbers, Py_ssize_t n):
+    """These n numbers as an ndarray of int32."""
+    out = np.empty(n, dtype=np.int32)
+    cdef int32_t[::1] v = out
+    if n:
+        memcpy(&v[0], numbers, n * sizeof(int32_t))
+    return out
 
 
 cdef const double *doubles_of(array) except NULL:

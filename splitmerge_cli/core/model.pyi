@@ -1,7 +1,7 @@
 """Types of models (see ``model.pyx``)."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Final, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,15 +36,11 @@ class Model(Partition):
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Model: ...
     def log_densities(self, first: int) -> NDArray[np.float64]: ...
     def log_predictive(self, first: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
-    @property
-    def prior(self) -> Prior: ...
+    prior: Final[Prior]
     shared: tuple[Prepared, ...]
-    @property
-    def conjugate(self) -> bool: ...
-    @property
-    def scans_itself(self) -> bool: ...
-    @property
-    def vectors(self) -> Any: ...
+    conjugate: Final[bool]
+    scans_itself: Final[bool]
+    vectors: Final[Any]
     @property
     def refreshes(self) -> bool: ...
     @property

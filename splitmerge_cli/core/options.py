@@ -193,12 +193,12 @@ class Number(Option):
     inside: bool = False
 
     type: ClassVar[str] = "number"
+    noun: ClassVar[str] = "a number"
 
     @property
     def expected(self) -> str:
-        if self.inside:
-            return f"a number between {self.least:g} and {self.most:g}"
-        return f"a number from {self.least:g} to {self.most:g}"
+        span = "between {:g} and {:g}" if self.inside else "from {:g} to {:g}"
+        return f"{self.noun} {span.format(self.least, self.most)}"
 
     def convert(self, value: Any) -> float:
         return _number(value, self.least, self.most, self.inside)
@@ -211,9 +211,7 @@ class Positive(Number):
     least: float = LEAST
     most: float = MOST
 
-    @property
-    def expected(self) -> str:
-        return f"a positive number from {self.least:g} to {self.most:g}"
+    noun: ClassVar[str] = "a positive number"
 
 
 @dataclass(frozen=True)

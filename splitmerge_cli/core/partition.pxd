@@ -101,6 +101,14 @@ cdef class Partition:
         self.clear(k)
 
     @cython.final
+    cdef inline void copy_column(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        """Make column dst what column src is."""
+        self.copy(src, dst)
+        self.size[dst] = self.size[src]
+        self.ll[dst] = self.ll[src]
+        self.is_valid[dst] = self.is_valid[src]
+
+    @cython.final
     cdef inline void join(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Count item i in the statistics of cluster k (labels and lists stay)."""
         self.size[k] += 1

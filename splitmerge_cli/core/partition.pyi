@@ -1,19 +1,16 @@
 """Types of partitions (see ``partition.pyx``)."""
 
+from typing import Final
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 class Partition:
-    @property
-    def N(self) -> int: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def K(self) -> int: ...
-    @property
-    def kmax(self) -> int: ...
-    @property
-    def allows_empty(self) -> bool: ...
+    N: Final[int]
+    total: Final[int]
+    K: Final[int]
+    kmax: Final[int]
+    allows_empty: Final[bool]
     @property
     def n_clusters(self) -> int: ...
     @property

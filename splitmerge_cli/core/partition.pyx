@@ -9,11 +9,11 @@
 from libc.math cimport NAN
 from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport qsort
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport Memory
+from splitmerge_cli.core.memory cimport Memory, copy_ints
 from splitmerge_cli.core.recording cimport AUXILIARIES
 
 
@@ -280,10 +280,7 @@ cdef class Partition:
         cdef Py_ssize_t last = self.K - 1
         cdef int32_t i
         if k != last:
-            self.copy(last, k)
-            self.size[k] = self.size[last]
-            self.ll[k] = self.ll[last]
-            self.is_valid[k] = self.is_valid[last]
+            self.copy_column(last, k)
             self.W[k] = self.W[last]
             self.head[k] = self.head[last]
             if self.name != NULL:
@@ -306,14 +303,8 @@ cdef class Partition:
         """
         cdef Py_ssize_t a = self.K, t
         self.reserve(self.K + 1)
-        self.copy(a, c)
-        self.copy(a + 1, a)
-        self.size[c] = self.size[a]
-        self.size[a] = self.size[a + 1]
-        self.ll[c] = self.ll[a]
-        self.is_valid[c] = self.is_valid[a]
-        self.ll[a] = self.ll[a + 1]
-        self.is_valid[a] = self.is_valid[a + 1]
+        self.copy_column(a, c)
+        self.copy_column(a + 1, a)
         self.head[a] = -1
         if self.name != NULL:
             self.name[a] = -1
@@ -353,10 +344,7 @@ cdef class Partition:
                 self.head[k] = -1
                 if self.name != NULL:
                     self.name[k] = -1
-            self.copy(scratch + s, k)
-            self.size[k] = self.size[scratch + s]
-            self.ll[k] = self.ll[scratch + s]
-            self.is_valid[k] = self.is_valid[scratch + s]
+            self.copy_column(scratch + s, k)
         for t in range(n):
             self.unlink(items[t])
             self.link(items[t], clusters[side[t]])
@@ -396,18 +384,12 @@ cdef class Partition:
     @property
     def labels(self):
         """ndarray of int32, shape (N,): cluster number of each item, a copy."""
-        out = np.empty(self.N, dtype=np.int32)
-        cdef int32_t[::1] v = out
-        memcpy(&v[0], self.z, self.N * sizeof(int32_t))
-        return out
+        return copy_ints(self.z, self.N)
 
     @property
     def sizes(self):
         """ndarray of int32, shape (K,): items in each cluster, a copy."""
-        out = np.empty(self.K, dtype=np.int32)
-        cdef int32_t[::1] v = out
-        memcpy(&v[0], self.size, self.K * sizeof(int32_t))
-        return out
+        return copy_ints(self.size, self.K)
 
     def set_labels(self, labels, K=None):
         """Set the partition and count all statistics afresh.

@@ -1,6 +1,6 @@
 """Types of partition priors (see ``prior.pyx``)."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,18 +13,14 @@ class Prior:
     OPTIONS: ClassVar[tuple[Option, ...]]
     TAKES_CONCENTRATION: ClassVar[bool]
     def __new__(cls, N: int, *args: Any, **kwargs: Any) -> Self: ...
-    @property
-    def N(self) -> int: ...
-    @property
-    def by_count(self) -> bool: ...
+    N: Final[int]
+    by_count: Final[bool]
     @property
     def hyperparameters(self) -> tuple[str, ...]: ...
     @property
     def values(self) -> dict[str, float]: ...
-    @property
-    def draws_weights(self) -> bool: ...
-    @property
-    def concentration(self) -> float: ...
+    draws_weights: Final[bool]
+    concentration: Final[float]
     shared: Prepared | None
     @property
     def present(self) -> dict[str, Any]: ...
@@ -37,10 +33,8 @@ class Prior:
 
 class TablePrior(Prior):
     def __init__(self, N: int, concentration: Any = ..., **options: Any) -> None: ...
-    @property
-    def options(self) -> dict[str, Any]: ...
-    @property
-    def hyperpriors(self) -> dict[str, Any]: ...
+    options: Final[dict[str, Any]]
+    hyperpriors: Final[dict[str, Any]]
     @property
     def present(self) -> dict[str, Any]: ...
     def log_rise(self, a: float) -> float: ...

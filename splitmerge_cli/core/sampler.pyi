@@ -1,7 +1,7 @@
 """Types of samplers (see ``sampler.pyx``)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 from splitmerge_cli.core.checks import MOST_COUNT as MOST_COUNT
 from splitmerge_cli.core.checks import MOST_SECONDS as MOST_SECONDS
@@ -12,6 +12,7 @@ from splitmerge_cli.core.rng import Rng
 PARTITION: str
 CLUSTERS: str
 EMPTY: str
+COUNTED: tuple[str, ...]
 
 class Sampler:
     OPTIONS: ClassVar[tuple[Option, ...]]
@@ -24,24 +25,16 @@ class Sampler:
     FORMS: ClassVar[Mapping[str, Sequence[Mapping[str, Any]]]]
     threads: int
     def __init__(self, model: Model, rng: Rng, **options: Any) -> None: ...
-    @property
-    def model(self) -> Model: ...
-    @property
-    def rng(self) -> Rng: ...
-    @property
-    def moves(self) -> tuple[str, ...]: ...
-    @property
-    def options(self) -> dict[str, Any]: ...
-    @property
-    def as_printed(self) -> bool: ...
+    model: Final[Model]
+    rng: Final[Rng]
+    moves: Final[tuple[str, ...]]
+    options: Final[dict[str, Any]]
+    as_printed: Final[bool]
     @property
     def mode(self) -> str: ...
-    @property
-    def scans(self) -> int: ...
-    @property
-    def last_log_ratio(self) -> float: ...
-    @property
-    def rejected_early(self) -> bool: ...
+    scans: Final[int]
+    last_log_ratio: Final[float]
+    rejected_early: Final[bool]
     @property
     def counted_terms(self) -> tuple[bool, ...]: ...
     @property

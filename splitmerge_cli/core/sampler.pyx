@@ -14,6 +14,10 @@ PARTITION, CLUSTERS, EMPTY = "partition", "number of clusters", "number of empty
 """Parts of the state that a sampler may leave as they are, beside hyper-parameters: see `Sampler.invariants`."""
 
 
+COUNTED = "proposed", "accepted", "null", "last_accepted"
+"""Whole numbers that are counted of a move."""
+
+
 cdef class Sampler:
     """One kind of move on the state of a model.
 
@@ -203,17 +207,13 @@ cdef class Sampler:
         if not isinstance(rows, (list, tuple)) or len(rows) != len(self.moves):
             raise ValueError(f"counts: expected a row for each of {', '.join(self.moves)}")
         for row, move in zip(rows, self.moves):
-            if not isinstance(row, dict) or row.keys() != {
-                "move", "proposed", "accepted", "null", "seconds", "last_accepted"
-            }:
-                raise ValueError(
-                    f"counts of {move}: expected move, proposed, accepted, null, seconds and last_accepted"
-                )
+            if not isinstance(row, dict) or row.keys() != {"move", "seconds", *COUNTED}:
+                raise ValueError(f"counts of {move}: expected move, proposed, accepted, null, seconds and "
+                                 "last_accepted")
             if row["move"] != move:
                 raise ValueError(f"counts of {row['move']} given for {move}")
-            for name in ("proposed", "accepted", "null"):
+            for name in COUNTED:
                 check_count(f"counts of {move}: {name}", row[name], 0, MOST_COUNT)
-            check_count(f"counts of {move}: last_accepted", row["last_accepted"], 0, MOST_COUNT)
             check_range(f"counts of {move}: seconds", row["seconds"], 0.0, MOST_SECONDS)
         for t, row in enumerate(rows):
             self.proposed[t] = row["proposed"]

@@ -26,7 +26,6 @@ cdef class CoupledClusters:
     cdef double *log_weight             # [K] their log weights
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
-    cdef int _need(self, Py_ssize_t room) except -1
     cdef int _kind_of_weights(self) except -1
     cdef void couple(self, Stream stream, const uint64_t *key, double *work, double *theta,
                      double *log_weight) noexcept nogil

@@ -35,21 +35,19 @@ cdef class CoupledClusters:
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters."""
-        if clusters > self.room:
-            with gil:
-                self._need(2 * clusters)
-        return 0
-
-    cdef int _need(self, Py_ssize_t room) except -1:
-        cdef Py_ssize_t held = self.parameters.posterior_size, row = 8 * room * (self.parameters.dimension + 1)
-        self.posterior = <double *> self.memory.larger(self.posterior, 0, 8 * room * max(held, 1))
-        self.note = <double *> self.memory.larger(self.note, 0, 8 * (2 + held + self.parameters.size))
-        self.theirs = <const double **> self.memory.larger(self.theirs, 0, 8 * room)
-        self.zeta = <double *> self.memory.larger(self.zeta, 0, row)
-        self.axis = <double *> self.memory.larger(self.axis, 0, row)
-        self.image = <double *> self.memory.larger(self.image, 0, 8 * room * self.parameters.size)
-        self.image_weight = <double *> self.memory.larger(self.image_weight, 0, 8 * room)
-        self.weights = self._kind_of_weights()
+        cdef Py_ssize_t held = self.parameters.posterior_size, room = 2 * clusters
+        cdef Py_ssize_t row = 8 * room * (self.parameters.dimension + 1)
+        if clusters <= self.room:
+            return 0
+        with gil:
+            self.posterior = <double *> self.memory.larger(self.posterior, 0, 8 * room * max(held, 1))
+            self.note = <double *> self.memory.larger(self.note, 0, 8 * (2 + held + self.parameters.size))
+            self.theirs = <const double **> self.memory.larger(self.theirs, 0, 8 * room)
+            self.zeta = <double *> self.memory.larger(self.zeta, 0, row)
+            self.axis = <double *> self.memory.larger(self.axis, 0, row)
+            self.image = <double *> self.memory.larger(self.image, 0, 8 * room * self.parameters.size)
+            self.image_weight = <double *> self.memory.larger(self.image_weight, 0, 8 * room)
+            self.weights = self._kind_of_weights()
         self.room = room
         return 0
 

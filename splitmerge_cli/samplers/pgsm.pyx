@@ -343,13 +343,7 @@ cdef class PGSM(SplitMerge):
         """The columns of a class become those of another."""
         cdef Py_ssize_t s, first = self.model.K + 1
         for s in range(2):
-            self.copy_column(first + 2 * source + s, first + 2 * to + s)
-
-    cdef void copy_column(self, Py_ssize_t source, Py_ssize_t to) noexcept nogil:
-        self.model.copy(source, to)
-        self.model.size[to] = self.model.size[source]
-        self.model.ll[to] = self.model.ll[source]
-        self.model.is_valid[to] = self.model.is_valid[source]
+            self.model.copy_column(first + 2 * source + s, first + 2 * to + s)
 
     cdef int take_a_path(self) except -1 nogil:
         """Take a path, one of the particles or, as number P, the merged one where that is counted."""
@@ -440,7 +434,7 @@ cdef class PGSM(SplitMerge):
                 p = self.ancestor[t * P + p]
         a = self.model.K + 1 + 2 * self.of_class[path]
         for t in range(2):
-            self.copy_column(a + t, self.model.K + t)
+            self.model.copy_column(a + t, self.model.K + t)
         if not self.apart:
             return self.accept_split()
         for t in range(self.sides.n):

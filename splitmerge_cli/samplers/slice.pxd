@@ -35,7 +35,6 @@ cdef class Slice(Sampler):
     cdef double *work
 
     cdef int need(self, Py_ssize_t components) except -1 nogil
-    cdef int _need(self, Py_ssize_t room) except -1
     cdef int draw_weights(self) except -1 nogil
     cdef int add_component(self, double log_weight) except -1 nogil
     cdef int sort_components(self) except -1 nogil

@@ -102,25 +102,20 @@ cdef class Slice(Sampler):
 
     cdef int need(self, Py_ssize_t components) except -1 nogil:
         """Room for this many components."""
-        if components > self.room:
-            with gil:
-                self._need(2 * components)
-        return 0
-
-    cdef int _need(self, Py_ssize_t room) except -1:
-        if room > 2 * MOST_COMPONENTS:
-            raise MemoryError(f"sampler slice: more than {MOST_COMPONENTS:,} components above a threshold, at a "
-                              f"concentration of {self.model.prior.concentration:g}: another sampler needs none")
-        cdef Py_ssize_t size = self.parameters.size * sizeof(double)
-        self.components = <component_t *> self.memory.larger(
-            self.components, self.room * sizeof(component_t), room * sizeof(component_t))
-        self.theta = <double *> self.memory.larger(self.theta, self.room * size, room * size)
-        self.score = <double *> self.memory.larger(
-            self.score, self.room * TILE_ITEMS * sizeof(double), room * TILE_ITEMS * sizeof(double))
-        self.running = <component_t *> self.memory.larger(
-            self.running, self.room * sizeof(component_t), room * sizeof(component_t))
-        self.chance = <double *> self.memory.larger(self.chance, self.room * sizeof(double), room * sizeof(double))
-        self.number = <int32_t *> self.memory.larger(self.number, self.room * sizeof(int32_t), room * sizeof(int32_t))
+        cdef Py_ssize_t old = self.room, room = 2 * components, size = 8 * self.parameters.size
+        cdef Py_ssize_t tile = 8 * TILE_ITEMS, one = sizeof(component_t)
+        if components <= old:
+            return 0
+        with gil:
+            if components > MOST_COMPONENTS:
+                raise MemoryError(f"sampler slice: more than {MOST_COMPONENTS:,} components above a threshold, at a "
+                                  f"concentration of {self.model.prior.concentration:g}: another sampler needs none")
+            self.components = <component_t *> self.memory.larger(self.components, old * one, room * one)
+            self.running = <component_t *> self.memory.larger(self.running, old * one, room * one)
+            self.theta = <double *> self.memory.larger(self.theta, old * size, room * size)
+            self.score = <double *> self.memory.larger(self.score, old * tile, room * tile)
+            self.chance = <double *> self.memory.larger(self.chance, old * 8, room * 8)
+            self.number = <int32_t *> self.memory.larger(self.number, old * 4, room * 4)
         self.room = room
         return 0
 

@@ -23,7 +23,6 @@ cdef class SmartMoves(SplitMerge):
     cdef int propose_merge(self, int move) except -1 nogil
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
-    cdef int _need(self, Py_ssize_t clusters) except -1
     cdef Py_ssize_t choose_split(self) except -1 nogil
     cdef double log_f_split_of_union(self, Py_ssize_t i, Py_ssize_t j) except? -1 nogil
     cdef Py_ssize_t choose_partner(self, Py_ssize_t i) except -1 nogil

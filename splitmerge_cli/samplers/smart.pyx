@@ -45,7 +45,7 @@ cdef class SmartMoves(SplitMerge):
         super().__init__(model, rng, **options)
         self.allocation = self.sides_by = SmartAllocation()
         self.coupled = model if isinstance(model, Coupled) else None
-        self._need(8)
+        self.need(8)
 
     @classmethod
     def invariants(cls, model, **options):
@@ -161,10 +161,6 @@ cdef class SmartMoves(SplitMerge):
         """Room for the log weights of this many clusters, and columns for them in the model."""
         if 2 * clusters + 8 > self.lw_room:
             with gil:
-                self._need(clusters)
+                self.lw = <double *> self.memory.larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
+            self.lw_room = 2 * (2 * clusters + 8)
         return self.model.reserve(clusters)
-
-    cdef int _need(self, Py_ssize_t clusters) except -1:
-        self.lw = <double *> self.memory.larger(self.lw, self.lw_room * 8, 2 * (2 * clusters + 8) * 8)
-        self.lw_room = 2 * (2 * clusters + 8)
-        return 0

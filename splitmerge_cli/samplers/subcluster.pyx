@@ -61,7 +61,7 @@ from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport ALONE
 from splitmerge_cli.core.sampler cimport Sampler
-from splitmerge_cli.samplers.subcluster_items cimport BATCH, EXPECT, Items
+from splitmerge_cli.samplers.subcluster_items cimport BATCH, Items, expect
 
 from splitmerge_cli.core.options import Count, Flag, Number
 from splitmerge_cli.core.sampler import CLUSTERS
@@ -100,6 +100,16 @@ cdef class Subcluster(Sampler):
     TERMS = ("target", "allocation", "blocks")
     DRAWS_FROM_CONTINUUM = True
 
+    cdef readonly bint scan
+    cdef readonly int t, rounds, pairs, near
+    cdef readonly double splits
+    cdef public Items items             # those of the model, or in shards
+    cdef Py_ssize_t room
+    cdef int32_t *candidate             # [room] clusters that are to be merged
+    cdef int8_t *called                 # [room] whether a pair of neighbours has called upon a cluster
+    cdef double *threshold              # [room] log u of the decision on a block
+    cdef Py_ssize_t *founders           # [room, 2] items that found the sides of a block, by their rank in it
+
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.scan = self.options["scan"]
@@ -126,18 +136,15 @@ cdef class Subcluster(Sampler):
 
     cdef int need(self, Py_ssize_t clusters) except -1 nogil:
         """Room for this many clusters."""
-        if clusters > self.room:
+        cdef Py_ssize_t old = self.room, room = 2 * clusters
+        if clusters > old:
             with gil:
-                self._need(2 * clusters)
+                self.candidate = <int32_t *> self.memory.larger(self.candidate, 4 * old, 4 * room)
+                self.called = <int8_t *> self.memory.larger(self.called, old, room)
+                self.threshold = <double *> self.memory.larger(self.threshold, 8 * old, 8 * room)
+                self.founders = <Py_ssize_t *> self.memory.larger(self.founders, 16 * old, 16 * room)
+            self.room = room
         return self.items.need(clusters)
-
-    cdef int _need(self, Py_ssize_t room) except -1:
-        self.candidate = <int32_t *> self.memory.larger(self.candidate, 4 * self.room, 4 * room)
-        self.called = <int8_t *> self.memory.larger(self.called, self.room, room)
-        self.threshold = <double *> self.memory.larger(self.threshold, 8 * self.room, 8 * room)
-        self.founders = <Py_ssize_t *> self.memory.larger(self.founders, 16 * self.room, 16 * room)
-        self.room = room
-        return 0
 
     # -- a step
     cdef int make_step(self) except -1 nogil:
@@ -294,7 +301,7 @@ cdef class Subcluster(Sampler):
                               self.founders + 2 * b + 1)
         self.items.found_sides(self.founders)
         for scan in range(self.t + 1):
-            self.items.run(EXPECT, 2 * self.items.blocks)
+            self.items.run(expect, 2 * self.items.blocks)
             if scan == self.t or self.rng.is_halted:
                 break
             self.items.send_to_sides()

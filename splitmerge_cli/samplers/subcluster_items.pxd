@@ -13,17 +13,14 @@ cdef extern from "fixed_point.h":
     ctypedef struct whole:
         pass
 
-cdef enum:                              # what the tasks of a pass do
-    FOUND                               # founder of a cluster
-    DRAW                                # weight and parameters of a cluster
-    SHARE                               # the same of all clusters, of chains that are coupled
-    LABELS                              # labels of some tiles of items
-    RECOUNT                             # statistics of a cluster after the labels changed
-    PAIRS                               # a pair of items
-    EXPECT                              # weight and parameters to expect of a side of a block
-    SEND                                # each item of a run to the side of the larger density
-    SIDES                               # a side drawn for each item of a run, or the present one scored
-    COUNT_SIDE                          # statistics of a side of a block
+cdef class Items
+cdef class Worker
+
+ctypedef void (*pass_t)(Items items, Worker w, Py_ssize_t task) noexcept nogil
+# those that others run, too: weight and parameters of cluster `task`; the same to expect of side task % 2 of block
+# task // 2
+cdef void draw_cluster(Items self, Worker w, Py_ssize_t task) noexcept nogil
+cdef void expect(Items self, Worker w, Py_ssize_t task) noexcept nogil
 
 cdef enum:                              # purposes of the streams of a key
     OF_CLUSTER = 1
@@ -71,7 +68,7 @@ cdef class Items:
     cdef Py_ssize_t offset              # items before these, in shards before this one
     cdef uint64_t[2] key                # of the streams of this step
     cdef Threads pool
-    cdef int pass_                      # what the tasks under way do
+    cdef pass_t task_of                 # what the tasks under way do
     cdef Py_ssize_t first_task          # of LABELS, number of the first of these
     # -- items
     cdef int32_t *order                 # [N] by cluster, in item order; in a round by block
@@ -114,8 +111,7 @@ cdef class Items:
     cdef int need(self, Py_ssize_t clusters) except -1 nogil
     cdef int _need(self, Py_ssize_t clusters) except -1
     cdef int need_runs(self, Py_ssize_t runs) except -1 nogil
-    cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil
-    cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil
+    cdef void run(self, pass_t task_of, Py_ssize_t tasks) noexcept nogil
     cdef void sort(self, const int32_t *key, int32_t *order, Py_ssize_t *start, Py_ssize_t keys) noexcept nogil
     cdef void words_of(self, Py_ssize_t item, uint64_t number, uint64_t purpose, uint64_t *words) noexcept nogil
     # -- what goes through all items; virtual, for items in shards
@@ -147,22 +143,12 @@ cdef class Items:
     cdef Py_ssize_t relabel(self, Py_ssize_t K) except -1 nogil
     cdef void set_label(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     # -- tasks
-    cdef void place_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k) noexcept nogil
-    cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil
-    cdef void draw_shared(self, Worker w) noexcept nogil
-    cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil
     cdef void allow(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef bint holds_any(self, Worker w, Py_ssize_t k) noexcept nogil
-    cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil
     cdef int make_runs(self) except -1 nogil
-    cdef void expect(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef void score_sides(self, Worker w, Py_ssize_t b, const int32_t *items, Py_ssize_t n) noexcept nogil
-    cdef void send(self, Worker w, Py_ssize_t task) noexcept nogil
-    cdef void draw_run(self, Worker w, Py_ssize_t task) noexcept nogil
-    cdef void count_side(self, Worker w, Py_ssize_t task) noexcept nogil
-    cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil
     cdef Py_ssize_t draw_others(self, Rng rng, int32_t *pair, int32_t *others) noexcept nogil
     cdef void choose_pair(self, Worker w, Rng rng, int32_t *pair) noexcept nogil
     cdef Py_ssize_t likeliest(self, Worker w, const double *theta, const int32_t *items, Py_ssize_t n,

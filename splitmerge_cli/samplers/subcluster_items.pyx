@@ -32,6 +32,7 @@ cdef enum:
     TILES = 16                          # of a task of LABELS
     RUN = 256                           # items of a task of a round, at most
     PARTS = 16                          # of the labels of chains that are coupled, about: their draws are recorded
+    LABELS = 3                          # kind of the block of their draws
 
 
 cdef class Worker:
@@ -60,7 +61,8 @@ cdef class Worker:
 
 
 cdef void take_task(Worker w, Py_ssize_t task) noexcept nogil:
-    w.items.work(w, task)
+    if not w.items.rng.is_halted:
+        w.items.task_of(w.items, w, task)
 
 
 cdef task_t TAKE = <task_t> take_task
@@ -133,34 +135,10 @@ cdef class Items:
         return 0
 
     # -- tasks
-    cdef void run(self, int pass_, Py_ssize_t tasks) noexcept nogil:
+    cdef void run(self, pass_t task_of, Py_ssize_t tasks) noexcept nogil:
         """Do the tasks of a pass; one after the other where choices follow a script."""
-        self.pass_ = pass_
+        self.task_of = task_of
         self.pool.run(TAKE, 1 if self.rng.directed else self.threads, tasks)
-
-    cdef void work(self, Worker w, Py_ssize_t task) noexcept nogil:
-        if self.rng.is_halted:
-            return
-        if self.pass_ == FOUND:
-            self.place_items(self.order + self.start[task], self.start[task + 1] - self.start[task], task)
-        elif self.pass_ == DRAW:
-            self.draw_cluster(w, task)
-        elif self.pass_ == SHARE:
-            self.draw_shared(w)
-        elif self.pass_ == LABELS:
-            self.draw_tiles(w, task)
-        elif self.pass_ == RECOUNT:
-            self.recount(w, task)
-        elif self.pass_ == PAIRS:
-            self.draw_pair(w, task)
-        elif self.pass_ == EXPECT:
-            self.expect(w, task)
-        elif self.pass_ == SEND:
-            self.send(w, task)
-        elif self.pass_ == SIDES:
-            self.draw_run(w, task)
-        else:
-            self.count_side(w, task)
 
     cdef void sort(self, const int32_t *key, int32_t *order, Py_ssize_t *start, Py_ssize_t keys) noexcept nogil:
         """order: the items with a key from 0 on, by key and in item order; start[k]: the first with key k."""
@@ -208,11 +186,11 @@ cdef class Items:
         self.find_founders(K)
         if self.rng.scripted or self.rng.role == ALONE:
             self.rng.begin_clusters(self.model.name, K)
-            self.run(DRAW, K)
+            self.run(draw_cluster, K)
             self.rng.end_clusters()
         else:
             self.coupled.need(K)
-            self.run(SHARE, 1)
+            self.run(draw_shared, 1)
         if self.rng.role != ALONE:
             # in one order, whatever the clusters
             for i in range(self.model.N):
@@ -235,7 +213,7 @@ cdef class Items:
         if self.rng.role != ALONE:
             self.rng.recording.order_clusters(self.model.name, self.model.K)
         self.rng.begin_items(LABELS, self.other + first, min(n * TILES * TILE_ITEMS, self.model.N - first), -1)
-        self.run(LABELS, n)
+        self.run(draw_tiles, n)
         self.rng.end_items()
         return 0
 
@@ -252,12 +230,12 @@ cdef class Items:
                 self.label[i], self.label[k] = self.label[k], self.label[i]
             for i in range(self.model.N):
                 self.place[self.label[i]] = i
-        self.run(FOUND, K)
+        self.run(find_founder, K)
         return 0
 
     cdef Py_ssize_t relabel(self, Py_ssize_t K) except -1 nogil:
         self.first_task = 0
-        self.run(LABELS, self.label_tasks())
+        self.run(draw_tiles, self.label_tasks())
         return self.end_labels()
 
     cdef Py_ssize_t end_labels(self) except -1 nogil:
@@ -266,7 +244,7 @@ cdef class Items:
         if self.rng.is_halted:
             return 0
         self.sort(self.label, self.other, self.next, K)
-        self.run(RECOUNT, K)
+        self.run(recount, K)
         for i in range(self.model.N):
             if self.model.z[i] != self.label[i]:
                 self.set_label(i, self.label[i])
@@ -279,47 +257,12 @@ cdef class Items:
         self.model.unlink(i)
         self.model.link(i, k)
 
-    cdef void place_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k) noexcept nogil:
-        """Places of the n items of cluster k in the order of this step, and the place of its founder."""
-        cdef Py_ssize_t t
-        cdef uint64_t first = ~(<uint64_t> 0)
-        cdef uint64_t[4] words
-        for t in range(n):
-            if not self.rng.scripted:
-                self.words_of(items[t], 0, OF_ITEM, words)
-                self.place[items[t]] = words[0]
-            first = min(first, self.place[items[t]])
-        self.founder[k] = first
-
-    cdef void draw_cluster(self, Worker w, Py_ssize_t k) noexcept nogil:
-        if self.rng.scripted:
-            self.draw_from(w, self.rng, self.rng.cluster_in_turn(self.model.name, k))
-            return
-        # clusters that are matched have one stream: what is drawn differs as little as their items do
-        w.stream.begin(self.key, k if self.rng.role == ALONE else self.model.name[k], OF_CLUSTER)
-        self.draw_from(w, w.stream.rng, k)
-
     cdef void draw_from(self, Worker w, Rng rng, Py_ssize_t k) noexcept nogil:
         """Parameters and weight of cluster k."""
         self.parameters.draw_posterior(rng, k, self.theta + k * self.parameters.size, w.work)
         self.log_weight[k] = self.model.prior.log_cluster_weight(rng, self.model.size[k])
 
-    cdef void draw_shared(self, Worker w) noexcept nogil:
-        """Parameters and weights of all clusters, of one of two chains that are coupled."""
-        cdef Py_ssize_t k
-        for k in range(self.model.K):
-            self.draw_cluster(w, k)
-        self.coupled.couple(w.stream, self.key, w.work, self.theta, self.log_weight)
-
     # -- labels, tile by tile
-    cdef void draw_tiles(self, Worker w, Py_ssize_t task) noexcept nogil:
-        cdef Py_ssize_t at = (self.first_task + task) * TILES * TILE_ITEMS
-        cdef Py_ssize_t end = min(at + TILES * TILE_ITEMS, self.model.N)
-        cdef const int32_t *items = self.order if self.rng.role == ALONE else self.other
-        while at < end and not self.rng.is_halted:
-            self.draw_tile(w, items + at, min(TILE_ITEMS, end - at))
-            at += TILE_ITEMS
-
     cdef void draw_tile(self, Worker w, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """New labels of n items."""
         cdef Py_ssize_t t, k, c, i, running = 0, own = self.model.z[items[0]]
@@ -390,30 +333,6 @@ cdef class Items:
                 return True
         return False
 
-    cdef void recount(self, Worker w, Py_ssize_t k) noexcept nogil:
-        """Statistics of cluster k with the new labels; the old ones still stand in z."""
-        cdef Py_ssize_t t, changes = 0, n = self.next[k + 1] - self.next[k]
-        cdef const int32_t *old = self.order + self.start[k]
-        cdef const int32_t *new = self.other + self.next[k]
-        for t in range(self.start[k + 1] - self.start[k]):
-            changes += self.label[old[t]] != k
-        for t in range(n):
-            changes += self.model.z[new[t]] != k
-        if changes == 0:
-            return
-        self.model.is_valid[k] = False
-        self.model.size[k] = <int32_t> n
-        if 2 * changes >= n:
-            self.model.clear(k)
-            self.parameters.count_items(new, n, k, w.work)
-            return
-        for t in range(self.start[k + 1] - self.start[k]):
-            if self.label[old[t]] != k:
-                self.model.remove(old[t], k)
-        for t in range(n):
-            if self.model.z[new[t]] != k:
-                self.model.add(new[t], k)
-
     # -- a round of splits and merges
     cdef int gather(self) except -1 nogil:
         """Items by block, the order of the blocks by first item, and columns for the sides."""
@@ -461,8 +380,8 @@ cdef class Items:
 
     cdef int send_to_sides(self) except -1 nogil:
         """Every item to the side where it is likelier, given what to expect of the sides."""
-        self.run(SEND, self.runs)
-        self.run(COUNT_SIDE, 2 * self.blocks)
+        self.run(send, self.runs)
+        self.run(count_side, 2 * self.blocks)
         self.counted = True
         return 0
 
@@ -475,28 +394,20 @@ cdef class Items:
             if self.first[2 * b + 1] >= 0:
                 for n in range(self.start[b], self.start[b + 1]):
                     self.side[n] = self.model.z[self.order[n]] != s
-        self.run(SIDES, self.runs)
+        self.run(draw_run, self.runs)
         for b in range(self.blocks):
             self.changed[2 * b] = self.changed[2 * b + 1] = self.first[2 * b + 1] < 0
             memset(self.log_q + 2 * b, 0, 2 * sizeof(whole))
             for r in range(2 * self.next[b], 2 * self.next[b + 1]):
                 log_sum_join(self.log_q + 2 * b + r % 2, self.run_log_q + r)
         self.counted = False
-        self.run(COUNT_SIDE, 2 * self.blocks)
+        self.run(count_side, 2 * self.blocks)
         return 0
 
     cdef double log_q_of(self, Py_ssize_t b) noexcept nogil:
         """log probability of the two sides of a block, in either order."""
         cdef double one = log_sum_value(self.log_q + 2 * b), two = log_sum_value(self.log_q + 2 * b + 1)
         return max(one, two) + log1p(exp(-fabs(one - two)))
-
-    cdef void expect(self, Worker w, Py_ssize_t task) noexcept nogil:
-        """Expected parameters of side task % 2 of block task // 2."""
-        cdef Py_ssize_t k = self.column + task
-        if self.changed[task]:
-            self.parameters.draw_posterior(None, k, self.theta + task * self.parameters.size, w.work)
-            # an empty side as one of one item, or it would stay empty
-            self.log_weight[task] = self.model.prior.log_cluster_weight(None, max(self.model.size[k], 1))
 
     cdef void score_sides(self, Worker w, Py_ssize_t b, const int32_t *items, Py_ssize_t n) noexcept nogil:
         """w.weights: log weights of n items on side 0, then on side 1."""
@@ -508,97 +419,16 @@ cdef class Items:
             self.parameters.score_tile(w.tile, self.theta + (2 * b + s) * self.parameters.size,
                                        self.log_weight[2 * b + s], w.least, w.weights + s * TILE_ITEMS)
 
-    cdef void send(self, Worker w, Py_ssize_t task) noexcept nogil:
-        cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
-        cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
-        # what one side loses the other gains: both have changed, or neither
-        cdef bint going = self.changed[2 * b]
-        while at < end:
-            n = min(TILE_ITEMS, end - at)
-            if going:
-                self.score_sides(w, b, self.order + at, n)
-            for t in range(n):
-                self.before[at + t] = self.side[at + t]
-                if going:
-                    self.side[at + t] = w.weights[TILE_ITEMS + t] > w.weights[t]
-            at += n
-
-    cdef void draw_run(self, Worker w, Py_ssize_t task) noexcept nogil:
-        cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
-        cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
-        cdef bint merging = self.first[2 * b + 1] >= 0
-        cdef double more, log_0, log_1
-        cdef whole *log_q = self.run_log_q + 2 * task
-        cdef uint64_t[4] words
-        memset(log_q, 0, 2 * sizeof(whole))
-        while at < end:
-            n = min(TILE_ITEMS, end - at)
-            self.score_sides(w, b, self.order + at, n)
-            for t in range(n):
-                more = w.weights[TILE_ITEMS + t] - w.weights[t]
-                # log probabilities of the sides
-                log_1 = -log1p(exp(-fabs(more)))
-                log_0 = log_1 - fabs(more)
-                if more < 0.0:
-                    log_0, log_1 = log_1, log_0
-                if self.rng.scripted and not merging:
-                    self.side[at + t] = self.rng.draw_coin(exp(log_1))
-                elif not merging:
-                    self.words_of(self.order[at + t], self.number, OF_SIDE, words)
-                    self.side[at + t] = philox_double(words[0]) < exp(log_1)
-                log_sum_add(log_q, log_1 if self.side[at + t] else log_0)
-                log_sum_add(log_q + 1, log_0 if self.side[at + t] else log_1)
-            at += n
-
-    cdef void count_side(self, Worker w, Py_ssize_t task) noexcept nogil:
-        """Statistics of side task % 2 of block task // 2."""
-        cdef Py_ssize_t b = task // 2, k = self.column + task, t, n = 0, changes = 0, filled = 0
-        cdef int8_t s = task & 1
-        cdef int32_t[RUN] items
-        if not self.changed[task]:
-            return
-        for t in range(self.start[b], self.start[b + 1]):
-            n += self.side[t] == s
-            changes += self.side[t] != self.before[t]
-        if self.counted:
-            self.changed[task] = changes > 0
-        if self.counted and 2 * changes < n:
-            for t in range(self.start[b], self.start[b + 1]):
-                if self.side[t] != self.before[t]:
-                    if self.side[t] == s:
-                        self.model.add(self.order[t], k)
-                    else:
-                        self.model.remove(self.order[t], k)
-        else:
-            self.model.clear(k)
-            for t in range(self.start[b], self.start[b + 1]):
-                if self.side[t] == s:
-                    items[filled] = self.order[t]
-                    filled += 1
-                    if filled == RUN:
-                        self.parameters.count_items(items, filled, k, w.work)
-                        filled = 0
-            self.parameters.count_items(items, filled, k, w.work)
-        self.model.size[k] = <int32_t> n
-        self.model.is_valid[k] = False
-
     # -- neighbours
     cdef int draw_pairs(self, Py_ssize_t batch) except -1 nogil:
         """Pairs drawn, drawn + 1, ... of this step, `batch` of them."""
         self.model.reserve(self.model.K + 3 + self.pool.n)
-        self.run(PAIRS, batch)
+        self.run(draw_pair, batch)
         return 0
 
     cdef Py_ssize_t cluster_of(self, Py_ssize_t t) noexcept nogil:
         """Present cluster of item t among the pairs; 0 and 1 are the first pair."""
         return self.model.z[self.pair[t]]
-
-    cdef void draw_pair(self, Worker w, Py_ssize_t task) noexcept nogil:
-        w.stream.begin(self.key, self.drawn + task, OF_PAIR)
-        if self.rng.scripted:
-            self.choose_pair(w, self.rng, self.pair + 2 * task)
-        else:
-            self.choose_pair(w, w.stream.rng, self.pair + 2 * task)
 
     cdef Py_ssize_t draw_others(self, Rng rng, int32_t *pair, int32_t *others) noexcept nogil:
         """The first item of a pair, and others[:n] among which its neighbour is found, or once in eight times drawn: n
@@ -693,10 +523,7 @@ cdef class Items:
         """Put the sides of block b in the place of its cluster."""
         cdef Py_ssize_t a = self.column + 2 * b, s, K = self.model.K
         for s in range(2):
-            self.model.copy(a + s, K + s)
-            self.model.size[K + s] = self.model.size[a + s]
-            self.model.ll[K + s] = self.model.ll[a + s]
-            self.model.is_valid[K + s] = self.model.is_valid[a + s]
+            self.model.copy_column(a + s, K + s)
         self.now[self.before_changes + b] = <int32_t> K
         return self.put_sides(b)
 
@@ -716,3 +543,162 @@ cdef class Items:
     cdef int end_changes(self) except -1 nogil:
         """All changes of a round, or of a batch of pairs, have been taken."""
         return 0
+
+
+# ------------------------------------------------------------------------------------- the tasks of each pass
+cdef void find_founder(Items self, Worker w, Py_ssize_t k) noexcept nogil:
+    """Place cluster k's items in the order that this step has, and find its founder."""
+    cdef Py_ssize_t t, i
+    cdef uint64_t[4] words
+    self.founder[k] = ~(<uint64_t> 0)
+    for t in range(self.start[k], self.start[k + 1]):
+        i = self.order[t]
+        if not self.rng.scripted:
+            self.words_of(i, 0, OF_ITEM, words)
+            self.place[i] = words[0]
+        self.founder[k] = min(self.founder[k], self.place[i])
+
+
+cdef void draw_cluster(Items self, Worker w, Py_ssize_t k) noexcept nogil:
+    if self.rng.scripted:
+        self.draw_from(w, self.rng, self.rng.cluster_in_turn(self.model.name, k))
+        return
+    # clusters that are matched have one stream: what is drawn differs as little as their items do
+    w.stream.begin(self.key, k if self.rng.role == ALONE else self.model.name[k], OF_CLUSTER)
+    self.draw_from(w, w.stream.rng, k)
+
+
+cdef void draw_shared(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    """Parameters and weights of all clusters, of one of two chains that are coupled."""
+    cdef Py_ssize_t k
+    for k in range(self.model.K):
+        draw_cluster(self, w, k)
+    self.coupled.couple(w.stream, self.key, w.work, self.theta, self.log_weight)
+
+
+cdef void draw_tiles(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    cdef Py_ssize_t at = (self.first_task + task) * TILES * TILE_ITEMS
+    cdef Py_ssize_t end = min(at + TILES * TILE_ITEMS, self.model.N)
+    cdef const int32_t *items = self.order if self.rng.role == ALONE else self.other
+    while at < end and not self.rng.is_halted:
+        self.draw_tile(w, items + at, min(TILE_ITEMS, end - at))
+        at += TILE_ITEMS
+
+
+cdef void recount(Items self, Worker w, Py_ssize_t k) noexcept nogil:
+    """Statistics of cluster k with the new labels; the old ones still stand in z."""
+    cdef Py_ssize_t t, changes = 0, n = self.next[k + 1] - self.next[k]
+    cdef const int32_t *old = self.order + self.start[k]
+    cdef const int32_t *new = self.other + self.next[k]
+    for t in range(self.start[k + 1] - self.start[k]):
+        changes += self.label[old[t]] != k
+    for t in range(n):
+        changes += self.model.z[new[t]] != k
+    if changes == 0:
+        return
+    self.model.is_valid[k] = False
+    self.model.size[k] = <int32_t> n
+    if 2 * changes >= n:
+        self.model.clear(k)
+        self.parameters.count_items(new, n, k, w.work)
+        return
+    for t in range(self.start[k + 1] - self.start[k]):
+        if self.label[old[t]] != k:
+            self.model.remove(old[t], k)
+    for t in range(n):
+        if self.model.z[new[t]] != k:
+            self.model.add(new[t], k)
+
+
+cdef void draw_pair(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    w.stream.begin(self.key, self.drawn + task, OF_PAIR)
+    if self.rng.scripted:
+        self.choose_pair(w, self.rng, self.pair + 2 * task)
+    else:
+        self.choose_pair(w, w.stream.rng, self.pair + 2 * task)
+
+
+cdef void expect(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    """Expected parameters of side task % 2 of block task // 2."""
+    cdef Py_ssize_t k = self.column + task
+    if self.changed[task]:
+        self.parameters.draw_posterior(None, k, self.theta + task * self.parameters.size, w.work)
+        # an empty side as one of one item, or it would stay empty
+        self.log_weight[task] = self.model.prior.log_cluster_weight(None, max(self.model.size[k], 1))
+
+
+cdef void send(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
+    cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+    # what one side loses the other gains: both have changed, or neither
+    cdef bint going = self.changed[2 * b]
+    while at < end:
+        n = min(TILE_ITEMS, end - at)
+        if going:
+            self.score_sides(w, b, self.order + at, n)
+        for t in range(n):
+            self.before[at + t] = self.side[at + t]
+            if going:
+                self.side[at + t] = w.weights[TILE_ITEMS + t] > w.weights[t]
+        at += n
+
+
+cdef void draw_run(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    cdef Py_ssize_t b = self.run_of[2 * task], at = self.run_of[2 * task + 1], t, n
+    cdef Py_ssize_t end = min(at + RUN, self.start[b + 1])
+    cdef bint merging = self.first[2 * b + 1] >= 0
+    cdef double more, log_0, log_1
+    cdef whole *log_q = self.run_log_q + 2 * task
+    cdef uint64_t[4] words
+    memset(log_q, 0, 2 * sizeof(whole))
+    while at < end:
+        n = min(TILE_ITEMS, end - at)
+        self.score_sides(w, b, self.order + at, n)
+        for t in range(n):
+            more = w.weights[TILE_ITEMS + t] - w.weights[t]
+            # log probabilities of the sides
+            log_1 = -log1p(exp(-fabs(more)))
+            log_0 = log_1 - fabs(more)
+            if more < 0.0:
+                log_0, log_1 = log_1, log_0
+            if self.rng.scripted and not merging:
+                self.side[at + t] = self.rng.draw_coin(exp(log_1))
+            elif not merging:
+                self.words_of(self.order[at + t], self.number, OF_SIDE, words)
+                self.side[at + t] = philox_double(words[0]) < exp(log_1)
+            log_sum_add(log_q, log_1 if self.side[at + t] else log_0)
+            log_sum_add(log_q + 1, log_0 if self.side[at + t] else log_1)
+        at += n
+
+
+cdef void count_side(Items self, Worker w, Py_ssize_t task) noexcept nogil:
+    """Statistics of side task % 2 of block task // 2."""
+    cdef Py_ssize_t b = task // 2, k = self.column + task, t, n = 0, changes = 0, filled = 0
+    cdef int8_t s = task & 1
+    cdef int32_t[RUN] items
+    if not self.changed[task]:
+        return
+    for t in range(self.start[b], self.start[b + 1]):
+        n += self.side[t] == s
+        changes += self.side[t] != self.before[t]
+    if self.counted:
+        self.changed[task] = changes > 0
+    if self.counted and 2 * changes < n:
+        for t in range(self.start[b], self.start[b + 1]):
+            if self.side[t] != self.before[t]:
+                if self.side[t] == s:
+                    self.model.add(self.order[t], k)
+                else:
+                    self.model.remove(self.order[t], k)
+    else:
+        self.model.clear(k)
+        for t in range(self.start[b], self.start[b + 1]):
+            if self.side[t] == s:
+                items[filled] = self.order[t]
+                filled += 1
+                if filled == RUN:
+                    self.parameters.count_items(items, filled, k, w.work)
+                    filled = 0
+        self.parameters.count_items(items, filled, k, w.work)
+    self.model.size[k] = <int32_t> n
+    self.model.is_valid[k] = False

@@ -3,7 +3,6 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from splitmerge_cli.core.coupled cimport CoupledChains
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
@@ -12,7 +11,7 @@ import numpy as np
 from splitmerge_cli.verify.paths import TooManyPaths
 
 
-def coupled_paths(CoupledChains chains not None, Py_ssize_t step, state_x, state_y, Py_ssize_t limit=2_000_000):
+def coupled_paths(chains, Py_ssize_t step, state_x, state_y, Py_ssize_t limit=2_000_000):
     """Enumerate the execution paths of one coupled step from a pair of states.
 
     Parameters

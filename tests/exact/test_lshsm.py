@@ -14,6 +14,7 @@ from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
+from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.frequencies import sampled_frequencies
@@ -203,6 +204,30 @@ def test_likelihoods_that_are_refused(case_name, mode, likelihood):
     case = build(case_name)
     with pytest.raises(ValueError, match=r"sampler\.likelihood"):
         sampler_on(case, "sums", "table", mode=mode, likelihood=likelihood)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_sums_follow_what_other_samplers_do(reading):
+    """The sums that a sampler keeps are those of one that has just been made, in the same state, after moves of its own
+    and after scans by another sampler."""
+    x = np.random.default_rng(4).normal(size=(12, 2))
+    model, rng = Gaussian(x, concentration=3.0), Rng(5)
+    options = {"proposal": "sums", "reading": reading, "bits": 1, "tables": 3}
+    sampler, scan, accepted = LSHSM(model, rng, **options), Gibbs(model, rng), 0
+    for t in range(300):
+        if t % 3 == 0:
+            scan.step()
+        other, again = Gaussian(x, concentration=3.0), Rng()
+        other.set_labels(model.labels)
+        again.state = rng.state
+        fresh = LSHSM(other, again, **options)
+        before = model.labels
+        for each in (sampler, fresh):
+            each.step()
+        np.testing.assert_array_equal(model.labels, other.labels)
+        assert fresh.last_log_ratio == pytest.approx(sampler.last_log_ratio, rel=1e-9, abs=1e-9, nan_ok=True)
+        accepted += not np.array_equal(before, model.labels)
+    assert accepted > 10
 
 
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)

@@ -164,24 +164,33 @@ def test_threads_change_nothing(topics):
     assert model.log_joint() == pytest.approx(before, rel=1e-12)
 
 
-@pytest.mark.parametrize(("topics", "tries"), [(5, 6000), (70, 800), pytest.param(140, 6000, marks=pytest.mark.slow)])
-def test_token_by_definition(topics, tries):
+@pytest.mark.parametrize(
+    ("topics", "tries", "alpha0", "few"),
+    [
+        (5, 6000, 2.0, 20),
+        # the weights of topics count for more than the tokens of the first document, which are of some topics alone
+        (5, 2000, 60.0, 3),
+        (70, 800, 2.0, 20),
+        pytest.param(140, 6000, 2.0, 20, marks=pytest.mark.slow),
+    ],
+)
+def test_token_by_definition(topics, tries, alpha0, few):
     """Topics of one token over many steps from one state, against their expected probabilities over draws of phi.
 
     Given phi the weights are (alpha0 beta_k + n_jk) phi_kw where the token is the first of its document, so n_jk is
     that of the state; founders are left out.
     """
     generator, V = np.random.default_rng(0), 12
-    words, starts = generator.integers(V, size=3000), np.array([0, 20, 21, 700, 3000])
+    words, starts = generator.integers(V, size=3000), np.array([0, few, 21, 700, 3000])
     labels = generator.integers(topics, size=3000)
-    model = HDP(words, starts, V, gamma=0.7, alpha0=2.0, eta=0.3)
+    model = HDP(words, starts, V, gamma=0.7, alpha0=alpha0, eta=0.3)
     rng = Rng(1)
     sampler = PartiallyCollapsed(model, rng, share=0.0)
     model.set_labels(labels)
     model.start_parameters(rng)
     held = model.parameters
     beta = np.exp(held[:topics, 0])
-    tokens = [0, 20, 21, 700]
+    tokens = [0, few, 21, 700]
     counts = np.zeros((len(tokens), topics))
     for _ in range(tries):
         model.set_labels(labels)
@@ -193,7 +202,7 @@ def test_token_by_definition(topics, tries):
     for row, i in enumerate(tokens):
         j = np.searchsorted(starts, i, side="right") - 1
         n_jk = np.bincount(labels[starts[j] : starts[j + 1]], minlength=topics) - (np.arange(topics) == labels[i])
-        w = (2.0 * beta + n_jk)[:, None] * phi[:, :, words[i]]
+        w = (alpha0 * beta + n_jk)[:, None] * phi[:, :, words[i]]
         # a founder stays, and a few topics are denied: with 3,000 tokens once in some 3,000 / topics steps
         wanted = (w / w.sum(axis=0)).mean(axis=1)
         error = np.sqrt(2 * wanted * (1 - wanted) / tries) + 1 / tries

@@ -97,6 +97,21 @@ def test_mutants_of_the_weights_are_found(model, term, form):
     assert stationarity_defect(P, case.pi) > 1e-4
 
 
+@pytest.mark.parametrize("selection", ["forced", "gibbs"])
+def test_moves_are_named_by_what_they_do(selection):
+    """A split adds a cluster, a merge takes one away, and two that stay two are a reallocation."""
+    model = case_of("gaussian-diag").model
+    sampler, done = PGSM(model, Rng(2), particles=3, selection=selection), dict.fromkeys(PGSM.MOVES, 0)
+    for _ in range(400):
+        K, before = model.K, {row["move"]: row["accepted"] for row in sampler.counts()}
+        sampler.step()
+        for row in sampler.counts():
+            if row["accepted"] > before[row["move"]]:
+                assert {"split": 1, "merge": -1, "reallocate": 0}[row["move"]] == model.K - K
+                done[row["move"]] += 1
+    assert min(done.values()) > 5
+
+
 def test_one_particle_that_draws_whether_it_merges():
     with pytest.raises(ValueError, match=r"sampler\.particles=1: expected 2 or more"):
         PGSM(case_of("bernoulli").model, Rng(0), particles=1, merged="drawn")

@@ -14,9 +14,9 @@ from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.priors.uniform import Uniform
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.verify.enumerate import mixture_states, normalise
+from splitmerge_cli.verify.enumerate import mixture_states, normalise, state_of
 from splitmerge_cli.verify.kernel import EXACT
-from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, transition_matrix
+from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation, transition_matrix
 
 LIMIT = 30_000_000
 # items, candidates of a parameter, whether weights have values too, options
@@ -76,6 +76,33 @@ def test_kernel_of_six_items(seed):
 def test_every_term_counts(term, options):
     P, pi = matrix(finite(4, 2, True), term, scan=False, **options)
     assert stationarity_defect(P, pi) > 1e-4
+
+
+STREAMS = {
+    "scan": {"t": 0},
+    "one round": {"scan": False, "t": 0, "splits": 0.4},
+    "rounds": {"scan": False, "t": 1, "rounds": 3},
+    "neighbours": {"rounds": 0, "pairs": 3, "near": 2},
+}
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_chain_samples_the_posterior(name):
+    """From the streams of the items and clusters, which no script takes the place of; and pairs of clusters that are
+    rejected before their blocks are opened."""
+    model, rng, batches = finite(5, 2, True), Rng(3), 40
+    sampler = Subcluster(model, rng, **{"near": 1, "pairs": 0} | STREAMS[name])
+    states = mixture_states(5)
+    pi = normalise([model.log_posterior(s) for s in states])
+    index, counts = {s[0]: t for t, s in enumerate(states)}, np.zeros((batches, len(states)))
+    for b in range(batches):
+        for _ in range(8_000):
+            sampler.step()
+            counts[b, index[state_of(model.labels, model.K)[0]]] += 1
+    counts /= 8_000
+    error = counts.std(axis=0, ddof=1) / np.sqrt(batches)
+    noise = np.sqrt(0.5 / np.pi) * error.sum()
+    assert total_variation(counts.mean(axis=0), pi) < 2.0 * noise < 0.05
 
 
 def table(n: int, seed: int = 5):

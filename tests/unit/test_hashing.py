@@ -64,6 +64,12 @@ def test_items_without_direction_are_nowhere() -> None:
         assert [made.probability(20, v) for v in (0, 21)] == [0.0, 0.0]
 
 
+def test_sparse_items_that_are_all_alike_are_nowhere() -> None:
+    """Their distance from the mean is a difference of squares, which is rounding."""
+    made = HashTables(scipy.sparse.csr_array(np.full((6, 2), 0.1)), 2, 3)
+    assert made.statistics()["without_direction"] == 6
+
+
 def test_items_that_are_all_alike_leave_no_bucket() -> None:
     model = Gaussian(np.full((6, 2), 0.1), b0=1.0)
     sampler = LSHSM(model, Rng(0))

@@ -18,8 +18,9 @@ import numpy as np
 from splitmerge_cli.core.capabilities cimport Shards
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.samplers.subcluster cimport Subcluster
-from splitmerge_cli.samplers.subcluster_items cimport BATCH, DRAW, OF_PAIR, Items, Worker, whole
+from splitmerge_cli.samplers.subcluster_items cimport BATCH, OF_PAIR, Items, Worker, draw_cluster, whole
+
+from splitmerge_cli.samplers.subcluster import Subcluster
 
 cdef extern from "log_sums.h":
     void log_sum_join(whole *sum, const whole *more) noexcept nogil
@@ -336,7 +337,7 @@ cdef class RemoteItems(Items):
     cdef Py_ssize_t draw_labels(self) except -1 with gil:
         cdef Py_ssize_t K = self.model.K, moved
         with nogil:
-            self.run(DRAW, K)
+            self.run(draw_cluster, K)
         founder = np.min(self.shards.all("founders"), axis=0)
         answers = self.shards.all("relabel_items", founder, np.array(parameters_of(self, K)),
                                   np.array(<double[:K]> self.log_weight))
@@ -493,6 +494,6 @@ def sharded_subcluster(Model model not None, Rng rng not None, shards, sizes, **
     sampler : Subcluster
     items : RemoteItems
     """
-    cdef Subcluster sampler = Subcluster(model, rng, **options)
+    sampler = Subcluster(model, rng, **options)
     sampler.items = RemoteItems(model, rng, sampler.near, shards, sizes)
     return sampler, sampler.items

@@ -1,1 +1,0 @@
-"""The compiled loops over any model: nothing of them is seen from Python."""

@@ -1,1 +1,0 @@
-"""Sums of logarithms: nothing of them is seen from Python."""

@@ -1,1 +1,0 @@
-"""Memory of the compiled classes: nothing of it is seen from Python."""
