@@ -92,7 +92,7 @@ def predict_documents(
         that no token of the data has. What a document has of a topic of a state is where a random token of that is in
         the given partition.
     """
-    from splitmerge_cli.models.new_documents import fold_in
+    from splitmerge_cli.models.heldout import read_new_documents
 
     C, draws = int(labels.max()) + 1, Draws.from_states(states)
     density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)
@@ -104,7 +104,7 @@ def predict_documents(
         return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
 
     for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
-        log_lik, mixture = fold_in(
+        log_lik, mixture = read_new_documents(
             full.word_topics,
             full.weights,
             full.alpha0,
