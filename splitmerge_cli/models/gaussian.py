@@ -16,8 +16,8 @@ from splitmerge_cli.core.rows import Columns, Rows
 from splitmerge_cli.models.dense_capabilities import DenseParameters, DensePlugIn, DenseShards
 from splitmerge_cli.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.models.dense_points import moments_of_columns
-from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, IsotropicGaussian
 from splitmerge_cli.models.gaussian_full import FullGaussian
+from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, IsotropicGaussian
 from splitmerge_cli.models.mixed import of_one_type
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import settle_resolution, units_of
@@ -59,7 +59,7 @@ class GaussianShards(DenseShards):
         else:
             own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
             scatter = [(total * square - v * v) / total**2 for square, v in zip(own, sums, strict=True)]
-        mean = [v / total for v in sums] * units
+        mean = np.array([v / total for v in sums]) * units
         whole = columns.with_moments(mean, np.array(scatter) * units**2)
         return Gaussian(Rows(np.empty((0, D)), total, whole), **params)
 

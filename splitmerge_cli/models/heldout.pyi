@@ -1,7 +1,7 @@
 """Types of documents given one state (see ``heldout.pyx``)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,11 @@ from splitmerge_cli.core.rng import Rng
 METHODS: tuple[str, ...]
 
 class Documents: ...
+
+@final
 class Reader(Documents): ...
+
+@final
 class Filter(Documents): ...
 
 def log_likelihoods(

@@ -38,10 +38,11 @@ from splitmerge_cli.core.options import (
 )
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
-from splitmerge_cli.models.mixed_cells import JOINT, TYPES, per_column, prepare, real_columns, types_of, with_moments
-from splitmerge_cli.models.mixed_tables import rising_of, tables_of
+from splitmerge_cli.models.count_vectors import rising_of
+from splitmerge_cli.models.mixed_cells import JOINT, TYPES, prepare, real_columns, types_of, with_moments
+from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION
-from splitmerge_cli.models.real_columns import prior_of, resolutions_of, settle_resolution, variance_of, with_unit
+from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
 LONGEST_TABLE = 1 << 16
@@ -298,12 +299,8 @@ cdef class Mixed(Scaled):
         reals = [cells if cells.size else np.zeros(1) for cells in of["real"]]
         if reals:
             mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
-            numbers = [per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
-            m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
-            steps = resolutions_of(given["resolution"], len(reals), reals, "real columns")
-            found |= {"resolution": steps.tolist(), "m0": m0.tolist(), "b0": b0.tolist()}
-            if isinstance(given["b0"], Gamma):
-                found["b0"] = with_unit(given["b0"], variance_of("diag", variance))
+            found |= prior_options("diag", given["m0"], given["b0"], mean, variance, "real columns")
+            found["resolution"] = resolutions_of(given["resolution"], len(reals), reals, "real columns").tolist()
         return found
 
     # -- statistics
