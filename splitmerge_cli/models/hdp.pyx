@@ -173,8 +173,13 @@ cdef class HDP(HDPState):
                 since += until - i
                 self.enter(j)
             self.begin_document(lanes)
-            for t in range(i, until):
-                changed += self.resample(rng, t, lanes, relink)
+            # a constant for the compiler, which makes two loops of one
+            if lanes:
+                for t in range(i, until):
+                    changed += self.resample(rng, t, True, relink)
+            else:
+                for t in range(i, until):
+                    changed += self.resample(rng, t, False, relink)
             self.end_document(lanes)
             i = until
         self.version += 1
@@ -307,7 +312,7 @@ cdef class HDP(HDPState):
             self.share[k] = self.mass_of[k] * self.per[k]
 
     @cython.final
-    cdef int resample(self, Rng rng, Py_ssize_t i, bint lanes, bint relink) except -1 nogil:
+    cdef inline int resample(self, Rng rng, Py_ssize_t i, bint lanes, bint relink) except -1 nogil:
         """Draw the topic of token i, of the document at hand; whether it changed. Nothing is written before it is known
         that the token leaves: what is read right after it was written has to wait."""
         cdef Py_ssize_t w = self.word[i], k
@@ -325,10 +330,11 @@ cdef class HDP(HDPState):
         self.size[old] -= 1
         self.here[old] = here
         self.per[old], self.share[old] = per, part
-        self.of_document, self.of_all = of_document, of_all
         self.counts.lose(w, old)
-        if here == 0 and not lanes:
-            self.leave_document(old)
+        if not lanes:
+            self.of_document, self.of_all = of_document, of_all
+            if here == 0:
+                self.leave_document(old)
         k = self.arrive(rng, w, k, lanes)
         if self.size[old] == 0:
             self.close_topic(old)
@@ -354,8 +360,9 @@ cdef class HDP(HDPState):
         was_per, per = self.per[k], 1.0 / (self.mass + self.size[k])
         self.per[k] = per
         self.share[k] = (self.mass_of[k] + self.here[k]) * per
-        self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
-        self.of_all += self.mass_of[k] * (per - was_per)
+        if not lanes:
+            self.of_document += self.here[k] * per - (self.here[k] - 1) * was_per
+            self.of_all += self.mass_of[k] * (per - was_per)
         return k
 
     @cython.final
