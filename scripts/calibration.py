@@ -26,7 +26,6 @@ from splitmerge_cli.diagnostics.credible_ball import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
-from splitmerge_cli.models.real_columns import with_unit
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import build_model
@@ -100,7 +99,8 @@ class Setting:
             return spec
         # in units of its own: those of a run are the variances of its data
         return replace(
-            spec, model=replace(spec.model, options={**spec.model.options, "b0": with_unit(b0, np.ones(self.D))})
+            spec,
+            model=replace(spec.model, options={**spec.model.options, "b0": Gamma(b0.shape, b0.rate, (1.0,) * self.D)}),
         )
 
 

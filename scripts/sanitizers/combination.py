@@ -298,8 +298,7 @@ def _ask(chain: Any) -> None:
 def _predict(model: Any) -> None:
     """Held-out tokens, by every method, and new documents."""
     from splitmerge_cli.data.corpora.corpus import Heldout, Tokens, starts_of
-    from splitmerge_cli.models.heldout import METHODS, log_likelihoods
-    from splitmerge_cli.models.new_documents import fold_in
+    from splitmerge_cli.models.heldout import METHODS, log_likelihoods, read_new_documents
 
     lengths = np.full(model.J, 3)
     words = np.arange(3 * model.J, dtype=np.int32) % model.V
@@ -312,4 +311,4 @@ def _predict(model: Any) -> None:
         told = model.word_topics(), model.weights, model.alpha0, model.eta
         log_likelihoods(*told, own, held, model.labels, method, 5, 1)
     state = model.word_topics(), model.weights, model.alpha0, model.gamma, model.eta
-    fold_in(*state, words, tokens.starts, [1], particles=5, scans=2)
+    read_new_documents(*state, words, tokens.starts, [1], particles=5, scans=2)

@@ -17,7 +17,7 @@ from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.new_documents import fold_in
+from splitmerge_cli.models.heldout import read_new_documents
 from splitmerge_cli.runs.datasets import build_model
 
 PARTICLES = 20
@@ -93,7 +93,7 @@ def predict_documents(
         return mean, spread_of((totals - counts[:, None, None] * mean) / counts.sum(), counts)
 
     for number, (state, full) in enumerate(zip(draws, topic_states(component, dataset, draws, seed), strict=True)):
-        log_lik, mixture = fold_in(*full, new.words, new.starts, [seed, number], particles, scans)
+        log_lik, mixture = read_new_documents(*full, new.words, new.starts, [seed, number], particles, scans)
         batch = int(draws.batch[number])
         density.add(batch, log_lik)
         counts[batch] += 1

@@ -226,19 +226,19 @@ cdef class Bernoulli(Model):
             self.count[r * self.cap + k] = 0.0
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d, cap = self.cap
-        cdef const uint8_t *x = self.x + i * self.D
-        cdef double *row = self.count + k
-        for d in range(self.D):
-            row[x[d] * cap] += 1.0
-            row += 2 * cap
+        self.tell(i, k, 1.0)
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        self.tell(i, k, -1.0)
+
+    @cython.final
+    cdef inline void tell(self, Py_ssize_t i, Py_ssize_t k, double sign) noexcept nogil:
+        """Count item i in column k, or no longer."""
         cdef Py_ssize_t d, cap = self.cap
         cdef const uint8_t *x = self.x + i * self.D
         cdef double *row = self.count + k
         for d in range(self.D):
-            row[x[d] * cap] -= 1.0
+            row[x[d] * cap] += sign
             row += 2 * cap
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:

@@ -59,7 +59,7 @@ def _prepare(values, bint ordered, rates):
     }
 
 
-def _rising(double a, Py_ssize_t length, double zeta):
+def rising_of(double a, Py_ssize_t length, double zeta):
     """Log rising factorials of a, of 0 to length - 1 factors; of a power as in log_rise.h."""
     cdef double[::1] rise = np.empty(length)
     if zeta == 1.0:
@@ -113,7 +113,7 @@ cdef class CountVectors(Model):
 
     cdef const double *rising_table(self, double a, Py_ssize_t length) except NULL:
         """Log rising factorials of a, of 0 to length - 1 factors, which are held."""
-        table = share(_rising, a, length, self.zeta)
+        table = share(rising_of, a, length, self.zeta)
         self._hold(table)
         return doubles_of(table.rise)
 

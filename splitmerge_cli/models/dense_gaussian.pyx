@@ -32,17 +32,16 @@ log b_n by zeta.
 
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 
-Here is what the three share; what a covariance has of its own is in ``gaussian_diag.pyx``, ``gaussian_iso.pyx`` and
+Here is what the three share; what a covariance has of its own is in ``gaussian_independent.pyx`` (diag and iso) and
 ``gaussian_full.pyx``, and missing cells of the last are in ``missing_cells.pyx``.
 """
 from libc.math cimport INFINITY, NAN, exp, log, sqrt
 from libc.stdint cimport int8_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
-from splitmerge_cli.core.memory cimport doubles, doubles_of, larger
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport Normal
@@ -157,12 +156,12 @@ cdef class DenseGaussian(Normal):
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
         self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
-        self.work = doubles(8 * D)
-        self.mean = doubles(D)
-        self.scatter = doubles(max(D, self.n_squares))
-        self.both_sum = <int64_t *> doubles(D)
-        self.both_square = <whole *> doubles(2 * self.n_squares)
-        self.lane = doubles(40)
+        self.work = self.memory.doubles(8 * D)
+        self.mean = self.memory.doubles(D)
+        self.scatter = self.memory.doubles(max(D, self.n_squares))
+        self.both_sum = <int64_t *> self.memory.doubles(D)
+        self.both_square = <whole *> self.memory.doubles(2 * self.n_squares)
+        self.lane = self.memory.doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
         return 0
@@ -170,9 +169,10 @@ cdef class DenseGaussian(Normal):
     cdef int _own_tables(self) except -1:
         """Tables that follow b0 and kappa0, from those of the start, which the models of a run share."""
         cdef Py_ssize_t n, room = self.total + 2
-        self.own_b0 = doubles(self.scale_prior.n)
+        self.own_b0 = self.memory.doubles(self.scale_prior.n)
         cdef double half = 0.5 * self.D, kappa
-        self.free_c, self.free_n, self.own_c, self.own_n = doubles(room), doubles(room), doubles(room), doubles(room)
+        self.free_c, self.free_n = self.memory.doubles(room), self.memory.doubles(room)
+        self.own_c, self.own_n = self.memory.doubles(room), self.memory.doubles(room)
         for n in range(room):
             kappa = self.kappa0 + n
             self.free_c[n] = self.log_c[n] - half * (log(kappa) - log(kappa + 1.0))
@@ -182,32 +182,6 @@ cdef class DenseGaussian(Normal):
         self.b0 = self.own_b0
         self.scales_changed()
         return 0
-
-    def __dealloc__(self):
-        free(self.free_c)
-        free(self.free_n)
-        free(self.own_c)
-        free(self.own_n)
-        free(self.own_b0)
-        free(self.sum)
-        free(self.square)
-        free(self.at)
-        free(self.gain)
-        free(self.level)
-        free(self.degree)
-        free(self.log_det)
-        free(self.power)
-        free(self.left)
-        free(self.stale)
-        free(self.own_scatter)
-        free(self.own_level)
-        free(self.stale_own)
-        free(self.work)
-        free(self.mean)
-        free(self.scatter)
-        free(self.both_sum)
-        free(self.both_square)
-        free(self.lane)
 
     # -- of each covariance
     cdef void measure(self) noexcept nogil:
@@ -249,21 +223,21 @@ cdef class DenseGaussian(Normal):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
-        self.sum = <int64_t *> larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
-        self.square = <whole *> larger(self.square, 16 * self.n_squares * old, 16 * self.n_squares * cap)
-        self.at = <double *> larger(self.at, old * row, cap * row)
-        self.gain = <double *> larger(self.gain, 8 * old, 8 * cap)
-        self.level = <double *> larger(self.level, 8 * old, 8 * cap)
-        self.degree = <double *> larger(self.degree, 8 * old, 8 * cap)
-        self.log_det = <double *> larger(self.log_det, 8 * old, 8 * cap)
-        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
-        self.left = <double *> larger(self.left, 8 * old, 8 * cap)
-        self.stale = <int8_t *> larger(self.stale, old, cap)
-        self.stale_own = <int8_t *> larger(self.stale_own, old, cap)
+        self.sum = <int64_t *> self.memory.larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
+        self.square = <whole *> self.memory.larger(self.square, 16 * self.n_squares * old, 16 * self.n_squares * cap)
+        self.at = <double *> self.memory.larger(self.at, old * row, cap * row)
+        self.gain = <double *> self.memory.larger(self.gain, 8 * old, 8 * cap)
+        self.level = <double *> self.memory.larger(self.level, 8 * old, 8 * cap)
+        self.degree = <double *> self.memory.larger(self.degree, 8 * old, 8 * cap)
+        self.log_det = <double *> self.memory.larger(self.log_det, 8 * old, 8 * cap)
+        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
+        self.left = <double *> self.memory.larger(self.left, 8 * old, 8 * cap)
+        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
+        self.stale_own = <int8_t *> self.memory.larger(self.stale_own, old, cap)
         if self.coarse:
             row = 8 * max(self.D, self.n_squares)
-            self.own_scatter = <double *> larger(self.own_scatter, old * row, cap * row)
-            self.own_level = <double *> larger(self.own_level, 8 * old, 8 * cap)
+            self.own_scatter = <double *> self.memory.larger(self.own_scatter, old * row, cap * row)
+            self.own_level = <double *> self.memory.larger(self.own_level, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
         return 0

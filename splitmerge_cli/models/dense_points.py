@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaincinv, stdtrit
 
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.models.real_columns import (
     Numbers,
     factor_piece,
@@ -31,41 +32,6 @@ MOST_SCALES = 1e3
 """The reach is no more than so many scales from the prior's mean, which a0 below 0.6 would make it."""
 
 
-class PointsSummary:
-    """Facts about all points that the model of a part of them, or of none, needs.
-
-    Parameters
-    ----------
-    N : int
-        Points.
-    low, high : array_like of float, shape (D,)
-        Least and largest coordinates.
-    covariance : str
-    mean, variance : array_like of float, shape (D,), optional
-        Means from the middle of each column, and variances; by default those of a uniform
-        distribution, for a shard, whose prior is not used.
-    """
-
-    def __init__(
-        self,
-        N: int,
-        low: ArrayLike,
-        high: ArrayLike,
-        covariance: str,
-        mean: ArrayLike | None = None,
-        variance: ArrayLike | None = None,
-    ) -> None:
-        least, most = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
-        if not ((least >= -1e30) & (most <= 1e30)).all():
-            raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
-        self.N, self.centre = N, least / 2 + most / 2
-        self.span = (most - self.centre) - (least - self.centre)
-        self.widest = np.maximum(np.abs(least - self.centre), np.abs(most - self.centre))
-        self.units = units_of(self.widest, N, covariance)
-        self.mean = np.zeros(len(least)) if mean is None else np.asarray(mean, dtype=np.float64)
-        self.variance = self.span**2 / 12 if variance is None else np.asarray(variance, dtype=np.float64)
-
-
 def prepare(
     given: NDArray[Any],
     covariance: str,
@@ -76,29 +42,26 @@ def prepare(
     zeta: float,
     a0: float,
     known: int | None = None,
-    summary: PointsSummary | None = None,
+    columns: Columns | None = None,
 ) -> dict[str, Any]:
     """Points in units from their column's middle, and the prior with them, some columns at a time, so that no other
     array of the data's size is made; a ValueError for what are no points, or a prior out of range. Of the points the
-    first `known` say what these are; new ones beyond their range are put on its edge. With a `PointsSummary`, of which
-    these are a part, they are written over."""
-    points = np.asarray(given, dtype=None if given.dtype == np.float32 and summary is None else np.float64)
-    absent = None
-    if summary is None:
-        absent = _find_absent(points, covariance)
-    elif not len(points):
-        # no pointer leads into an empty array
-        points = np.zeros((1, points.shape[1]))
-    N, D = len(points), points.shape[1]
-    step = max(1, COLUMNS // max(N, 1))
-    if summary is not None:
-        N, centre, mean, variance = summary.N, summary.centre, summary.mean, summary.variance
-        span, widest, x = summary.span, summary.widest, points
-    else:
+    first `known` say what these are; new ones beyond their range are put on its edge. With the `Columns` of all rows,
+    of which these are a part, they are written over."""
+    points = np.asarray(given, dtype=None if given.dtype == np.float32 and columns is None else np.float64)
+    absent = _find_absent(points, covariance) if columns is None else None
+    N, D = points.shape
+    if columns is None:
+        step = max(1, COLUMNS // N)
         centre, mean, variance, span, widest = _moments(points[:known], absent, step)
         x = np.empty(points.shape)
+    else:
+        # no pointer leads into an empty array
+        x = points = points if len(points) else np.zeros((1, D))
+        N, step = columns.rows, max(1, COLUMNS // len(points))
+        centre, mean, variance, span, widest = moments_of_columns(columns)
     location, scale = prior_of(covariance, m0, b0, mean, variance, span, centre)
-    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if summary is None else None)
+    found = resolutions_of(steps, D, (points[:known, d] for d in range(D)) if columns is None else None)
     usual, rare = widest, np.zeros(D)
     if absent is not None:
         # room for what is drawn in place of missing cells
@@ -142,9 +105,21 @@ def prepare(
         "unit": unit / units**2,
         "log_unit": float(np.log(unit[: 1 if covariance == "iso" else D]).sum()),
         "least": float(least),
-        "points": None if summary is not None or points.dtype == given.dtype else points,
+        "points": None if columns is not None or points.dtype == given.dtype else points,
         **_gaps(absent if known is None or absent is None else absent[:known], len(x), widest / units),
     }
+
+
+def moments_of_columns(columns: Columns) -> NDArray[np.float64]:
+    """Middles, means from there, variances, ranges and largest distances, shape (5, D); a ValueError beyond 1e30."""
+    _check_range(columns.low, columns.high)
+    return np.ascontiguousarray(np.transpose([columns.moments(d) for d in range(len(columns.low))]))
+
+
+def _check_range(least: ArrayLike, most: ArrayLike) -> None:
+    # a NaN fails both
+    if not (np.all(np.greater_equal(least, -1e30)) and np.all(np.less_equal(most, 1e30))):
+        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
 
 
 def _find_absent(points: NDArray[Any], covariance: str) -> NDArray[np.bool_] | None:
@@ -153,10 +128,9 @@ def _find_absent(points: NDArray[Any], covariance: str) -> NDArray[np.bool_] | N
     if points.ndim != 2 or not points.size:
         raise ValueError(f"x: expected points, an array of shape (N, D), got {points.shape}")
     absent = np.isnan(points) if covariance == "full" and np.isnan(points.min()) else None
-    # a NaN fails both
     seen = points if absent is None else points[~absent]
-    if seen.size and not (seen.min() >= -1e30 and seen.max() <= 1e30):
-        raise ValueError("x: a coordinate is not a finite number of magnitude at most 1e30")
+    if seen.size:
+        _check_range(seen.min(), seen.max())
     return absent
 
 

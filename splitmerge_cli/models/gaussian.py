@@ -14,13 +14,12 @@ import scipy.sparse
 from splitmerge_cli.core.rows import Columns, Rows
 from splitmerge_cli.models.dense_capabilities import DenseParameters, DensePlugIn, DenseShards
 from splitmerge_cli.models.dense_gaussian import DenseGaussian
-from splitmerge_cli.models.dense_points import PointsSummary
-from splitmerge_cli.models.gaussian_diag import DiagonalGaussian
+from splitmerge_cli.models.dense_points import moments_of_columns
 from splitmerge_cli.models.gaussian_full import FullGaussian
-from splitmerge_cli.models.gaussian_iso import IsotropicGaussian
+from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, IsotropicGaussian
 from splitmerge_cli.models.mixed import of_one_type
 from splitmerge_cli.models.normal import Normal
-from splitmerge_cli.models.real_columns import settle_resolution
+from splitmerge_cli.models.real_columns import settle_resolution, units_of
 from splitmerge_cli.models.simulation import simulate_points
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 
@@ -44,13 +43,12 @@ class GaussianShards(DenseShards):
     def build_shard(cls, values: Any, columns: Columns, **params: Any) -> Any:
         # nobody asks a shard for the prior
         options = {key: value for key, value in params.items() if key == "covariance"}
-        summary = PointsSummary(columns.rows, columns.low, columns.high, _covariance(options))
-        return Gaussian(Rows(values, len(values), summary), **options)
+        return Gaussian(Rows(values, len(values), columns), **options)
 
     @classmethod
     def build_whole(cls, columns: Columns, packed: bytes, **params: Any) -> Any:
         D, total, covariance = len(columns.low), columns.rows, _covariance(params)
-        units = PointsSummary(total, columns.low, columns.high, covariance).units
+        units = units_of(moments_of_columns(columns)[4], total, covariance)
         words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
         n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
         squares = [
@@ -64,9 +62,9 @@ class GaussianShards(DenseShards):
         else:
             own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
             scatter = [(total * square - v * v) / total**2 for square, v in zip(own, sums, strict=True)]
-        mean = [v / total for v in sums] * units
-        summary = PointsSummary(total, columns.low, columns.high, covariance, mean, np.array(scatter) * units**2)
-        return Gaussian(Rows(np.empty((0, D)), total, summary), **params)
+        mean = np.array([v / total for v in sums]) * units
+        whole = columns.with_moments(mean, np.array(scatter) * units**2)
+        return Gaussian(Rows(np.empty((0, D)), total, whole), **params)
 
 
 class Gaussian(Normal):

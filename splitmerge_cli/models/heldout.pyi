@@ -1,4 +1,4 @@
-"""Types of the log likelihood of held-out tokens (see ``heldout.pyx``)."""
+"""Types of documents given one state (see ``heldout.pyx``)."""
 
 from collections.abc import Sequence
 from typing import Any, final
@@ -10,19 +10,13 @@ from splitmerge_cli.core.rng import Rng
 
 METHODS: tuple[str, ...]
 
+class Documents: ...
+
 @final
-class Reader:
-    def __new__(
-        cls,
-        word_topics: Any,
-        weights: NDArray[np.float64],
-        alpha0: float,
-        eta: float,
-        rng: Rng,
-        longest: int,
-        particles: int,
-        keep_topics: bool,
-    ) -> Reader: ...
+class Reader(Documents): ...
+
+@final
+class Filter(Documents): ...
 
 def log_likelihoods(
     word_topics: Any,
@@ -36,3 +30,15 @@ def log_likelihoods(
     particles: int,
     seed: int | Sequence[int] | Rng,
 ) -> NDArray[np.float64]: ...
+def read_new_documents(
+    word_topics: Any,
+    weights: NDArray[np.float64],
+    alpha0: float,
+    gamma: float,
+    eta: float,
+    words: NDArray[np.int32],
+    starts: NDArray[np.int64],
+    seed: Sequence[int],
+    particles: int = 0,
+    scans: int = 0,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...

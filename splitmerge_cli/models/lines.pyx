@@ -332,10 +332,10 @@ cdef class Lines(Uncollapsed):
                              "compare lines")
         lines = None if candidates is None else self._candidates(candidates, noise, conjugate)
         cdef Py_ssize_t N = len(points), n, lane
+        self.sigma0, self.sigma1, self.a0, self.noise, self.refresh = sigma0, sigma1, a0, noise, refresh
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.conjugate = conjugate
-        self.sigma0, self.sigma1, self.a0, self.noise, self.refresh = sigma0, sigma1, a0, noise, refresh
         self.steps = given["steps"]
         self.b0 = sigma1 * sigma1 * (a0 - 1.0)
         self.student, self.walks = noise == "nig", refresh == "metropolis"
@@ -351,8 +351,6 @@ cdef class Lines(Uncollapsed):
         self.log_c, self.log_rise = doubles_of(by_size.log_c), doubles_of(by_size.log_rise)
         if self.student and conjugate:
             self._scale_scan_table(by_size, "share", 1.0)
-        for n in range(self.cap):
-            self.theta[3 * n + VARIANCE] = sigma1 * sigma1
         self.turn = self.memory.doubles(72)
         for n in range(9):
             for lane in range(8):
@@ -559,7 +557,9 @@ cdef class Lines(Uncollapsed):
             else:
                 line_normal(self.at + k, cap, x, y, turn, self.power + k, self.front + k, self.left + k)
         if self.conjugate and not alone and not self.left[own] >= LEAST_LEFT:
-            self.scan_by_counting(i)
+            # the point decides the line of its own cluster: it is taken out and put back
+            Model.scan(self, i)
+            self.settle(own)
             return
         # not of a new cluster that the prior rules out: it may outweigh all others
         for k in range(m if self.W[self.K] > 0.0 else self.K):
@@ -581,11 +581,6 @@ cdef class Lines(Uncollapsed):
                 self.w[own] = self.w[self.K]
             self.w[m - 1] = 0.0
         self.W[self.K] = self.new_cluster_weight
-
-    cdef void scan_by_counting(self, Py_ssize_t i) noexcept nogil:
-        """``scan`` where the point decides the line of its own cluster: it is taken out and put back."""
-        Model.scan(self, i)
-        self.settle(self.z[i])
 
     cdef double log_lik_of(self, const line_sums *s, Py_ssize_t n, const double *theta) noexcept nogil:
         """log p(points), the line integrated out, or of this one."""
@@ -669,7 +664,7 @@ cdef class Lines(Uncollapsed):
         self.is_valid[k] = False
         if self.n_candidates:
             for c in range(self.n_candidates):
-                self.chances[c] = -0.5 * self.squares_of(k, c) / theta[VARIANCE]
+                self.chances[c] = -0.5 * self.squares(self.sums + k, n, self.candidate + 2 * c) / theta[VARIANCE]
             exp_weights(self.chances, self.n_candidates, self.chances + self.n_candidates)
             c = rng.draw_categorical(self.chances + self.n_candidates, self.n_candidates)
             theta[INTERCEPT], theta[GRADIENT] = self.candidate[2 * c], self.candidate[2 * c + 1]
@@ -681,12 +676,6 @@ cdef class Lines(Uncollapsed):
         theta[GRADIENT] = f.slope + s * rng.draw_normal() / sqrt(f.B)
         theta[INTERCEPT] = f.yc - theta[GRADIENT] * f.xc + s * sqrt(f.h0) * rng.draw_normal()
         return True
-
-    cdef double squares_of(self, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
-        """Sum of squared residuals from a candidate line, over the points of cluster k."""
-        cdef double[2] line
-        line[0], line[1] = self.candidate[2 * c], self.candidate[2 * c + 1]
-        return self.squares(self.sums + k, self.size[k], line)
 
     cdef bint walk(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """`steps` Metropolis steps from the parameters of cluster k; whether one was accepted."""

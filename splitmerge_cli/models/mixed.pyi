@@ -11,11 +11,9 @@ from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.models.scale_prior import Scaled
 
 TYPES: tuple[str, ...]
-MOST_COUNT: int
 LONGEST_TABLE: int
 JOINT: str
 HIERARCHICAL: Gamma
-LEAST_SCALE: float
 
 def of_one_type(values: NDArray[Any], type: str, **options: Any) -> Mixed: ...
 

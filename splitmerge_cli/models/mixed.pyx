@@ -20,13 +20,12 @@ Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shards
-from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.gaussian_full cimport FullGaussian
@@ -39,10 +38,11 @@ from splitmerge_cli.core.options import (
 )
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
-from splitmerge_cli.models.mixed_cells import JOINT, TYPES, per_column, prepare, real_columns, types_of, with_moments
-from splitmerge_cli.models.mixed_tables import rising_of, tables_of
+from splitmerge_cli.models.count_vectors import rising_of
+from splitmerge_cli.models.mixed_cells import JOINT, TYPES, prepare, real_columns, types_of, with_moments
+from splitmerge_cli.models.mixed_tables import tables_of
 from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION
-from splitmerge_cli.models.real_columns import prior_of, resolutions_of, settle_resolution, variance_of, with_unit
+from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
 
 LONGEST_TABLE = 1 << 16
@@ -299,33 +299,20 @@ cdef class Mixed(Scaled):
         reals = [cells if cells.size else np.zeros(1) for cells in of["real"]]
         if reals:
             mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
-            numbers = [per_column(f"model.{key}", given[key], len(reals), "real") for key in ("m0", "b0")]
-            m0, b0 = prior_of("diag", *numbers, mean, variance, np.zeros(len(reals)), np.zeros(len(reals)))
-            steps = resolutions_of(given["resolution"], len(reals), reals, "real columns")
-            found |= {"resolution": steps.tolist(), "m0": m0.tolist(), "b0": b0.tolist()}
-            if isinstance(given["b0"], Gamma):
-                found["b0"] = with_unit(given["b0"], variance_of("diag", variance))
+            found |= prior_options("diag", given["m0"], given["b0"], mean, variance, "real columns")
+            found["resolution"] = resolutions_of(given["resolution"], len(reals), reals, "real columns").tolist()
         return found
-
-    def __dealloc__(self):
-        free(self.count)
-        free(self.seen)
-        free(self.sum)
-        free(self.at)
-        free(self.stale)
-        free(self.stale_own)
-        free(self.power)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
-        self.count = <int32_t *> larger(self.count, 4 * self.levels * old, 4 * self.levels * cap)
-        self.seen = <int32_t *> larger(self.seen, 4 * self.S * old, 4 * self.S * cap)
-        self.sum = <int64_t *> larger(self.sum, 8 * self.sums * old, 8 * self.sums * cap)
-        self.at = <double *> larger(self.at, old * row, cap * row)
-        self.stale = <int8_t *> larger(self.stale, old, cap)
-        self.stale_own = <int8_t *> larger(self.stale_own, old, cap)
-        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
+        self.count = <int32_t *> self.memory.larger(self.count, 4 * self.levels * old, 4 * self.levels * cap)
+        self.seen = <int32_t *> self.memory.larger(self.seen, 4 * self.S * old, 4 * self.S * cap)
+        self.sum = <int64_t *> self.memory.larger(self.sum, 8 * self.sums * old, 8 * self.sums * cap)
+        self.at = <double *> self.memory.larger(self.at, old * row, cap * row)
+        self.stale = <int8_t *> self.memory.larger(self.stale, old, cap)
+        self.stale_own = <int8_t *> self.memory.larger(self.stale_own, old, cap)
+        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.stale[k] = True
         if self.reals is not None:

@@ -11,7 +11,15 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.rows import Columns
 from splitmerge_cli.models.mixed_tables import log_factorials
-from splitmerge_cli.models.real_columns import Numbers, factor_piece, moments_of, prior_of, resolutions_of, unit_of
+from splitmerge_cli.models.real_columns import (
+    Numbers,
+    factor_piece,
+    moments_of,
+    per_column,
+    prior_of,
+    resolutions_of,
+    unit_of,
+)
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
 TYPES = ("binary", "categorical", "count", "real")
@@ -39,16 +47,6 @@ def types_of(
         kinds.append(of_type)
         levels.append(n)
     return tuple(kinds), tuple(levels)
-
-
-def per_column(key: str, value: Any, columns: int, kind: str) -> Any:
-    """A number or one per column of a type as an array; None and a `Gamma` stay."""
-    if value is None or isinstance(value, Gamma):
-        return value
-    given = np.array(value, dtype=np.float64)
-    if given.shape not in ((), (columns,)):
-        raise ValueError(f"{key}: expected a number, or one for each of {columns} {kind} columns, got {value}")
-    return np.broadcast_to(given, (columns,)).astype(np.float64)
 
 
 def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
@@ -87,7 +85,7 @@ def prepare(
     discrete, counts, reals, order = by_kind(kinds, with_missing)
     R = len(reals)
     tally, means, largest, logs_of_counts = _count(values, there, counts, columns)
-    rates = per_column("model.rate", rate, len(counts), "count")
+    rates = per_column("model.rate", rate, len(counts), "count columns")
     if rates is None:
         rates = shape / np.where(means > 0.0, means, 1.0)
 
@@ -97,8 +95,8 @@ def prepare(
     steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
     if R:
         units = resolution(widest, total)
-        m0_given, b0_given = per_column("model.m0", m0, R, "real"), per_column("model.b0", b0, R, "real")
-        location, scale = prior_of("diag", m0_given, b0_given, mean, variance, span, centre)
+        m0, b0 = (per_column(f"model.{key}", value, R, "real columns") for key, value in (("m0", m0), ("b0", b0)))
+        location, scale = prior_of("diag", m0, b0, mean, variance, span, centre)
         unit = unit_of("diag", b0, variance)
     x = np.full((len(values), R), np.nan)
     constant = logs_of_counts

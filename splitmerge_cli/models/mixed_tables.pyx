@@ -37,13 +37,3 @@ def tables_of(Py_ssize_t N, double beta0, double beta1, double alpha, totals, do
         else:
             log_rising_by(b, zeta, N + 1, &rise[t, 0])
     return {"log_of": np.asarray(log_of), "rise": np.asarray(rise)}
-
-
-def rising_of(double shape, Py_ssize_t length, double zeta):
-    """log of shape (shape + 1) ... (shape + s - 1) for s below `length`; of Gamma(shape + zeta s) / Gamma(shape)."""
-    cdef double[::1] rise = np.empty(length)
-    if zeta == 1.0:
-        log_rising(shape, length - 1, &rise[0])
-    else:
-        log_rising_by(shape, zeta, length - 1, &rise[0])
-    return {"rise": np.asarray(rise)}

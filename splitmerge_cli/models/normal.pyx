@@ -16,7 +16,7 @@ from splitmerge_cli.core.options import (
     Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.models.real_columns import prior_of, resolutions_of, settle_resolution, variance_of, with_unit
+from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 
 COVARIANCES = ("diag", "iso", "full")
 HIERARCHICAL = Gamma(0.5, 0.5)
@@ -81,14 +81,10 @@ cdef class Normal(Scaled):
             variance = x.var(axis=0, dtype=np.float64)
         params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
-        span, centre = np.zeros_like(mean), np.zeros_like(mean)
-        m0, b0 = prior_of(given["covariance"], given["m0"], given["b0"], mean, variance, span, centre)
-        found = params | {"m0": m0.tolist()}
+        found = params | prior_options(given["covariance"], given["m0"], given["b0"], mean, variance)
         if not scipy.sparse.issparse(x):
             found["resolution"] = resolutions_of(given["resolution"], x.shape[1], x.T).tolist()
-        if isinstance(given["b0"], Gamma):
-            return found | {"b0": with_unit(given["b0"], variance_of(given["covariance"], variance))}
-        return found | {"b0": float(b0[0]) if given["covariance"] == "iso" else b0.tolist()}
+        return found
 
     cdef int _options(self, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, double zeta=1.0) except -1:
         """Keep the options of the prior on means and variances; of a power zeta kappa0 and a0 as they are over it."""

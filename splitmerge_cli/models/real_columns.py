@@ -84,10 +84,18 @@ def resolutions_of(given: Any, D: int, columns: Iterable[ArrayLike] | None, what
         if given == "none" or columns is None:
             return np.zeros(D)
         return np.array([find_resolution(cells) for cells in columns])
-    found = np.array(given, dtype=np.float64)
-    if found.shape not in ((), (D,)):
-        raise ValueError(f"model.resolution: expected a number, or one for each of {D} {what}, got {given}")
-    return np.broadcast_to(found, (D,)).astype(np.float64)
+    found: Numbers = per_column("model.resolution", given, D, what)
+    return found
+
+
+def per_column(key: str, value: Any, D: int, what: str = "columns") -> Any:
+    """A number or one per column as an array of D; None and a `Gamma` stay."""
+    if value is None or isinstance(value, Gamma):
+        return value
+    given = np.array(value, dtype=np.float64)
+    if given.shape not in ((), (D,)):
+        raise ValueError(f"{key}: expected a number, or one for each of {D} {what}, got {value}")
+    return np.broadcast_to(given, (D,)).astype(np.float64)
 
 
 def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
@@ -131,9 +139,8 @@ def prior_of(
     """
     D = len(mean)
     variance = unit_of(covariance, b0, variance)
-    location = _numbers("model.m0", m0, D)
-    location = mean if location is None else location - centre
-    scale = None if isinstance(b0, Gamma) else _numbers("model.b0", b0, D)
+    location = mean if m0 is None else per_column("model.m0", m0, D) - centre
+    scale = per_column("model.b0", b0, D)
     if isinstance(b0, Gamma):
         scale = start_value(b0, LEAST_SCALE, MOST_SCALE) * variance
     elif scale is None:
@@ -153,6 +160,21 @@ def prior_of(
     return location, scale
 
 
+def prior_options(
+    covariance: str, m0: Any, b0: Any, mean: Numbers, variance: Numbers, what: str = "columns"
+) -> dict[str, Any]:
+    """The options m0 and b0 with numbers in the place of what is left to the data, so that another model's data change
+    nothing."""
+    D = len(mean)
+    m0, b0 = per_column("model.m0", m0, D, what), per_column("model.b0", b0, D, what)
+    location, scale = prior_of(covariance, m0, b0, mean, variance, np.zeros(D), np.zeros(D))
+    if isinstance(b0, Gamma):
+        # in units of its own
+        unit = tuple(variance_of(covariance, variance).tolist())
+        return {"m0": location.tolist(), "b0": Gamma(b0.shape, b0.rate, unit)}
+    return {"m0": location.tolist(), "b0": float(scale[0]) if covariance == "iso" else scale.tolist()}
+
+
 def variance_of(covariance: str, variance: Numbers) -> Numbers:
     """Units of scales, ndarray of float of shape (D,): the variances of the columns, iso their mean; of
     columns without spread 1."""
@@ -169,11 +191,6 @@ def unit_of(covariance: str, b0: Any, variance: Numbers) -> Numbers:
     return variance_of(covariance, variance)
 
 
-def with_unit(b0: Gamma, unit: ArrayLike) -> Gamma:
-    """The prior of b0 with units of its own, so that it does not depend on the data of a model."""
-    return Gamma(b0.shape, b0.rate, tuple(np.asarray(unit, dtype=np.float64).tolist()))
-
-
 def factor_piece(widest: Numbers, location: Numbers, scale: Numbers, units: Numbers) -> int:
     """How many factors 1 + g (x - m)^2 of a product over columns cannot leave the range of a double; `scale`: the
     least b0 of each column."""
@@ -187,16 +204,3 @@ def units_of(widest: Numbers, N: int, covariance: str) -> Numbers:
     if covariance == "iso":
         units[:] = resolution(widest.max(), N, len(widest))
     return units
-
-
-def _numbers(key: str, value: Any, D: int) -> Numbers | None:
-    """A number or one per column as an array of D; None stays."""
-    if value is None:
-        return None
-    try:
-        given = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        given = np.empty((0, 0))
-    if isinstance(value, bool | str) or given.shape not in ((), (D,)) or not np.isfinite(given).all():
-        raise ValueError(f"{key}: expected a number, or one for each of {D} columns, got {value}")
-    return np.broadcast_to(given, (D,)).astype(np.float64)

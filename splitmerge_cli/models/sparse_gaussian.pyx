@@ -23,7 +23,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.memory cimport bytes_of, doubles, doubles_of, ints_of, larger, longs_of
+from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, larger, longs_of
 from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 
 from splitmerge_cli.core.fixed_point import resolution
@@ -328,8 +328,8 @@ cdef class SparseGaussian(Normal):
             self.origin = (<const totals *> bytes_of(data.origin))[0]
             return 0
         self.at_zero = doubles_of(data.at_zero)
-        self.Z = doubles(KEPT)
-        self.kept = <int64_t *> doubles(KEPT)
+        self.Z = self.memory.doubles(KEPT)
+        self.kept = <int64_t *> self.memory.doubles(KEPT)
         memset(self.kept, 255, KEPT * sizeof(int64_t))
         return 0
 
@@ -343,19 +343,14 @@ cdef class SparseGaussian(Normal):
             for k in range(self.cap):
                 columns_free(&self.table[k])
         free(self.table)
-        free(self.det)
-        free(self.Z)
-        free(self.kept)
-        free(self.of_cluster)
-        free(self.power)
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k
         self.table = <columns *> larger(self.table, old * sizeof(columns), cap * sizeof(columns))
-        self.of_cluster = <totals *> larger(self.of_cluster, old * sizeof(totals), cap * sizeof(totals))
-        self.det = <double *> larger(self.det, 24 * old, 24 * cap)
-        self.power = <double *> larger(self.power, 8 * old, 8 * cap)
+        self.of_cluster = <totals *> self.memory.larger(self.of_cluster, old * sizeof(totals), cap * sizeof(totals))
+        self.det = <double *> self.memory.larger(self.det, 24 * old, 24 * cap)
+        self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
         for k in range(old, cap):
             self.table[k].squared = self.shape_of == DIAG
             self.forget(k)

@@ -13,7 +13,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
-from splitmerge_cli.models.gaussian_diag import DiagonalGaussian
+from splitmerge_cli.models.gaussian_independent import DiagonalGaussian
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic

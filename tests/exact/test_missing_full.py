@@ -120,6 +120,38 @@ def test_cells_given_the_partition_have_their_conditional(labels, words):
         assert stats.kstest(found[:, cell], cumulative(other, axis)).pvalue < 1e-6
 
 
+def test_cells_of_one_row_are_drawn_together():
+    """A row without any cell among rows on a line: its cells have their joint distribution.
+
+    Noise of the other sign has the same distribution, since it is normal.
+    """
+    points = np.array([[0.0, 0.1], [1.0, 1.2], [2.0, 1.9], [3.0, 3.2], [np.nan, np.nan]])
+    model = build_model(False, points=points)
+    model.set_labels(np.zeros(5, dtype=np.int32))
+    refresh, found = Refresh(model, Rng(7)), []
+    for _ in range(1500):
+        for _ in range(3):
+            refresh.step()
+        found.append(cell_of(model, points))
+    log_p = log_lik(on_grid(points)) + LOG_STEP[:, None] + LOG_STEP
+    weight = np.exp(log_p - log_p.max())
+    for values, density in zip(np.transpose(found), (weight.sum(axis=1), weight.sum(axis=0)), strict=True):
+        assert stats.kstest(values, cumulative_of(density)).pvalue > 1e-3
+    assert np.corrcoef(np.transpose(found))[0, 1] > 0.5
+
+
+def test_cells_stay_within_their_reach():
+    """A prior with tails beyond any reach: draws out there are rejected, and the cells stay what they were."""
+    points = np.array([[0.0, 0.0], [1.0, 1.0], [np.nan, np.nan]])
+    model = build_model(False, points=points, prior={"m0": 0.5, "kappa0": 1.0, "a0": 0.2, "b0": 0.5})
+    model.set_labels(np.array([0, 0, 1], dtype=np.int32))
+    refresh, farthest = Refresh(model, Rng(7)), 0.0
+    for _ in range(500):
+        refresh.step()
+        farthest = max(farthest, np.max(np.abs(model.parameters[:, 0]) / model.reaches))
+    assert 0.1 < farthest <= 1.0
+
+
 @pytest.mark.parametrize("words", [False, True])
 def test_cells_drawn_at_once_have_the_grain_of_every_row(words):
     """Cells of which most are missing have their conditional, by Kolmogorov and Smirnov.

@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.new_documents import predict_documents, topic_state
 from splitmerge_cli.api import documents
 from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.models.new_documents import fold_in
+from splitmerge_cli.models.heldout import read_new_documents
 from splitmerge_cli.verify.enumerate import partitions
 
 TRAINING = [["a", "a", "b"], ["b", "c"]]
@@ -168,9 +168,9 @@ def test_given_one_state(words: list[int]) -> None:
     exact, proportions = given_state(words)
     state = COUNTS, BETA, ALPHA0, GAMMA, ETA, np.array(words, dtype=np.int32), np.array([0, len(words)])
     for particles, runs in ((1, 6_000), (7, 1_500)):
-        each = np.exp([fold_in(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
+        each = np.exp([read_new_documents(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
         assert np.mean(each) == pytest.approx(exact, abs=5 * np.std(each) / np.sqrt(runs) + 1e-12)
-    found = fold_in(*state, [1], scans=40_000)[1][0]
+    found = read_new_documents(*state, [1], scans=40_000)[1][0]
     np.testing.assert_allclose(found, proportions, atol=0.01)
 
 
@@ -212,7 +212,7 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
         seeds.append(tuple(given[7]))
         return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
 
-    monkeypatch.setattr("splitmerge_cli.models.new_documents.fold_in", record_fold)
+    monkeypatch.setattr("splitmerge_cli.models.heldout.read_new_documents", record_fold)
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)

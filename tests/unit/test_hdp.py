@@ -192,14 +192,18 @@ def test_likelihood_is_a_product_on_either_side_of_its_series(mass, n):
 
 @pytest.mark.parametrize("gamma", [0.3, 2.0])
 def test_a_topic_that_a_move_opens_takes_its_expected_share(gamma):
-    """The share of beta_u, which Beta(1, gamma) breaks."""
+    """The share of beta_u, which Beta(1, gamma) breaks; it goes back when the topic's last token leaves."""
     model = build(gamma=gamma)
     scatter(model, 5)
     model.start_parameters(Rng(1))
     *others, unseen = model.weights
+    home = int(model.labels[7])
     pieces.move(model, 7, 5)
     expected = [*others, unseen / (1.0 + gamma), unseen * gamma / (1.0 + gamma)]
     np.testing.assert_allclose(model.weights, expected, rtol=1e-12)
+    check_counts(model)
+    pieces.move(model, 7, home)
+    np.testing.assert_allclose(model.weights, [*others, unseen], rtol=1e-12)
     check_counts(model)
 
 

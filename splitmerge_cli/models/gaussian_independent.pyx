@@ -1,5 +1,12 @@
-"""Mixture of normal distributions with a variance per dimension, model.covariance=diag: the formulas are in
-``dense_gaussian.pyx``. Cost: a point against K clusters O(D K); a change of a cluster O(D)."""
+"""Mixtures of normal distributions whose columns are independent given the cluster: a variance per dimension,
+model.covariance=diag, or one for all, iso. The formulas are in ``dense_gaussian.pyx``. Cost: a point against K clusters
+O(D K); a change of a cluster O(D).
+
+``real_cells.pyx`` has the density of diag once more, by another arithmetic. There a column may lack cells: its number
+of cells, level and degree are its own, and tables by a number of cells are those of one column. Here all columns have
+n cells, and tables, level and degree are those of D columns together. One arithmetic for both would change the last
+digits of stored chains of one model or the other.
+"""
 cimport cython
 from libc.math cimport log
 from libc.stdint cimport int64_t
@@ -15,7 +22,7 @@ cdef extern from "simd_math.h":
 
 cdef extern from *:
     """
-    /* A block holds mean and gain by dimension, eight lanes each. */
+    /* diag: a block holds mean and gain by dimension, eight lanes each. */
     static inline void score_diag(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
                                   const double *turn, double *log_q, double *left)
     {
@@ -43,12 +50,14 @@ cdef extern from *:
         }
     }
 
-    static inline void count_diag(int64_t *sum, whole *square, const double *x, ptrdiff_t D, int64_t sign)
+    /* `step`: 1, or 0 where all dimensions have one sum of squares. */
+    static inline void count_point(int64_t *sum, whole *square, const double *x, ptrdiff_t D, ptrdiff_t step,
+                                   int64_t sign)
     {
         for (ptrdiff_t d = 0; d < D; d++) {
             const int64_t v = (int64_t)x[d], signed_v = sign * v;
             sum[d] += signed_v;
-            square[d] += (whole)v * signed_v;
+            square[step * d] += (whole)v * signed_v;
         }
     }
 
@@ -60,12 +69,45 @@ cdef extern from *:
             scatter[d] = whole_double(whole_scatter(n, square[d], sum[d], sum[d])) * inverse;
         }
     }
+
+    /* iso: a block holds means by dimension, eight lanes each. */
+    static inline void score_iso(const double *block, const double *x, ptrdiff_t D, const double *gain,
+                                 const double *turn, double *log_q, double *left)
+    {
+        EACH_LANE(h) {
+            lanes s = {0};
+            for (ptrdiff_t d = 0; d < D; d++) {
+                const lanes e = x[d] - LANES_AT(block + 8 * d + h);
+                s += e * e;
+            }
+            const lanes q = 1.0 + LANES_AT(turn + h) * LANES_AT(gain + h) * s;
+            LANES_TO(log_q + h) = lanes_log(q);
+            LANES_TO(left + h) = q;
+        }
+    }
+
+    /* The scatter of all dimensions is one number. */
+    static inline void moments_iso(const int64_t *sum, const whole *square, ptrdiff_t D, int64_t n, double inverse,
+                                   double *mean, double *scatter)
+    {
+        whole all = *square * n;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            mean[d] = (double)sum[d] * inverse;
+            all -= (whole)sum[d] * sum[d];
+        }
+        *scatter = whole_double(all) * inverse;
+    }
     """
     void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
                     double *log_q, double *left) noexcept nogil
-    void count_diag(int64_t *sum, whole *square, const double *x, Py_ssize_t D, int64_t sign) noexcept nogil
+    void count_point(int64_t *sum, whole *square, const double *x, Py_ssize_t D, Py_ssize_t step,
+                     int64_t sign) noexcept nogil
     void moments_diag(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
                       double *scatter) noexcept nogil
+    void score_iso(const double *block, const double *x, Py_ssize_t D, const double *gain, const double *turn,
+                   double *log_q, double *left) noexcept nogil
+    void moments_iso(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
+                     double *scatter) noexcept nogil
 
 
 @cython.final
@@ -79,7 +121,7 @@ cdef class DiagonalGaussian(DenseGaussian):
         self.n_squares, self.rows, self.step = self.D, 2 * self.D, 16
 
     cdef void count(self, Py_ssize_t k, const double *x, int sign) noexcept nogil:
-        count_diag(self.sums_of(k), self.squares_of(k), x, self.D, sign)
+        count_point(self.sums_of(k), self.squares_of(k), x, self.D, 1, sign)
 
     cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
                       double *scatter) noexcept nogil:
@@ -125,3 +167,52 @@ cdef class DiagonalGaussian(DenseGaussian):
     cdef object log_q_of(self, off, double shrink):
         cdef double[:] scatter = <double[:self.D]> self.scatter
         return np.log1p(0.5 * shrink / np.asarray(scatter) * off ** 2).sum(axis=1)
+
+
+@cython.final
+cdef class IsotropicGaussian(DenseGaussian):
+    """Mixture of normal distributions of points, one variance for all dimensions."""
+
+    SHAPE = "iso"
+    CAPABILITIES = (DenseParameters, DenseShards, DensePlugIn)
+
+    cdef void measure(self) noexcept nogil:
+        self.n_squares, self.rows, self.step = 1, self.D, 8
+
+    cdef void count(self, Py_ssize_t k, const double *x, int sign) noexcept nogil:
+        count_point(self.sums_of(k), self.squares_of(k), x, self.D, 0, sign)
+
+    cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                      double *scatter) noexcept nogil:
+        moments_iso(sum, square, self.D, n, self.inverse[n], mean, scatter)
+
+    cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
+                               double *scatter) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total
+        moments_iso(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        total = scatter[0]
+        for d in range(self.D):
+            mean[d] -= self.m0[d]
+            total += pull * mean[d] * mean[d]
+            mean[d] = self.m0[d] + n * mean[d] / kappa
+        scatter[0] = self.b0[0] + 0.5 * (total + times * self.grains)
+        return self.D * log(scatter[0])
+
+    cdef void write_scatter(self, Py_ssize_t k, double *block, double shrink) noexcept nogil:
+        self.gain[k] = 0.5 * shrink / self.scatter[0]
+
+    cdef void score_block(self, const double *x, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
+        score_iso(self.at + block * self.rows, x, self.D, self.gain + block, turn, log_q, self.left + block)
+
+    cdef double log_q_counted(self, const double *x, Py_ssize_t k, double turn) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef const double *mean = self.block_of(k)
+        cdef double e, total = 0.0
+        for d in range(self.D):
+            e = x[d] - mean[8 * d]
+            total += e * e
+        return log(1.0 - 0.5 * turn * total / self.own_scatter[k * self.D])
+
+    cdef object log_q_of(self, off, double shrink):
+        return np.log1p(0.5 * shrink / self.scatter[0] * (off ** 2).sum(axis=1))
