@@ -16,7 +16,7 @@ Row = Mapping[str, Any]
 
 
 def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
-    """The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
+    r"""The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
 
     With `most` so many rows are shown, and one line of what tells each cluster; by default all.
 

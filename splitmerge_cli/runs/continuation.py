@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow.compute as pc
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
@@ -184,6 +183,8 @@ def _begin_with(
     kept: Sequence[Mapping[str, Any]],
 ) -> None:
     """Store rows (`_read_tables`) and states of a finished run as those of chains that have none."""
+    import pyarrow.compute as pc
+
     states, outcomes = [], []
     for chain in chains:
         with report_damage(run.path / STATES):

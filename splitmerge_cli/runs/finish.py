@@ -16,7 +16,7 @@ from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, 
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
 from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.runs import both_ends, stopping, summaries, uncertainty
+from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
     clusterings_of,
     interval_of_trace,
@@ -90,6 +90,8 @@ def assemble(
     membership = None
     if pooled is not None and why_not is None:
         labels = pooled.estimate.labels
+        from splitmerge_cli.runs import uncertainty
+
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
             membership = uncertainty.membership_of(labels, pooled.sampled)
@@ -101,7 +103,7 @@ def assemble(
     if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
-    store.write_text(SUMMARY, json_text(summary))
+    store.keep_text(SUMMARY, json_text(summary))
 
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.config.errors import ConfigError
@@ -164,6 +163,8 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(f"{called}: not a readable text file: {reason}") from error
+    import pyarrow.compute as pc
+
     text = text.replace("\r\n", "\n").removesuffix("\n")
     rows = text.count("\n") + 1 if text else 0
     check_rows(called, rows, LABEL_BYTES, "rows")

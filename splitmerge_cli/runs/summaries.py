@@ -75,7 +75,7 @@ def write(store: "RunStore", dataset: "Dataset", labels: ArrayLike, certainty: A
         (CLUSTER_SUMMARY, COLUMN_SUMMARY), describe_clusters(dataset, labels, certainty), strict=True
     ):
         if table is not None:
-            store.write_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
+            store.keep_text(name, table.to_csv(index=False, lineterminator="\n", float_format="%.6g"))
 
 
 def describe_clusters(

@@ -402,7 +402,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
     monkeypatch.setattr(tempfile, "TemporaryFile", reject)
     monkeypatch.setattr(coupled_pairs, "lock_file", reject)
     monkeypatch.setattr(sweep, "_make", fail_at_begin)
-    monkeypatch.setattr(coupled_pairs, "_certify", fail_at_begin)
+    monkeypatch.setattr(coupled_pairs.Pairs, "make", fail_at_begin)
     np.save("x.npy", np.zeros((9, 2)))
     asked = {
         "sweep": [*ARGS, "seed=0,1"],

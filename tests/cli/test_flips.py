@@ -91,7 +91,7 @@ def of_an_unfinished_run() -> Reader:
 def of_submissions() -> Reader:
     """The note on a job, and what the job wrote of its end."""
     path = Path("here/sdds-emm/0123456789ab").absolute()
-    remote = RemoteTask(Task(None, "", Path()), path, "here", "0", None)
+    remote = RemoteTask(Task({}, ""), path, "here", "0", None)
 
     class Job:
         job_id = "7"

@@ -23,7 +23,6 @@ ALLOWED = {
     "analysis/coupled_pairs.py": "pairs that are begun (--seconds), the column `seconds`, when pairs are stored",
     "runs/sweeps/dask_workers.py": "patience: workers that do not come are an error",
     "runs/drive.py": "budget: when sampling ends; otherwise progress, when checkpoints are written, how a stop goes on",
-    "runs/sweeps/job.py": "after how long the process of a stopped job is ended: its run is continued",
     "runs/identity.py": "whether the digest of a file is taken again, which finds the same",
     "runs/progress.py": "progress",
     "runs/sweeps/queued_jobs.py": "when the queue is asked; a job that left it without a result is continued",

@@ -79,6 +79,8 @@ def writes(tree: ast.AST) -> set[str]:
         names = {parts[-1], ".".join(parts[-2:])}
         if parts[-1] in ("open", "ZipFile"):
             names = {parts[-1]} if set(mode_of(call)) & set("wax+") else set()
+        elif parts[-1] == "to_csv" and not call.args:  # which returns the text
+            names = set()
         else:
             names &= WRITES
         found |= names

@@ -209,10 +209,10 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
     seeds, mixtures = [], [[[0.5, 0.3, 0.2]], [[0.1, 0.2, 0.7]]]
 
     def record_fold(*given: Any) -> tuple[np.ndarray, np.ndarray]:
-        seeds.append(tuple(given[7]))
+        seeds.append(tuple(given[-3]))
         return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
 
-    monkeypatch.setattr("splitmerge_cli.models.heldout.read_new_documents", record_fold)
+    monkeypatch.setattr("splitmerge_cli.analysis.new_documents.read_new_documents", record_fold)
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)

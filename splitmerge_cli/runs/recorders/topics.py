@@ -137,7 +137,7 @@ class TopicRecorder(Recorder):
             # topics of other chains may be others: an interval is that of one chain
             recorded = list(late.get(chain, ()))
             frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
-            store.write_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+            store.keep_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
         fields: dict[str, Any] = {
             "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
             "topics": states[chain].overview(list(matches.values())),

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterable
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store.names import (
@@ -180,6 +179,8 @@ def check_rows(table: str, found: pa.Table, chains: int, done: bool) -> None:
     done : bool
         Whether it is finished.
     """
+    import pyarrow.compute as pc
+
     found.validate(full=True)
     for name, column in zip(found.column_names, found.columns, strict=True):
         marks = _MARKS.get((table, name), "")

@@ -330,7 +330,7 @@ class RunStore:
 
     def write_config(self, text: str) -> None:
         """Write ``config.yaml``; the status holds its digest."""
-        self.write_text(CONFIG, text)
+        self.keep_text(CONFIG, text)
         self._status["config_sha256"] = hashlib.sha256(self.contents[CONFIG]).hexdigest()
 
     def write_status(self, state: str, **fields: Any) -> None:
@@ -410,9 +410,9 @@ class RunStore:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-        self.write_text(CLUSTERS, text.getvalue())
+        self.keep_text(CLUSTERS, text.getvalue())
 
-    def write_text(self, name: str, text: str) -> None:
+    def keep_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all, and keep its content."""
         write_text(self.path / name, text)
         self.contents[name] = text.encode()
