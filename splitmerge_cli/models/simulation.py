@@ -9,13 +9,15 @@ against these data. A model names its function as ``simulate``.
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.core.options import Gamma
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
@@ -24,6 +26,16 @@ Labels = NDArray[np.int64]
 
 MOST_PAIRS = 2_000
 """Nodes of a network of which every pair is drawn; of a larger one the ties."""
+
+
+def _sparse(*given: Any, **more: Any) -> "csr_array":
+    from scipy.sparse import csr_array
+
+    return csr_array(*given, **more)
+
+
+def _is_sparse(x: Any) -> bool:
+    return hasattr(x, "toarray")
 
 
 @dataclass(frozen=True)
@@ -76,9 +88,9 @@ class Given:
         return self.labels[: self.known]
 
     @cached_property
-    def _indicator(self) -> csr_array:
+    def _indicator(self) -> "csr_array":
         z = self.evidence
-        return csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
+        return _sparse((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
 
     @cached_property
     def members(self) -> list[Labels]:
@@ -90,7 +102,7 @@ class Given:
     def table(self) -> Any:
         """Values of the columns that are drawn, of all items: float64 ``[N, m]``, NaN where a cell is missing."""
         x = self.take(self.data.values)
-        return np.asarray(x.toarray() if issparse(x) else x, dtype=np.float64)
+        return np.asarray(x.toarray() if _is_sparse(x) else x, dtype=np.float64)
 
     def take(self, x: Any) -> Any:
         """The columns that are drawn."""
@@ -104,7 +116,7 @@ class Given:
     def sums(self, x: Any) -> Array:
         """Sums over the known items of each cluster, missing cells 0: ``[K, m]``."""
         x = x[: len(self.evidence)]
-        if issparse(x):
+        if _is_sparse(x):
             return np.asarray((self._indicator @ x).toarray(), dtype=np.float64)
         return np.asarray(self._indicator @ np.nan_to_num(x), dtype=np.float64)
 
@@ -167,7 +179,7 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     step, m0, b0 = given.of_columns(wide, D), given.of_columns(of["m0"], D), given.of_columns(b0, D)
     grain, zeta = step**2 / 12.0, given.power
     drawn = given.take(x)
-    drawn = np.asarray(drawn.toarray() if issparse(drawn) else drawn, dtype=np.float64)
+    drawn = np.asarray(drawn.toarray() if _is_sparse(drawn) else drawn, dtype=np.float64)
     n, off = given.counts(drawn), drawn[: len(given.evidence)] - m0
     mean = given.sums(off) / np.maximum(n, 1.0)
     off = np.nan_to_num(off - mean[given.evidence])
@@ -224,7 +236,7 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
 def _fill(x: Any, cells: Array, known: int) -> Any:
     """Points with the cells that a state holds in place of the missing ones of the known points, given from the middle
     of their column."""
-    if issparse(x) or not (absent := np.isnan(x[:known])).any():
+    if _is_sparse(x) or not (absent := np.isnan(x[:known])).any():
         return x
     if len(cells) != absent.sum():
         raise ValueError("trace.partitions: the partitions were recorded without the missing cells")
@@ -238,7 +250,7 @@ def _fill(x: Any, cells: Array, known: int) -> Any:
 def _total_scatter(given: Given, x: Any, m0: Array) -> tuple[Array, Array]:
     """Squared distances from the mean of a cluster, summed over its points, and of that mean from m0: ``[K, 1]``."""
     n, z = given.sums(np.ones((len(given.labels), 1))), given.evidence
-    if not issparse(x):
+    if not _is_sparse(x):
         kept = x[: len(z)] - m0
         mean = given.sums(kept) / np.maximum(n, 1.0)
         return given.sums(((kept - mean[z]) ** 2).sum(axis=1, keepdims=True)), (mean**2).sum(1, keepdims=True)
@@ -288,7 +300,7 @@ class _Values:
 
 
 # -- networks, words, lines
-def simulate_ties(rng: Rng, given: Given) -> csr_array:
+def simulate_ties(rng: Rng, given: Given) -> "csr_array":
     """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
     n, of, z = len(given.evidence), given.options, given.labels
     size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
@@ -303,10 +315,10 @@ def simulate_ties(rng: Rng, given: Given) -> csr_array:
     if len(z) > MOST_PAIRS:
         return _draw_ties(rng, p, z)
     upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
-    return csr_array(upper + upper.T)
+    return _sparse(upper + upper.T)
 
 
-def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
+def _draw_ties(rng: Rng, p: Array, z: Labels) -> "csr_array":
     """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
     replacement, those that are there left out, until there are as many."""
     K, N, size = len(p), len(z), np.bincount(z)
@@ -326,7 +338,7 @@ def _draw_ties(rng: Rng, p: Array, z: Labels) -> csr_array:
         lacking = number - np.bincount(low * K + high, minlength=K * K)[a * K + b]
     row, column = np.divmod(keys, N)
     places = np.append(row, column), np.append(column, row)
-    return csr_array((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))
+    return _sparse((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))
 
 
 def simulate_tokens(rng: Rng, given: Given) -> NDArray[np.int32]:

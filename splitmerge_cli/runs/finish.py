@@ -89,9 +89,9 @@ def assemble(
         summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
-        labels = pooled.estimate.labels
         from splitmerge_cli.runs import uncertainty
 
+        labels = pooled.estimate.labels
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
             membership = uncertainty.membership_of(labels, pooled.sampled)

@@ -12,7 +12,6 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
-from splitmerge_cli.data.tables.npy import load_npy
 from splitmerge_cli.received import DataError, sha256_of
 
 if TYPE_CHECKING:
@@ -124,6 +123,8 @@ def of_chain(given: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] |
 
 
 def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
+    from splitmerge_cli.data.tables.npy import load_npy
+
     path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
     found = load_npy(path)
     if found.dtype.kind not in "iu" or found.size == 0 or found.min() < 0 or found.max() >= found.shape[-1]:
