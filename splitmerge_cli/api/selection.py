@@ -239,7 +239,7 @@ def _without_warnings() -> Iterator[None]:
 
 def _describe_folds() -> dict[str, int]:
     """How candidates are compared."""
-    return {"folds": held_out.FOLDS, "rows": held_out.MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+    return {"rows": held_out.MOST_ROWS, "iterations": sum(held_out.ROUNDS), "chains": CHAINS, "draws": held_out.DRAWS}
 
 
 def _describe_calibration() -> dict[str, list[float]]:
@@ -389,9 +389,10 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
     keys |= {"out": str(folder), "trace.partitions": 5} | ({} if sampler is None else choice_keys("sampler", sampler))
 
-    def short(model: Mapping[str, Any], dataset: Dataset) -> Posterior:
+    def short(model: Mapping[str, Any], dataset: Dataset, iterations: int | None = None) -> Posterior:
         held, of_data = held_keys(dataset, str(model["name"]), None, {})
-        spec = specify_keys(keys | choice_keys("model", model) | of_data)
+        length = {} if iterations is None else {"iterations": iterations, "trace.partitions": 1}
+        spec = specify_keys(keys | length | choice_keys("model", model) | of_data)
         return Posterior(*make(lambda out: (Settled(spec, None), held), folder))
 
     return short

@@ -188,6 +188,10 @@ cdef class FullGaussian(DenseGaussian):
                            - (a + 0.5) * np.log1p(kappa / (kappa + 1.0) * distance) - np.log(units[there]).sum())
         return found
 
+    def left_out_densities(self):
+        """Missing cells of the item are integrated out; those of the others are a part of the state."""
+        return super().left_out_densities() if self.cells is None else self.left_out_closed(self.labels, self.K)
+
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """The inverse of a covariance matrix, M M' with M = L'^-1 A: L the Cholesky factor of Psi_n, in ``scatter``

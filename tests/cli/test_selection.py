@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import splitmerge_cli as sm
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import held_out, power, selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, specify
@@ -26,8 +27,7 @@ FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "optio
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "FOLDS", 2)
-    monkeypatch.setattr(selection, "ITERATIONS", 30)
+    monkeypatch.setattr(held_out, "ROUNDS", (20, 40))
 
 
 @pytest.fixture
@@ -61,7 +61,9 @@ def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted_cloud: np.ndarray, 
     assert len(configs) == (4 if command.startswith("race") else 0)
 
 
-def test_the_table_is_of_rows_that_were_held_out(tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_table_is_of_densities_given_the_other_rows(
+    tilted_cloud: np.ndarray, capsys: pytest.CaptureFixture[str]
+) -> None:
     found = sm.sample({"name": "gaussian", "covariance": "auto"}, tilted_cloud, **FEW)
     assert found.run.config["model"]["covariance"] == "full"
     said = capsys.readouterr().out.splitlines()
@@ -117,8 +119,11 @@ class _Unmade:
 
     complete = True
 
-    def log_predictive(self, new: Dataset, states: int | None = None) -> np.ndarray:
-        return np.zeros(new.N)
+    def __init__(self, data: Dataset) -> None:
+        self.N = data.N
+
+    def leave_one_out(self, states: int) -> LeaveOneOut:
+        return LeaveOneOut(np.zeros(self.N), np.zeros(self.N))
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -132,7 +137,7 @@ def test_what_auto_chooses_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
 ) -> None:
     """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(selection, "_short", lambda sampler, seed, folder: lambda model, data: _Unmade())
+    monkeypatch.setattr(selection, "_short", lambda *given: lambda model, data, iterations: _Unmade(data))
     rng = np.random.default_rng(seed)
     frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
     if gaps:
@@ -195,8 +200,7 @@ def test_counts_are_read_as_what_predicts_them(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whole numbers that go with a real column, and counts that do not; of a file and of a data frame."""
-    monkeypatch.setattr(held_out, "FOLDS", 2)
-    monkeypatch.setattr(selection, "ITERATIONS", 100)
+    monkeypatch.setattr(held_out, "ROUNDS", (50, 200))
     rng = np.random.default_rng(0)
     x = rng.normal(20.0, 6.0, 80)
     together = pd.DataFrame({"x": x.round(2), "n": (0.45 * x + rng.normal(0, 0.3, 80)).round().clip(0).astype(int)})
@@ -234,7 +238,7 @@ def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
 
 
 def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail_if_sampled(model: Any, data: Dataset) -> Any:
+    def fail_if_sampled(model: Any, data: Dataset, iterations: int | None = None) -> Any:
         raise AssertionError
 
     dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
