@@ -236,7 +236,14 @@ def format_counts(table: pd.DataFrame) -> str:
     """Return the table of `compare_counts`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    return f"{text}\ncounts {table['counts'][0]}, by the log predictive probability of held-out rows ({how})"
+    return f"{text}\ncounts {table['counts'][0]}, {_describe_choice(table, 'probability')} ({how})"
+
+
+def _describe_choice(table: pd.DataFrame, what: str) -> str:
+    """Why the first row is taken."""
+    if (table["behind"] < 0).any():
+        return f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
+    return f"by the leave-one-out log predictive {what}"
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -246,7 +253,6 @@ def format_covariances(table: pd.DataFrame) -> str:
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
     if len(compared):
         text = compared.drop(columns="problem").to_string(index=False, float_format=lambda value: f"{value:.3f}")
-        why = "by the log predictive density of held-out rows"
-        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {why}"])
+        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {_describe_choice(compared, 'density')}"])
     why = "the only one that is left" if lines else "since one column has one variance"
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])

@@ -6,14 +6,14 @@
     as female and male, binary though they are, are left to `mixed`. Where nobody says otherwise the scales b0 and
     kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
-    density, over five folds. Rows that repeat each other, as chance does not make them, are in the same fold. Sets
-    of more than 1,000 rows are judged by so many of them, drawn at random. A
-    covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
-    nothing is compared.
+    diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
+    others: the simplest of those whose difference from the best is within its standard error. Of rows that repeat each
+    other, as chance does not make them, one is read. Sets of more than 1,000 rows are judged by so many of them, drawn
+    at random. A covariance that the points do not allow is named with the reason; of one column, and where one alone is
+    left, nothing is compared.
 Counts among the columns
-    ``model=auto`` reads them as counts or as real numbers, whichever gives rows that were held out the larger log
-    probability, over the same folds: a whole number has its probability as a count, and as a real number the mean log
+    ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
+    others: a whole number has its probability as a count, and as a real number the mean log
     density over its unit interval, which is at most the log of the probability of that interval.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
