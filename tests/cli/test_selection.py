@@ -55,7 +55,7 @@ def test_jobs_of_one_data_set_share_the_choice(smcmc, tilted_cloud: np.ndarray, 
     samplers = "sampler=sams" if command.startswith("certify") else "sampler=sams,sdds"
     args = ["data=csv", "data.path=points.csv", "model=gaussian", "iterations=50", samplers]
     result = smcmc(*command.split(), *args, "model.covariance=auto")
-    assert result.stderr.count("model.covariance=auto: full, by the log predictive density") == 1
+    assert result.stderr.count("model.covariance=auto: full, by the leave-one-out log predictive density") == 1
     configs = [path.read_text() for path in (tmp_path / "results").rglob("config.yaml")]
     assert all("covariance: full" in config for config in configs)
     assert len(configs) == (4 if command.startswith("race") else 0)
