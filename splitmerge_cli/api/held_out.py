@@ -24,6 +24,9 @@ from splitmerge_cli.runs.datasets import build_model
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
+WORK = 1_000_000_000
+"""Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
+FEWEST = 20
 DRAWS = 80
 """Draws of a fit that are averaged, at most."""
 BEHIND = 4.0
@@ -155,7 +158,7 @@ def _leave_out(
     if _has_power(options):
         return _hold_out(options, dataset, sample, rows)
     kept = np.sort([copies[0] for copies in keep_together(dataset, rows)])
-    posterior = sample(options, dataset.take(kept), iterations)
+    posterior = sample(options, dataset.take(kept), _shorten(options, dataset, iterations))
     if not posterior.complete:
         raise KeyboardInterrupt
     return np.asarray(posterior.leave_one_out(states=DRAWS).log_density)
@@ -203,6 +206,13 @@ def compare_counts(
     return _rank("counts", found, seconds, (COUNTS, REALS))
 
 
+def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
+    """Iterations of a first or second fit, fewer where a scan of the rows takes long."""
+    D = count_reals(dataset)
+    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * dataset.values.shape[1]
+    return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
+
+
 def covariances_of(model: str) -> list[str]:
     """The covariances that a model has."""
     options = {option.name: option for option in component("model", model).target.OPTIONS}
@@ -218,6 +228,9 @@ def count_reals(dataset: Dataset) -> int:
 
 def find_problem(options: Mapping[str, Any], dataset: Dataset) -> str:
     """Why a data set does not allow a model, its options as they are; empty where it does."""
+    D = count_reals(dataset) if options.get("covariance") == "full" else 0
+    if 2 * D > dataset.N:
+        return f"a covariance matrix of {D:,} columns in a cluster of at most {dataset.N:,} rows; expected {2 * D:,}"
     try:
         model = read_component("model", str(options["name"]), choice("model", str(options["name"])) | dict(options))
         build_model(model, dataset)

@@ -94,3 +94,6 @@ cdef class DenseGaussian(Normal):
     cdef inline double *block_of(self, Py_ssize_t k) noexcept nogil:
         """The lane of cluster k in what scores a point."""
         return self.at + (k >> 3) * 8 * self.rows + (k & 7)
+
+
+cdef object numbers_at(const double *p, Py_ssize_t n)

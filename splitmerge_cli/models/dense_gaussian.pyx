@@ -518,24 +518,6 @@ cdef class DenseGaussian(Normal):
                 density[start - first:start - first + step, k] = self.densities_in(points, k if k < m else m + 1)
         return density
 
-    def left_out_closed(self, const int32_t[::1] z, Py_ssize_t K):
-        """Log densities of all points in K clusters and a new one, as ``left_out_densities``, their missing cells
-        integrated out; z are the labels of the points that the statistics count. Cost: a factorisation each."""
-        cdef Py_ssize_t i, k, start, step = max(1, COLUMNS // self.D)
-        density = np.empty((self.N, K + 1))
-        for start in range(0, self.N, step):
-            points = self.given_points(start, start + step)
-            for k in range(K + 1):
-                density[start:start + step, k] = self.densities_in(points, k)
-        for i in range(self.N):
-            self.leave(i, z[i])
-            density[i, z[i]] = (self.densities_in(self.given_points(i, i + 1), z[i])[0]
-                                if self.size[z[i]] or self.allows_empty else -INFINITY)
-            self.join(i, z[i])
-        if self.allows_empty:
-            density[:, K] = -INFINITY
-        return density
-
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
         """Points as they were given, from the columns' middles, in units."""
         return ((np.asarray(self.given[first:last], dtype=np.float64) - numbers_at(self.middle, self.D))
