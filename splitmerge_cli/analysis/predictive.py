@@ -121,7 +121,7 @@ def predict(
     """
     if new.missing:
         # what a model says of missing cells counts the rows of the new items alone
-        _model(model, dataset, new)
+        build_predictive(model, dataset, new)
     draws = Draws.from_states(states)
     size = max(BLOCK, dataset.N // 8) if dataset.kind.has_rows else BLOCK_COUPLED
     blocks = (new if size >= new.N else new.take(slice(at, at + size)) for at in range(0, new.N, size))
@@ -220,7 +220,7 @@ def by_state(
     return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
 
 
-def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
+def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, its defaults those of the data."""
     model: Model = construct(component, lambda: component.target.with_new(dataset, whole, **component.options))
     if not model.conjugate:
@@ -236,7 +236,7 @@ def _model(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     return model
 
 
-def _set(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
+def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) -> None:
     model.set_labels(labels, K if model.allows_empty else None)
     model.set_prior_values({k: v for k, v in state.hyperparameters.items() if k in model.prior_values})
     if model.parameters is None:
@@ -257,11 +257,11 @@ def _exchangeable(
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     if new.missing:
-        _model(component, dataset, new)
-    model = _model(component, dataset, dataset.kind.stack(dataset, new))
+        build_predictive(component, dataset, new)
+    model = build_predictive(component, dataset, dataset.kind.stack(dataset, new))
     for state in states:
         labels = np.concatenate([state.labels, np.full(new.N, state.K, dtype=np.int32)])
-        _set(model, state, labels, state.K + 1)
+        take_state(model, state, labels, state.K + 1)
         yield state, *model.log_predictive(dataset.N)
 
 
@@ -269,17 +269,17 @@ def _predict_coupled(
     component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
-    alone = _model(component, dataset, dataset)
+    alone = build_predictive(component, dataset, dataset)
     each = [replace(new, values=new.values[[i]], truth=None, names=None) for i in range(new.N)]
-    whole = [_model(component, dataset, dataset.kind.stack(dataset, one)) for one in each]
+    whole = [build_predictive(component, dataset, dataset.kind.stack(dataset, one)) for one in each]
     for state in states:
-        _set(alone, state, state.labels, state.K)
+        take_state(alone, state, state.labels, state.K)
         before = alone.log_lik_total()
         density = np.empty((new.N, state.K + 1))
         weight = np.empty(state.K + 1)
         for i, model in enumerate(whole):
             for k in range(state.K + 1):
-                _set(model, state, np.append(state.labels, np.int32(k)), state.K)
+                take_state(model, state, np.append(state.labels, np.int32(k)), state.K)
                 density[i, k] = model.log_lik_total() - before
                 weight[k] = model.log_prior_total()
         yield state, density, weight - logsumexp(weight)

@@ -1,8 +1,14 @@
-"""Covariances, and readings of whole numbers, compared by rows that were held out: which predicts them best?"""
+"""Covariances, and readings of whole numbers, compared by leave-one-out densities: which predicts a row best from the
+others?
+
+Each candidate is fitted once to all rows (`splitmerge_cli.analysis.leave_one_out`), by short chains first; what is far
+behind after these is dropped, and the others are fitted by longer ones. Under a power of the likelihood, where one fit
+does not give these densities, rows of five folds are held out.
+"""
 
 import time
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -12,36 +18,55 @@ from splitmerge_cli.analysis.draws import FIRST_STATES
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.repeats import folds
+from splitmerge_cli.data.tables.repeats import folds, keep_together
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 
+ROUNDS = (100, 400)
+"""Iterations of each chain in the first fit of a candidate, and in the second."""
+WORK = 1_000_000_000
+"""Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
+FEWEST = 20
+DRAWS = 80
+"""Draws of a fit that are averaged, at most."""
+BEHIND = 4.0
+"""Standard errors by which a candidate is behind the best that is dropped after the first fit."""
 FOLDS = 5
 MOST_ROWS = 1_000
-COVARIANCES = ("diag", "iso", "full")
+COVARIANCES = ("iso", "diag", "full")
+"""The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 
-Sample = Callable[[Mapping[str, Any]], Callable[[Dataset], Any]]
-"""Makes a `Posterior` of a model, its name among its options, then of a data set."""
+
+class Sample(Protocol):
+    """Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data
+    set."""
+
+    def __call__(self, model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Any]: ...
+
+
+Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
+"""By name, the options of a model, and the data as it reads them."""
 
 
 def covariances(
     model: Component, dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Held-out log predictive density of rows, two at least, under each covariance that the model has.
+    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has.
 
-    `sample` makes a `Posterior` of a model and a data set, the `seed`
-    is that of the folds; `later` are options that the data are to allow, too, with the covariance.
+    `sample` makes a `Posterior` of a model and a data set, the `seed` draws the rows that are compared; `later` are
+    options that the data are to allow, too, with the covariance.
 
     Returns
     -------
     pandas.DataFrame
-        A row for each covariance, the best first: covariance, log_density (mean over rows, natural logarithm), behind
-        (mean difference from the best), error (standard error of that difference, rows taken as independent), seconds,
-        problem (why the points do not allow it; else empty). Where one alone is allowed it has no numbers.
+        A row for each covariance, first the one that is taken (`_rank`): covariance, log_density (mean over rows,
+        natural logarithm), behind (mean difference from the first), error (standard error of that difference, rows
+        taken as independent), seconds, problem (why the points do not allow it; else empty). Where one alone is allowed
+        it has no numbers.
 
     Raises
     ------
@@ -51,42 +76,100 @@ def covariances(
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected two at least, to hold one out")
     # of one column all are one model
-    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else COVARIANCES[:1]
+    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else ["diag"]
     problems = {
         covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
     }
     allowed = [covariance for covariance, problem in problems.items() if not problem]
-    found: dict[str, NDArray[np.float64]] = {}
-    seconds: dict[str, float] = {}
-    for covariance in allowed if len(allowed) > 1 else ():
-        began = time.perf_counter()
-        try:
-            found[covariance] = _hold_out({**model.as_typed, "covariance": covariance}, dataset, sample, seed)
-        except (ConfigError, DataError) as error:
-            problems[covariance] = str(error)
-            continue
-        seconds[covariance] = time.perf_counter() - began
+    compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
+    found, seconds = _compare(compared, sample, seed, problems)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    mean = {covariance: float(density.mean()) for covariance, density in found.items()}
-    order = sorted(candidates, key=lambda covariance: (bool(problems[covariance]), -mean.get(covariance, -np.inf)))
-    behind = {covariance: found[order[0]] - density for covariance, density in found.items()}
+    table = _rank("covariance", found, seconds, candidates)
+    return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
+
+
+def _compare(
+    candidates: Candidates, sample: Sample, seed: int, problems: dict[str, str]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
+    """Leave-one-out log densities of the rows under each candidate, and the seconds that each took; into `problems`
+    goes why a candidate has none."""
+    found: dict[str, NDArray[np.float64]] = {}
+    seconds = dict.fromkeys(candidates, 0.0)
+    left = list(candidates)
+    for iterations in ROUNDS:
+        for name in list(left):
+            options, dataset = candidates[name]
+            began = time.perf_counter()
+            try:
+                found[name] = _leave_out(options, dataset, sample, seed, iterations)
+            except (ConfigError, DataError) as error:
+                problems[name] = str(error)
+                left.remove(name)
+            seconds[name] += time.perf_counter() - began
+        ahead = max(left, key=lambda name: found[name].mean(), default="")
+        left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
+        if len(left) < 2 or _has_power(candidates[ahead][0]):
+            break
+    return {name: density for name, density in found.items() if not problems.get(name)}, seconds
+
+
+def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean difference of log densities, and its standard error, rows taken as independent."""
+    return float(by_row.mean()), float(by_row.std() / np.sqrt(len(by_row)))
+
+
+def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
+    """Whether the mean difference from the best is more than so many standard errors."""
+    mean, error = _difference(by_row)
+    return mean > errors * error
+
+
+def _rank(
+    what: str, found: Mapping[str, NDArray[np.float64]], seconds: Mapping[str, float], simplest: Sequence[str]
+) -> pd.DataFrame:
+    """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
+    than the standard error of the difference."""
+    names = sorted(found, key=lambda name: -found[name].mean())
+    near = [name for name in names if not _is_behind(found[names[0]] - found[name], 1.0)]
+    taken = [min(near, key=simplest.index)] if near else []
+    order = [*taken, *(name for name in names if name not in taken), *(name for name in simplest if name not in found)]
+    off = {name: _difference(found[order[0]] - found[name]) for name in names}
+    none = (np.nan, np.nan)
     return pd.DataFrame(
         {
-            "covariance": order,
-            "log_density": [mean.get(covariance, np.nan) for covariance in order],
-            "behind": [float(behind[c].mean()) if c in behind else np.nan for c in order],
-            "error": [float(behind[c].std() / np.sqrt(len(behind[c]))) if c in behind else np.nan for c in order],
-            "seconds": [seconds.get(covariance, np.nan) for covariance in order],
-            "problem": [problems[covariance] for covariance in order],
+            what: order,
+            "log_density": [float(found[name].mean()) if name in found else np.nan for name in order],
+            "behind": [off.get(name, none)[0] for name in order],
+            "error": [off.get(name, none)[1] for name in order],
+            "seconds": [seconds[name] if name in found else np.nan for name in order],
         }
     )
 
 
-def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int) -> NDArray[np.float64]:
-    """Log predictive density of rows that short runs did not see, fold after fold."""
+def _has_power(options: Mapping[str, Any]) -> bool:
+    return float(options.get("power", 1.0)) != 1.0
+
+
+def _leave_out(
+    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int, iterations: int
+) -> NDArray[np.float64]:
+    """Log density of rows given the others; of rows that are copies, one."""
     rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
+    if _has_power(options):
+        return _hold_out(options, dataset, sample, rows)
+    kept = np.sort([copies[0] for copies in keep_together(dataset, rows)])
+    posterior = sample(options, _shorten(options, dataset, iterations))(dataset.take(kept))
+    if not posterior.complete:
+        raise KeyboardInterrupt
+    return np.asarray(posterior.leave_one_out(states=DRAWS).log_density)
+
+
+def _hold_out(
+    options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Log predictive density of rows that short runs did not see, fold after fold."""
     density, sample_rows = [], sample(options)
     for held in folds(dataset, rows, FOLDS):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
@@ -99,7 +182,7 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
 def compare_counts(
     options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, sample: Sample, seed: int = 0
 ) -> pd.DataFrame:
-    """Held-out log probability of rows whose whole numbers are read as counts, and as real numbers.
+    """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
 
     Parameters
     ----------
@@ -109,28 +192,27 @@ def compare_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each reading, the better first: counts (`COUNTS` or `REALS`), log_density (mean over rows, natural
-        logarithm), behind and error as of `covariances`, seconds.
+        A row for each reading, first the one that is taken: counts (`COUNTS` or `REALS`), log_density (mean over rows,
+        natural logarithm), behind and error as of `covariances`, seconds.
     """
-    found, seconds = {}, {}
+    candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
-        began = time.perf_counter()
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         jointly = {"covariance": "full"} | given
-        model = jointly if count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset) else given
-        found[name] = _hold_out(model, dataset, sample, seed)
-        seconds[name] = time.perf_counter() - began
-    order = sorted(found, key=lambda name: -found[name].mean())
-    behind = {name: found[order[0]] - found[name] for name in order}
-    return pd.DataFrame(
-        {
-            "counts": order,
-            "log_density": [float(found[name].mean()) for name in order],
-            "behind": [float(behind[name].mean()) for name in order],
-            "error": [float(behind[name].std() / np.sqrt(len(behind[name]))) for name in order],
-            "seconds": [seconds[name] for name in order],
-        }
-    )
+        can_be = count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset)
+        candidates[name] = (jointly if can_be else given, dataset)
+    problems: dict[str, str] = {}
+    found, seconds = _compare(candidates, sample, seed, problems)
+    if problems:
+        raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
+    return _rank("counts", found, seconds, (COUNTS, REALS))
+
+
+def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
+    """Iterations of a first or second fit, fewer where a scan of the rows takes long."""
+    D = count_reals(dataset)
+    each = 5 * D**2 + D**3 if options.get("covariance") == "full" else 5 * dataset.values.shape[1]
+    return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
 
 
 def covariances_of(model: str) -> list[str]:
@@ -154,8 +236,12 @@ def model_of(options: Mapping[str, Any]) -> Component:
 
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
     """Why a data set does not allow a model with these options; empty where it does."""
+    model = model.with_options(**options)
+    D = count_reals(dataset) if model.options.get("covariance") == "full" else 0
+    if 2 * D > dataset.N:
+        return f"a covariance matrix of {D:,} columns in a cluster of at most {dataset.N:,} rows; expected {2 * D:,}"
     try:
-        build_model(model.with_options(**options), dataset)
+        build_model(model, dataset)
     except ConfigError as error:
         return str(error)
     return ""
@@ -171,7 +257,14 @@ def format_counts(table: pd.DataFrame) -> str:
     """Return the table of `compare_counts`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    return f"{text}\ncounts {table['counts'][0]}, by the log predictive probability of held-out rows ({how})"
+    return f"{text}\ncounts {table['counts'][0]}, {_describe_choice(table, 'probability')} ({how})"
+
+
+def _describe_choice(table: pd.DataFrame, what: str) -> str:
+    """Why the first row is taken."""
+    if (table["behind"] < 0).any():
+        return f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
+    return f"by the leave-one-out log predictive {what}"
 
 
 def format_covariances(table: pd.DataFrame) -> str:
@@ -181,7 +274,6 @@ def format_covariances(table: pd.DataFrame) -> str:
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
     if len(compared):
         text = compared.drop(columns="problem").to_string(index=False, float_format=lambda value: f"{value:.3f}")
-        why = "by the log predictive density of held-out rows"
-        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {why}"])
+        return "\n".join([text, *lines, f"model.covariance=auto: {best}, {_describe_choice(compared, 'density')}"])
     why = "the only one that is left" if lines else "since one column has one variance"
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])

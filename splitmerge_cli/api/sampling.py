@@ -29,12 +29,13 @@ from splitmerge_cli.api.selection import (
 from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
+from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, recognise
 
 
 @answer_misspelt
 def sample(
-    model: str | Mapping[str, Any],
-    data: Any,
+    model: Any,
+    data: Any = None,
     sampler: str | Mapping[str, Any] | None = None,
     *,
     chains: int = 4,
@@ -55,10 +56,11 @@ def sample(
 
     Parameters
     ----------
-    model : str or mapping
+    model : str, mapping or object
         Name of a model (``smcmc list models``); or a mapping of its `name` and options, such as
         ``{"name": "gaussian", "covariance": "full"}``. "auto", and ``"covariance": "auto"``: see
-        `splitmerge_cli.api.selection`; what was chosen is printed.
+        `splitmerge_cli.api.selection`; what was chosen is printed. Without `data` the data stand in its place, and the
+        model is "auto": ``sample(frame)``.
     data : object
         An array, data frame (pandas, polars), sparse matrix, networkx graph, or texts, as the model reads them; see
         `splitmerge_cli.data.objects.from_object`. A string or Path: a file, as ``data.path`` of ``data=csv`` (documents
@@ -116,9 +118,11 @@ def sample(
     >>> import smcmc
     >>> from sklearn.datasets import load_iris
     >>> iris = load_iris(as_frame=True)
-    >>> posterior = smcmc.sample({"name": "gaussian", "covariance": "full"}, iris.data, iterations=2000)
+    >>> posterior = smcmc.sample(iris.data, iterations=2000)
     >>> posterior.point_estimate()
     """
+    if data is None:
+        model, data = AUTO, model
     keys: dict[str, Any] = {"chains": chains, "seed": read_seed(seed, rng), "iterations": iterations, "budget": budget}
     keys |= {"workers": workers, "progress": choose_progress(progress)}
     if until is not None:
@@ -162,6 +166,8 @@ def specify_sample(
     if not isinstance(data, str | Path | Dataset):
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
+    if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
+        keys["model"] = MODELS.get(recognise(data).data, AUTO)
     if keys["model"] == AUTO and not isinstance(data, str | Path):
         keys["model"], data = model_for_object(data)
         if keys["model"] == MIXED and not isinstance(data, Dataset):
@@ -181,5 +187,7 @@ def specify_sample(
     return settled, dataset
 
 
+MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
+"""Models of files that are no tables, as the choices of ``data`` bring them."""
 OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""

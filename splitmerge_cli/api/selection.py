@@ -6,14 +6,14 @@
     as female and male, binary though they are, are left to `mixed`. Where nobody says otherwise the scales b0 and
     kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full), whichever gives rows that were held out the highest log predictive
-    density, over five folds. Rows that repeat each other, as chance does not make them, are in the same fold. Sets
-    of more than 1,000 rows are judged by so many of them, drawn at random. A
-    covariance that the points do not allow is named with the reason; of one column, and where one alone is left,
-    nothing is compared.
+    diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
+    others: the simplest of those whose difference from the best is within its standard error. Of rows that repeat each
+    other, as chance does not make them, one is read. Sets of more than 1,000 rows are judged by so many of them, drawn
+    at random. A covariance that the points do not allow is named with the reason; of one column, and where one alone is
+    left, nothing is compared.
 Counts among the columns
-    ``model=auto`` reads them as counts or as real numbers, whichever gives rows that were held out the larger log
-    probability, over the same folds: a whole number has its probability as a count, and as a real number the mean log
+    ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
+    others: a whole number has its probability as a count, and as a real number the mean log
     density over its unit interval, which is at most the log of the probability of that interval.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
@@ -232,7 +232,7 @@ def _without_warnings() -> Iterator[None]:
 
 def _describe_folds() -> dict[str, int]:
     """How candidates are compared."""
-    return {"folds": held_out.FOLDS, "rows": held_out.MOST_ROWS, "iterations": ITERATIONS, "chains": CHAINS}
+    return {"rows": held_out.MOST_ROWS, "iterations": sum(held_out.ROUNDS), "chains": CHAINS, "draws": held_out.DRAWS}
 
 
 def _describe_calibration() -> dict[str, list[float]]:
@@ -390,8 +390,9 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
 
     base = specify_keys(keys)
 
-    def short(model: Mapping[str, Any]) -> Callable[[Dataset], Posterior]:
-        spec = base.with_(choice_keys("model", model))
+    def short(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Posterior]:
+        length = {} if iterations is None else {"iterations": iterations, "trace.partitions": 1}
+        spec = base.with_(length | choice_keys("model", model))
 
         def sample(dataset: Dataset) -> Posterior:
             held, of_data = held_keys(dataset, str(model["name"]), None, {})

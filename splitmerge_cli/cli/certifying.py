@@ -17,6 +17,7 @@ from splitmerge_cli.cli.base import (
     settle_run,
     with_workers,
 )
+from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.cli.folders import show_certificate
 from splitmerge_cli.config import specify
 
@@ -60,7 +61,7 @@ def certify(
     The same command continues what was interrupted, and finishes the pairs that were begun before it reports; with more
     --pairs it makes those that are missing. The folder of the certificate is the last line on stdout.
     """
-    spec = specify(with_workers(overrides or [], workers), config_dir, leave_to_data=True)
+    spec = specify(with_workers(with_file(overrides or []), workers), config_dir, leave_to_data=True)
     if "init" not in spec.given_keys.keys:
         spec = spec.with_(init=MIXTURE)
     plan = check_coupling(settle_run(spec)[0])

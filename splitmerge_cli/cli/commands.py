@@ -13,7 +13,8 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "run": Command("running", "Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500"),
+    "run": Command("running", "Cluster a file, or run one sampler on one data set: smcmc run FILE"),
+    "columns": Command("columns", "Show how a file is read, column by column: smcmc columns FILE"),
     "sweep": Command("running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
     "certify": Command(
         "certifying",

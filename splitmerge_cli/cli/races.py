@@ -18,6 +18,7 @@ from splitmerge_cli.cli.base import (
     fail,
     settle_jobs,
 )
+from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.cli.folders import runs_in
 from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.runs import interrupts
@@ -51,8 +52,8 @@ def race(
     Of finished runs of one posterior: smcmc race RUN RUN ... Runs are stored and not made twice. The folder of the
     table and the figure is the last line on stdout.
     """
-    keys = [each for each in given if "=" in each]
-    folders = [each for each in given if "=" not in each]
+    keys = with_file([each for each in given if "=" in each or Path(each).is_file()])
+    folders = [each for each in given if "=" not in each and not Path(each).is_file()]
     if keys and folders:
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[RunSpecification] = []

@@ -24,19 +24,23 @@ from splitmerge_cli.cli.base import (
     settle_run,
     with_workers,
 )
+from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, compose_raw, rewrite, specify
 from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.config.targets import places
 from splitmerge_cli.runs import interrupts
 
-_RUN_HELP = """Run one sampler on one data set: smcmc run sampler=sdds data=emm N=500
+_RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
+
+A table is clustered by model=auto, a list of edges by model=irm, documents by model=hdp; smcmc columns FILE shows how a
+table is read. A data set and a sampler by their names: smcmc run sampler=sdds data=emm N=500
 
 Groups (smcmc list shows their choices): sampler, model, data, schedule (move_only, single_site, full_scan, or a
 weighted list: 'schedule=[{sdds: 1}, {rgsm: {weight: 2, t: 3}}]'). Options of a choice: sampler.mode=as_printed
 model.alpha=0.1; smcmc sampler info NAME and smcmc model info NAME explain them.
 
-Your own data: data=csv data.path=FILE (without a model it says what the table holds) with model=lines (columns x, y),
+Other models of your own data: data=csv data.path=FILE with model=lines (columns x, y),
 gaussian (numbers), bernoulli (0/1) or emm (one column of tokens); data.columns, data.drop and data.truth choose the
 columns. data=corpus data.path=FILE (or a folder)
 with model=hdp: documents, their topics; data.heldout=0.2 perplexity.every=10 evaluates documents that are held out.
@@ -83,7 +87,7 @@ def run(
     info: Info = None,
     config_dir: ConfigDir = None,
 ) -> None:
-    overrides = with_workers(overrides or [], workers)
+    overrides = with_workers(with_file(overrides or []), workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -152,7 +156,7 @@ def sweep(
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
-    given, own = sweeps.split_hydra(overrides or [])
+    given, own = sweeps.split_hydra(with_file(overrides or []))
     sweeps.check_workers(workers, own)
     jobs = sweeps.expand(given, config_dir)
     if _shows(cfg, resolve, package, info):

@@ -36,9 +36,14 @@ _FILES = re.compile(
 )
 
 
+def is_file_name(path: str) -> bool:
+    """Whether a word looks like the name of a data file."""
+    return _FILES.fullmatch(path) is not None
+
+
 def own_file(path: str) -> str | None:
     """The words that read a file of the user's own, if `path` looks like one."""
-    if not _FILES.fullmatch(path):
+    if not is_file_name(path):
         return None
     return f"expected data=csv {path_word(path)} (a list of edges: data=edges, documents: data=corpus)"
 

@@ -30,6 +30,9 @@ cdef class Coupled(Model):
     def log_predictive(self, Py_ssize_t first):
         raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
 
+    def left_out_predictive(self):
+        raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
+
 
 cdef class Uncollapsed(Model):
     """A model that may keep the parameters of its clusters (``conjugate`` is then false).

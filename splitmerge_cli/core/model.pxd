@@ -58,6 +58,8 @@ cdef class Model(Partition):
     cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil
     cdef int place_all(self, Rng rng, const int32_t *order) except -1 nogil
 
+    cdef bint stands_for_option(self, Py_ssize_t k) noexcept nogil
+
     # -- of every model
     cdef int _set_prior(self, Prior prior) except -1
     cdef int _start(self) except -1

@@ -498,6 +498,73 @@ cdef class Model(Partition):
                 log_density[i - first, m] = -INFINITY
         return np.asarray(log_density)
 
+    def left_out_predictive(self):
+        """Log predictive densities of every item given the partition of all others, its own contribution excluded.
+
+        Returns
+        -------
+        log_density : ndarray of float64, shape (N, K + 1)
+            log p(x_i | cluster k and what is in it but i), natural logarithm; the last column is a new cluster. -inf
+            for the cluster that a lone item leaves, which the last column stands for; and in the last column where the
+            number of clusters is part of the state.
+        log_weight : ndarray of float64, shape (N, K + 1)
+            log of the prior's probability that item i joins each of these given the others, normalised.
+
+        Raises
+        ------
+        ValueError
+            A model that keeps parameters, whose clusters' likelihoods depend on each other, or that has no prior of
+            the partition; a power of the likelihood.
+
+        Notes
+        -----
+        The logarithm of the sum over k of density times weight is log p(x_i | z_-i, x_-i), the normaliser of the Gibbs
+        update of item i. Cost: that of a Gibbs scan, and a likelihood of a lone item for each.
+        """
+        cdef Py_ssize_t i, k
+        cdef double[:, ::1] log_weight = np.full((self.N, self.K + 1), -INFINITY)
+        if not self.conjugate or self.prior is None:
+            raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
+        if getattr(self, "zeta", 1.0) != 1.0:
+            raise ValueError(f"model {type(self).__name__}: a power of the likelihood, under which the normaliser of a "
+                             "Gibbs update is no density")
+        log_density = self.left_out_densities()
+        for i in range(self.N):
+            self.leave(i, self.z[i])
+            for k in range(self.K + (not self.allows_empty)):
+                if self.stands_for_option(k):
+                    log_weight[i, k] = self.log_weight(i, k)
+            # a lone item has no new cluster beside the one that it leaves, which the last column stands for
+            if not self.size[self.z[i]] and not self.allows_empty:
+                log_weight[i, self.K] = self.log_weight(i, self.z[i])
+            self.join(i, self.z[i])
+        weights = np.asarray(log_weight)
+        return log_density, weights - np.logaddexp.reduce(weights, axis=1, keepdims=True)
+
+    cdef bint stands_for_option(self, Py_ssize_t k) noexcept nogil:
+        """Whether an item that is left out may join column k: not the cluster that it leaves empty."""
+        return self.size[k] > 0 or self.allows_empty or k >= self.K
+
+    def left_out_densities(self):
+        """`log_density` of ``left_out_predictive``, which has checked the model."""
+        cdef Py_ssize_t i, k, own, empty = self.K
+        cdef double rest
+        cdef double[:, ::1] log_density = np.full((self.N, self.K + 1), -INFINITY)
+        self.begin_scan()
+        for i in range(self.N):
+            own = self.z[i]
+            self.leave(i, own)
+            # `log_pred` may leave out what does not depend on the cluster
+            self.join(i, empty)
+            rest = self.cluster_log_lik(empty)
+            self.leave(i, empty)
+            rest -= self.log_pred(i, empty)
+            for k in range(self.K + (not self.allows_empty)):
+                if self.stands_for_option(k):
+                    log_density[i, k] = self.log_pred(i, k) + rest
+            self.join(i, own)
+        return np.asarray(log_density)
+
     @property
     def largest_K(self):
         """int: the most clusters that model and prior allow, at the present values of the hyper-parameters."""

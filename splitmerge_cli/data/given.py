@@ -11,13 +11,14 @@ from scipy.sparse import csr_array
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
 
-_held: WeakValueDictionary[str, Dataset] = WeakValueDictionary()
+_held: WeakValueDictionary[tuple[str, int], Dataset] = WeakValueDictionary()
+"""By digest and identity: of equal data sets one may go."""
 
 
 def hold(dataset: Dataset) -> str:
     """Let `find_dataset` find a data set for as long as a program holds it, and return its digest."""
     digest = digest_of(dataset)
-    _held[digest] = dataset
+    _held[digest, id(dataset)] = dataset
     return digest
 
 
@@ -25,7 +26,8 @@ def find_dataset(sha256: str) -> Dataset:
     """Return the data set that `hold` was given under this digest; a `DataError` if no program in this process holds
     it.
     """
-    if (found := _held.get(sha256)) is None:
+    found = next((dataset for (digest, _), dataset in _held.items() if digest == sha256), None)
+    if found is None:
         raise DataError(
             f"data.sha256={sha256}: data that a Python program passed to splitmerge_cli.sample, and that are not here; "
             "expected Posterior.load(RUN, data=...) in Python, or data=csv data.path=FILE on the command line"

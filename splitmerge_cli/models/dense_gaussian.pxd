@@ -79,6 +79,8 @@ cdef class DenseGaussian(Normal):
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil
     cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil
+    cdef object given_points(self, Py_ssize_t first, Py_ssize_t last)
+    cdef object densities_in(self, points, Py_ssize_t k)
     cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next)
 
     @cython.final
@@ -92,3 +94,6 @@ cdef class DenseGaussian(Normal):
     cdef inline double *block_of(self, Py_ssize_t k) noexcept nogil:
         """The lane of cluster k in what scores a point."""
         return self.at + (k >> 3) * 8 * self.rows + (k & 7)
+
+
+cdef object numbers_at(const double *p, Py_ssize_t n)

@@ -481,28 +481,32 @@ cdef class DenseGaussian(Normal):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
         away that it leaves no digits of the others. Of a row with missing cells (full), that of the others. Under a
         power the density itself, not its power, with the parameters' posterior under the power."""
-        cdef Py_ssize_t k, n, column, m = self.K - 1, start
-        cdef double kappa, log_det, log_next
+        cdef Py_ssize_t k, m = self.K - 1, start
         density = np.empty((self.N - first, m + 1))
-        middle, units = numbers_at(self.middle, self.D), numbers_at(self.units, self.D)
         step = max(1, COLUMNS // self.D)
         self.begin_scan()
         for start in range(first, self.N, step):
-            rows = slice(start - first, start - first + step)
-            points = (np.asarray(self.given[start:start + step], dtype=np.float64) - middle) / units
+            points = self.given_points(start, start + step)
             for k in range(m + 1):
                 # the last of the clusters are the new items; behind it stands an empty column
-                column = k if k < m else m + 1
-                n = self.size[column]
-                kappa = self.zeta * (self.kappa0 + n)
-                constant = self.log_c[n] if self.zeta == 1.0 else self.predictive_constant(n, 1.0)
-                log_det = self.posterior(self.sums_of(column), self.squares_of(column), n, self.mean, self.scatter)
-                log_next = self.posterior_with(self.sums_of(column), self.squares_of(column), n, n + 1.0 / self.zeta,
-                                               self.mean, self.scatter) if self.coarse else log_det
-                # over zeta, since b_n is
-                density[rows, k] = self.density_of(points, n, constant, kappa / (kappa + 1.0) / self.zeta, log_det,
-                                                   log_next)
+                density[start - first:start - first + step, k] = self.densities_in(points, k if k < m else m + 1)
         return density
+
+    cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
+        """Points as they were given, from the columns' middles, in units."""
+        return ((np.asarray(self.given[first:last], dtype=np.float64) - numbers_at(self.middle, self.D))
+                / numbers_at(self.units, self.D))
+
+    cdef object densities_in(self, points, Py_ssize_t k):
+        """Log densities of new points in column k."""
+        cdef Py_ssize_t n = self.size[k]
+        cdef double log_det, log_next, kappa = self.zeta * (self.kappa0 + n)
+        constant = self.log_c[n] if self.zeta == 1.0 else self.predictive_constant(n, 1.0)
+        log_det = self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
+        log_next = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n + 1.0 / self.zeta,
+                                       self.mean, self.scatter) if self.coarse else log_det
+        # over zeta, since b_n is
+        return self.density_of(points, n, constant, kappa / (kappa + 1.0) / self.zeta, log_det, log_next)
 
     cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next):
         """Log densities of new points in a cluster of n, whose posterior is in ``mean`` and ``scatter``."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, whole
+from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, numbers_at, whole
 from splitmerge_cli.models.missing_cells cimport MissingCells
 from splitmerge_cli.models.packed_factor cimport factorise, solve_rows
 from splitmerge_cli.models.scale_prior cimport Scaled
@@ -160,33 +160,75 @@ cdef class FullGaussian(DenseGaussian):
         absent = np.isnan(points)
         if not absent.any():
             return DenseGaussian.density_of(self, points, n, constant, shrink, log_det, log_next)
-        factor = np.zeros((D, D))
-        factor[np.tril_indices(D)] = [self.scatter[d] for d in range(self.n_squares)]
-        # posterior leaves the reciprocals of the diagonal there
-        factor[np.diag_indices(D)] = 1.0 / factor[np.diag_indices(D)]
-        return self.log_marginals(points, absent, np.array([self.mean[d] for d in range(D)]), factor @ factor.T, n)
+        return self.log_marginals(points, absent, numbers_at(self.mean, self.D).copy(), self.psi(), n)
 
     def log_marginals(self, points, absent, mean, psi, Py_ssize_t n):
         """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
         of freedom less those of the other columns. `psi`: Psi_n with the grain of one more point."""
-        cdef Py_ssize_t d
         cdef double kappa = self.kappa0 + n
-        units = np.array([self.units[d] for d in range(self.D)])
-        grain = np.array([self.grain[d] for d in range(self.D)])
-        found = np.zeros(len(points))
-        for pattern in np.unique(absent, axis=0):
-            here, there = (absent == pattern).all(axis=1), ~pattern
-            d = int(there.sum())
-            if not d:
-                continue
-            a, off = self.a_n(n) - 0.5 * (self.D - d), (points[here] - mean)[:, there]
-            block = psi[np.ix_(there, there)]
-            before, after = np.linalg.slogdet(block - np.diag(grain[there]))[1], np.linalg.slogdet(block)[1]
+        grain, found = numbers_at(self.grain, self.D), np.zeros(len(points))
+        for here, there in patterns(absent):
+            off, block = (points[here] - mean)[:, there], psi[np.ix_(there, there)]
+            before, after = log_det_of(block - np.diag(grain[there])), log_det_of(block)
             distance = (off * np.linalg.solve(block, off.T).T).sum(axis=1)
-            found[here] = (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI)
-                           + 0.5 * d * log(kappa / (kappa + 1.0)) + a * before - (a + 0.5) * after
-                           - (a + 0.5) * np.log1p(kappa / (kappa + 1.0) * distance) - np.log(units[there]).sum())
+            found[here] = self.log_marginal(there, n, before, after + np.log1p(kappa / (kappa + 1.0) * distance))
         return found
+
+    def log_left_out(self, points, absent, Py_ssize_t k):
+        """Log predictive densities of points that column k counts given its others: without the point Psi is
+        A - (kappa_n / kappa_(n-1)) r r', A the Psi_n of all less the grain of one, r from the mean of all."""
+        cdef Py_ssize_t n = self.size[k] - 1
+        cdef double kappa = self.kappa0 + n
+        found = np.full(len(points), -np.inf)
+        if n == 0 and not self.allows_empty:
+            return found
+        self.posterior(self.sums_of(k), self.squares_of(k), n + 1, self.mean, self.scatter)
+        mean, psi = numbers_at(self.mean, self.D).copy(), self.psi()
+        grain = numbers_at(self.grain, self.D)
+        for here, there in patterns(absent):
+            off, block = (points[here] - mean)[:, there], psi[np.ix_(there, there)]
+            rest = block - np.diag(grain[there])
+            distance = (off * np.linalg.solve(rest, off.T).T).sum(axis=1)
+            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * distance)
+            found[here] = self.log_marginal(there, n, before, log_det_of(block))
+        return found
+
+    def log_marginal(self, there, Py_ssize_t n, before, after):
+        """Log density of the columns that are `there` of one more point beside n, from the log determinants of their
+        blocks of Psi without and with it."""
+        cdef Py_ssize_t d = int(there.sum())
+        cdef double a, kappa = self.kappa0 + n
+        if not d:
+            return 0.0
+        a = self.a_n(n) - 0.5 * (self.D - d)
+        return (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI) + 0.5 * d * log(kappa / (kappa + 1.0))
+                + a * before - (a + 0.5) * after - np.log(numbers_at(self.units, self.D)[there]).sum())
+
+    cdef object psi(self):
+        """Psi, from the Cholesky factor in ``scatter``, with the reciprocals of its diagonal."""
+        factor = np.zeros((self.D, self.D))
+        factor[np.tril_indices(self.D)] = numbers_at(self.scatter, self.n_squares)
+        factor[np.diag_indices(self.D)] = 1.0 / factor[np.diag_indices(self.D)]
+        return factor @ factor.T
+
+    def left_out_densities(self):
+        """Missing cells of the item are integrated out; those of the others are a part of the state."""
+        return super().left_out_densities() if self.cells is None else self.left_out_closed(self.labels, self.K)
+
+    def left_out_closed(self, labels, Py_ssize_t K):
+        """`left_out_densities` of points whose `labels` in K clusters the statistics count, missing cells integrated
+        out."""
+        cdef Py_ssize_t k
+        points = self.given_points(0, self.N)
+        absent, density = np.isnan(points), np.empty((self.N, K + 1))
+        for k in range(K + 1):
+            density[:, k] = self.densities_in(points, k)
+        for k in range(K):
+            own = np.flatnonzero(labels == k)
+            density[own, k] = self.log_left_out(points[own], absent[own], k)
+        if self.allows_empty:
+            density[:, K] = -np.inf
+        return density
 
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
@@ -301,3 +343,14 @@ cdef class FullGaussian(DenseGaussian):
             self.scales_changed()
         self.cells.set(self, cells, z)
         return 0
+
+
+def patterns(absent):
+    """Yield the rows of each pattern of missing cells, and the columns that are there."""
+    for pattern in np.unique(absent, axis=0):
+        yield (absent == pattern).all(axis=1), ~pattern
+
+
+def log_det_of(block):
+    """Log determinant of a positive definite matrix."""
+    return np.linalg.slogdet(block)[1]

@@ -708,6 +708,17 @@ cdef class Mixed(Scaled):
         self.joint.K = self.K
         return found + self.joint.log_densities(first)
 
+    def left_out_densities(self):
+        """Missing cells of jointly normal columns are integrated out."""
+        if self.joint is None or self.joint.cells is None:
+            return super().left_out_densities()
+        joint, self.joint = self.joint, None
+        try:
+            found = super().left_out_densities()
+        finally:
+            self.joint = joint
+        return found + self.joint.left_out_closed(self.labels, self.K)
+
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         """Log predictive density of item i in cluster k, which does not count it, but for jointly normal columns; the
         posterior of the parameters has the power."""

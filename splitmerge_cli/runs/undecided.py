@@ -41,11 +41,20 @@ def require_model(spec: RunSpecification) -> None:
     commands = [_command(given, extra, model) for model, extra in works]
     if _are_edges(data, digests):
         commands.insert(0, _network(given))
+    if works[0][0] == MIXED:
+        commands.insert(0, _short(data, given, works[0][1]))
     raise ConfigError(f"{said}; expected a model: {', or '.join(commands)}")
 
 
 def _command(given: list[str], extra: dict[str, str], model: str) -> str:
     words = [*given, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
+    return " ".join(["smcmc run", *map(shell_word, words)])
+
+
+def _short(data: DataSource, given: list[str], extra: dict[str, str]) -> str:
+    """The command that names the file alone: ``model=auto`` chooses."""
+    kept = [one for one in given if one != "data=csv" and not one.startswith("data.path=")]
+    words = [str(data.values["path"]), *kept, *(f"{key}={value}" for key, value in extra.items())]
     return " ".join(["smcmc run", *map(shell_word, words)])
 
 

@@ -10,7 +10,6 @@ import pytest
 from matplotlib.text import Text
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import selection
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.disk import recorded_bytes
@@ -86,8 +85,7 @@ def test_predictions_with_resampled_scales(covariance: str) -> None:
 def test_covariance_auto_with_resampled_scales(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.held_out.FOLDS", 2)
-    monkeypatch.setattr(selection, "ITERATIONS", 30)
+    monkeypatch.setattr("splitmerge_cli.api.held_out.ROUNDS", (20, 40))
     x = GENERATOR.normal(size=60)
     tilted = np.column_stack([x, x + GENERATOR.normal(scale=0.05, size=60)])
     model = HIERARCHICAL | {"covariance": "auto"}

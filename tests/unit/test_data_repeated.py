@@ -10,6 +10,7 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.comparison import Items
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.power import calibrate
 from splitmerge_cli.config import component
@@ -193,10 +194,18 @@ class Stub:
         self.seen.append((self.data.values, held.values))
         return np.zeros(held.N)
 
+    def leave_one_out(self, states: int) -> LeaveOneOut:
+        """Of each row, which all others were seen beside."""
+        x = self.data.values
+        self.seen.extend((np.delete(x, i, axis=0), x[i : i + 1]) for i in range(len(x)))
+        return LeaveOneOut(np.zeros(len(x)), np.zeros(len(x)))
+
 
 def test_what_is_chosen_by_held_out_rows_has_not_seen_them(frame: pd.DataFrame) -> None:
     data, seen = from_object(frame[["x", "y"]], "points"), list[Any]()
-    selection.covariances(component("model", "gaussian"), data, lambda _: lambda part: Stub(seen, part))
+    model = component("model", "gaussian")
+    selection.covariances(model, data, lambda *_: lambda part: Stub(seen, part))
+    selection.covariances(model.with_options(power=0.5), data, lambda _: lambda part: Stub(seen, part))
     calibrate({"name": "gaussian"}, data, lambda _: lambda part: Stub(seen, part))
     assert len(seen) > 10
     for given, held in seen:

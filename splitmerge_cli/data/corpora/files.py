@@ -174,10 +174,10 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
         return "tokens"
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected {WHAT} (data.format says which)")
-    return ENDINGS.get(suffix) or _format_by_lines(path, encoding)
+    return ENDINGS.get(suffix) or format_of_lines(path, encoding)
 
 
-def _format_by_lines(path: Path, encoding: str) -> str:
+def format_of_lines(path: Path, encoding: str) -> str:
     """The format that the first lines of a file have."""
     lines = _first_lines(path, encoding)
     head = [re.fullmatch(r"\d+", line) is not None for line in lines[:3]]

@@ -33,6 +33,12 @@ WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII)
 """A whole number as a name; it fits an int64."""
 
 
+def names_ends(head: Sequence[str]) -> bool:
+    """Whether the cells of a first row name the ends of edges: the first two, or source and target."""
+    lower = [cell.strip().lower() for cell in head]
+    return len(lower) > 1 and (all(cell in HEADER_WORDS for cell in lower[:2]) or set(ENDS) <= set(lower))
+
+
 @dataclass(frozen=True)
 class Columns:
     """Columns of an edge list that the user asks for."""

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.data.dataset import COLUMN_TYPES, Dataset, Labels
+from splitmerge_cli.data.dataset import COLUMN_TYPES, ColumnType, Dataset, Labels
 from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
@@ -169,22 +170,24 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         type = readings[j].type
         assert type is not None
         name = table.names[j] if table.names else f"column {j + 1}"
-        cells = values[:, d][~np.isnan(values[:, d])]
-        if len(cells):
-            details = _levels(cells, type.levels) if type.levels else f"{cells.min():g} to {cells.max():g}"
-            name = f"{name} ({details})"
-        by_type[type.type].append(name)
+        held = describe_cells(values[:, d], type)
+        by_type[type.type].append(f"{name} ({held})" if held else name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
     table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} says otherwise)")
     missing.note(table, read, values)
 
 
-def _levels(values: Any, levels: tuple[str, ...]) -> str:
-    counts = np.bincount(values.astype(np.int64), minlength=len(levels))
-    most = sorted(range(len(levels)), key=lambda k: -counts[k])[:SHOWN] if len(levels) > SHOWN else range(len(levels))
-    shown = [f"{' '.join(quote(levels[k])[1:-1].split())} {counts[k]}" for k in most]
-    more = f"{len(levels)} levels: " if len(levels) > SHOWN else ""
-    return f"{more}{', '.join(shown)}{', ...' if more else ''}"
+def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
+    """What a column holds, in words: its levels and how often they come, or its range; empty of missing cells alone."""
+    if np.isnan(values).all():
+        return ""
+    if not type.levels:
+        return f"{np.nanmin(values):g} to {np.nanmax(values):g}"
+    n = len(type.levels)
+    counts = np.bincount(values[~np.isnan(values)].astype(np.int64), minlength=n)
+    most = sorted(range(n), key=lambda k: -counts[k])[:SHOWN] if n > SHOWN else range(n)
+    shown = ", ".join(f"{' '.join(quote(type.levels[k])[1:-1].split())} {counts[k]}" for k in most)
+    return f"{n} levels: {shown}, ..." if n > SHOWN else shown
 
 
 class MixedReading(KindReading):

@@ -1,0 +1,72 @@
+"""``smcmc columns``: how a file of the user's own is read."""
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors
+from splitmerge_cli.cli.files import with_file
+from splitmerge_cli.config import ConfigError, RunSpecification, specify
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.opening import limit_bytes
+from splitmerge_cli.data.tables.mixed import RejectedColumns, describe_cells
+from splitmerge_cli.data.tables.notes import READ_AS
+from splitmerge_cli.kinds import get_kind
+from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs.datasets import load_dataset
+from splitmerge_cli.runs.identity import file_digests, of_data
+from splitmerge_cli.runs.undecided import MIXED
+
+WIDTH = 80
+"""Columns of a terminal that the table fills at most."""
+
+
+@app.command()
+@explain_errors
+def columns(overrides: Overrides = None, config_dir: ConfigDir = None) -> None:
+    """Show how a file is read, column by column: smcmc columns FILE
+
+    Nothing is run or changed. Keys as for smcmc run: data.types={NAME:TYPE} reads a column otherwise, data.drop=[NAME]
+    leaves one out, data.truth=NAME keeps true labels apart.
+    """
+    typed = overrides or []
+    spec = specify(with_file(typed), config_dir, leave_to_data=True)
+    if spec.data.values.get("path") is None:
+        raise ConfigError(f"data={spec.data.name}: is not read from a file; expected smcmc columns FILE")
+    dropped: list[str | int] = []
+    try:
+        dataset = _load(spec)
+    except RejectedColumns as error:
+        if not error.drop:
+            raise
+        complain(f"note: {error}")
+        dropped = error.drop
+        dataset = _load(spec.with_({"data.drop": dropped}))
+    place = spec.data.values["path"]
+    typer.echo(f"{place}: {dataset.N:,} {dataset.kind.item}s")
+    if dataset.types is not None:
+        console(WIDTH).print(_table(dataset))
+    for note in dataset.notes:
+        if READ_AS not in note:
+            complain(f"note: {note}")
+    words = [*typed, *([f"data.drop=[{','.join(map(str, dropped))}]"] if dropped else [])]
+    typer.echo(" ".join(["next: smcmc run", *map(shell_word, words)]))
+
+
+def _load(spec: RunSpecification) -> Dataset:
+    """The data as a table of any columns, or as the model that is named reads them."""
+    kind = get_kind(MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
+    data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
+    data.check()
+    with limit_bytes(data.max_bytes):
+        return load_dataset(data, kind, of_data(file_digests(spec)))
+
+
+def _table(dataset: Dataset) -> Table:
+    shown = Table("column", "read as", "values", "missing", box=None, pad_edge=False)
+    for name, type, cells in zip(dataset.column_names, dataset.types or (), dataset.values.T, strict=True):
+        missing = int(np.isnan(cells).sum())
+        held = describe_cells(cells, type)
+        shown.add_row(Text(str(name)), type.type, Text(held), f"{missing:,}" if missing else "")
+    return shown

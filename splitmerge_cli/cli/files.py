@@ -1,0 +1,50 @@
+"""A file in place of ``data=csv data.path=FILE model=auto``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from splitmerge_cli.cli.base import complain
+from splitmerge_cli.config import choices
+from splitmerge_cli.config.errors import is_file_name
+from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, TABLE, recognise
+from splitmerge_cli.overrides import PATH, path_word, write
+
+_READ_AS = {TABLE: "a table", NETWORK: "a network", DOCUMENTS: "documents"}
+
+
+def with_file(words: Sequence[str]) -> list[str]:
+    """Overrides with the keys that a file among them stands for; says what a file is read as that is no table.
+
+    Raises
+    ------
+    DataError
+        There is no such file.
+    """
+    found: list[str] = []
+    for word in words:
+        if (path := _find_file(word)) is None:
+            found.append(word)
+            continue
+        recognised = recognise(path)
+        found += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
+        if recognised.data == TABLE and not any(given.startswith(("model=", "experiment=")) for given in words):
+            found.append("model=auto")
+        if recognised.why:
+            others = ", ".join(
+                f"data={data} {path_word(path)} as {read}" for data, read in _READ_AS.items() if data != recognised.data
+            )
+            complain(f"note: {path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
+    return found
+
+
+def _find_file(word: str) -> str | None:
+    """The file that a word names; None of a key."""
+    key, equals, value = word.partition("=")
+    if not equals:
+        return word if is_file_name(word) or Path(word).exists() else None
+    if key == "data":
+        named = value in choices("data") or ("," in value and not Path(value).exists())
+        return value if not named and (is_file_name(value) or Path(value).exists()) else None
+    known = {name for name, _ in all_keys()}
+    return word if "." not in key and key not in known and Path(word).exists() else None

@@ -1,0 +1,107 @@
+"""What a file of the user's own is: a table, a network, or documents.
+
+A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
+as the ends of edges, or a list of pairs of whole numbers below comments is a network. All else is a table.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from splitmerge_cli.data.corpora.files import TABLES, format_of_lines
+from splitmerge_cli.data.corpora.formats import names_tokens, open_table, text_columns
+from splitmerge_cli.data.graphs.edge_rows import names_ends
+from splitmerge_cli.data.graphs.edges import GRAPHS
+from splitmerge_cli.data.opening import readable, require_file, unpack
+from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.table import Table
+from splitmerge_cli.data.tables.text import Text
+from splitmerge_cli.received import DataError
+
+TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
+"""Choices of ``data``."""
+EDGE_LISTS = (".edges", ".edgelist")
+COUNTED = (".ldac", ".lda-c")
+ARRAYS = (".npy", ".npz")
+UTF_8 = "utf-8"
+
+
+class Recognised(NamedTuple):
+    """What a file is.
+
+    Attributes
+    ----------
+    data : str
+        The choice of ``data`` that reads it.
+    why : str
+        In words; empty of a table.
+    """
+
+    data: str
+    why: str = ""
+
+
+def recognise(path: str | Path) -> Recognised:
+    """Tell what a file or folder is; ``-``, standard input, is a table.
+
+    Raises
+    ------
+    DataError
+        There is none.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> _ = Path("friends.csv").write_text("source,target\\nann,bob\\nbob,cid\\n")
+    >>> recognise("friends.csv").data
+    'edges'
+    """
+    if path == "-":
+        return Recognised(TABLE)
+    file = Path(path)
+    if file.is_dir():
+        return Recognised(DOCUMENTS, "a folder of texts")
+    require_file(file, "a table, a list of edges, documents or a folder of texts")
+    suffix = suffix_of(file)
+    if suffix in GRAPHS or suffix in EDGE_LISTS:
+        return Recognised(NETWORK, f"the ending {suffix}")
+    if suffix in COUNTED:
+        return Recognised(DOCUMENTS, f"the ending {suffix}")
+    if suffix in ARRAYS:
+        return Recognised(TABLE)
+    try:
+        return (_of_lines(file) if suffix not in TABLES or suffix == ".txt" else None) or _of_cells(file)
+    except (DataError, OSError, UnicodeDecodeError):
+        # the reader of tables says what is wrong
+        return Recognised(TABLE)
+
+
+def _of_lines(file: Path) -> Recognised | None:
+    """By the first lines of a text; None where they may be rows of a table."""
+    with readable(file) as stream:
+        begins = unpack(file, stream).read(1)
+    if begins in (b"#", b"%"):
+        return Recognised(NETWORK, "comments above rows, as lists of edges have them")
+    form = format_of_lines(file, UTF_8)
+    return Recognised(DOCUMENTS, f"the format {form}") if form in ("uci", "ldac") else None
+
+
+def _of_cells(file: Path) -> Recognised:
+    """By the names and the cells of a table."""
+    table = open_table(file, UTF_8)
+    head = _first_row(table)
+    if names_ends(head):
+        return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
+    if names_tokens(head):
+        return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
+    texts = text_columns(file, UTF_8)
+    # a column beside the texts names them
+    if len(texts) == 1 and table.width <= 2:
+        return Recognised(DOCUMENTS, "a text in each row")
+    return Recognised(TABLE)
+
+
+def _first_row(table: Table) -> Sequence[str]:
+    if isinstance(table, Text):
+        return [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]
+    return list(table.names or [])

@@ -1,0 +1,150 @@
+"""A file is enough: ``smcmc run FILE``, ``smcmc columns FILE``, ``sample(frame)``."""
+
+from pathlib import Path
+from typing import Any
+
+import networkx
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.api import held_out
+from splitmerge_cli.data.recognition import recognise
+from splitmerge_cli.runs.store.read import Run
+
+FEW = ("iterations=20", "chains=2", "progress=none")
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(held_out, "ROUNDS", (10, 20))
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    x = np.r_[rng.normal(size=20), rng.normal(8.0, 1.0, 20)]
+    return pd.DataFrame({"id": np.arange(1, 41), "x": x.round(3), "y": (2 * x + rng.normal(size=40)).round(3)})
+
+
+TEXTS = ["the cat sat on the mat", "a dog ate the big bone", "the cat and a dog play", "you are the best of cats"]
+
+
+def write(kind: str, folder: Path, frame: pd.DataFrame) -> str:
+    """A file of one kind; returns its name."""
+    graph = networkx.karate_club_graph()
+    edges = pd.DataFrame(list(graph.edges), columns=["source", "target"])
+    files: dict[str, Any] = {
+        "t.csv": lambda: frame.to_csv("t.csv", index=False),
+        "a,b=c.csv": lambda: frame.to_csv("a,b=c.csv", index=False),
+        "t.tsv": lambda: frame.to_csv("t.tsv", index=False, sep="\t"),
+        "t.txt": lambda: frame.to_csv("t.txt", index=False, sep=" "),
+        "t.csv.gz": lambda: frame.to_csv("t.csv.gz", index=False),
+        "t.parquet": lambda: frame.to_parquet("t.parquet"),
+        "t.feather": lambda: frame.to_feather("t.feather"),
+        "t.xlsx": lambda: frame.to_excel("t.xlsx", index=False),
+        "t.npy": lambda: np.save("t.npy", frame[["x", "y"]].to_numpy()),
+        "e.csv": lambda: edges.to_csv("e.csv", index=False),
+        "e.parquet": lambda: edges.to_parquet("e.parquet"),
+        "e.graphml": lambda: networkx.write_graphml(graph, "e.graphml"),
+        "e.edges": lambda: edges.to_csv("e.edges", index=False, header=False, sep=" "),
+        "snap.txt": lambda: Path("snap.txt").write_text(
+            "# from to\n" + edges.to_csv(index=False, header=False, sep="\t")
+        ),
+        "d.txt": lambda: Path("d.txt").write_text("\n".join(TEXTS)),
+        "d.csv": lambda: pd.DataFrame({"text": TEXTS}).to_csv("d.csv", index=False),
+        "tokens.csv": lambda: Path("tokens.csv").write_text("doc,word\n1,cat\n1,dog\n2,cat\n"),
+        "d.ldac": lambda: Path("d.ldac").write_text("2 0:1 1:2\n1 1:3\n"),
+        "folder": lambda: (
+            Path("folder").mkdir(),
+            [Path(f"folder/{i}.txt").write_text(t) for i, t in enumerate(TEXTS)],
+        ),
+    }
+    files[kind]()
+    return kind
+
+
+@pytest.mark.parametrize(
+    "name", ["t.csv", "a,b=c.csv", "t.tsv", "t.txt", "t.csv.gz", "t.parquet", "t.feather", "t.npy"]
+)
+def test_a_table_is_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
+    assert recognise(write(name, tmp_path, frame)).data == "csv"
+
+
+@pytest.mark.parametrize("name", ["e.csv", "e.parquet", "e.graphml", "e.edges", "snap.txt"])
+def test_a_network_is_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
+    assert recognise(write(name, tmp_path, frame)).data == "edges"
+    ended = smcmc("run", name, *FEW)
+    assert ended.exit_code == 0 and "read as a network" in ended.stderr
+    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "irm"
+
+
+@pytest.mark.parametrize("name", ["d.txt", "d.csv", "tokens.csv", "d.ldac", "folder"])
+def test_documents_are_recognised(smcmc, tmp_path: Path, frame: pd.DataFrame, name: str) -> None:
+    assert recognise(write(name, tmp_path, frame)).data == "corpus"
+    ended = smcmc("run", name, *FEW)
+    assert ended.exit_code == 0 and "read as documents" in ended.stderr
+    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "hdp"
+
+
+@pytest.mark.parametrize("typed", [["t.csv"], ["data=t.csv"], ["data=csv", "data.path=t.csv", "model=auto"]])
+def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFrame, typed: list[str]) -> None:
+    """However it is typed it is one run."""
+    write("t.csv", tmp_path, frame)
+    ended = smcmc("run", *typed, *FEW)
+    assert "model=auto: model=gaussian" in ended.stderr
+    run = Run(ended.stdout.split()[-1])
+    assert (run.config["data"]["path"], run.config["model"]["name"]) == ("t.csv", "gaussian")
+    again = smcmc("run", "data=csv", "data.path=t.csv", "model=auto", *FEW)
+    assert again.stdout == ended.stdout and "done before" in again.stderr
+
+
+def test_a_name_with_signs_is_a_file(smcmc, tmp_path: Path, frame: pd.DataFrame) -> None:
+    write("a,b=c.csv", tmp_path, frame)
+    ended = smcmc("run", "a,b=c.csv", "model=gaussian", *FEW)
+    assert Run(ended.stdout.split()[-1]).config["data"]["path"] == "a,b=c.csv"
+
+
+def test_a_file_that_is_not_there(smcmc) -> None:
+    for typed in ("nosuch.csv", "data=nosuch.csv"):
+        ended = smcmc("run", typed)
+        assert ended.exit_code == 2 and "nosuch.csv: no such file" in ended.stderr
+    # what is no file at all is a faulty key
+    assert "expected KEY=VALUE" in smcmc("run", "nosuch").stderr
+
+
+def test_columns_are_shown_and_nothing_is_made(smcmc, tmp_path: Path, frame: pd.DataFrame) -> None:
+    frame["sex"] = ["f", "m", None, "m"] * 10
+    frame.to_csv("t.csv", index=False)
+    before = sorted(tmp_path.rglob("*"))
+    ended = smcmc("columns", "t.csv")
+    assert ended.exit_code == 0 and sorted(tmp_path.rglob("*")) == before
+    lines = [line.split() for line in ended.stdout.splitlines()]
+    assert lines[0] == ["t.csv:", "40", "rows"] and lines[1] == ["column", "read", "as", "values", "missing"]
+    assert ["sex", "binary", "f", "10,", "m", "20", "10"] in lines
+    assert lines[-1] == ["next:", "smcmc", "run", "t.csv"]
+    assert "column 1 ('id') is left out" in ended.stderr
+    assert max(map(len, ended.stdout.splitlines())) <= 80
+
+
+def test_the_command_that_columns_print_runs(smcmc, frame: pd.DataFrame) -> None:
+    """Where a column is rejected the command leaves it out."""
+    rng = np.random.default_rng(1)
+    frame["address"] = [f"{rng.integers(99)} {'abc'[i % 3]} street {i}" for i in range(40)]
+    frame.loc[39, "address"] = frame.loc[38, "address"]
+    frame.to_csv("t.csv", index=False)
+    ended = smcmc("columns", "t.csv")
+    assert ended.exit_code == 0 and "address" in ended.stderr
+    command = ended.stdout.splitlines()[-1].removeprefix("next: smcmc ").replace("'", "").split()
+    assert smcmc(*command, *FEW).exit_code == 0
+
+
+def test_a_frame_is_enough(frame: pd.DataFrame, tmp_path: Path) -> None:
+    keys: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none"}
+    found = sm.sample(frame, **keys)
+    assert found.run.config["model"]["name"] == "gaussian"
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    assert sm.sample(tmp_path / "t.csv", **keys).run.config["model"]["name"] == "gaussian"
+    (tmp_path / "d.txt").write_text("\n".join(TEXTS))
+    assert sm.sample(tmp_path / "d.txt", **keys).run.config["model"]["name"] == "hdp"
