@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitmerge_cli.data.corpora.files import TABLES, format_of_lines
-from splitmerge_cli.data.corpora.formats import names_tokens, open_table, text_columns
+from splitmerge_cli.data.corpora.formats import names_tokens, open_table, text_column
 from splitmerge_cli.data.graphs.edge_rows import names_ends
 from splitmerge_cli.data.graphs.edges import GRAPHS
 from splitmerge_cli.data.opening import readable, require_file, unpack
@@ -94,9 +94,8 @@ def _of_cells(file: Path) -> Recognised:
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
-    texts = text_columns(file, UTF_8)
     # a column beside the texts names them
-    if len(texts) == 1 and table.width <= 2:
+    if table.width <= 2 and text_column(table) is not None:
         return Recognised(DOCUMENTS, "a text in each row")
     return Recognised(TABLE)
 
