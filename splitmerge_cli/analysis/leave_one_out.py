@@ -25,7 +25,7 @@ FEWEST = 5
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """Leave-one-out densities of the items of a data set.
+    """Leave-one-out densities of the items.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class LeaveOneOut:
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
-    """Leave-one-out densities from draws of the posterior of all items.
+    """Estimate leave-one-out densities from draws of one posterior.
 
     Parameters
     ----------

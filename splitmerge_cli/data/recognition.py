@@ -1,4 +1,4 @@
-"""What a file of the user's own is: a table, a network, or documents.
+"""A file of the user's own is recognised: a table, a network, or documents.
 
 A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
 as the ends of edges, or a list of pairs of whole numbers below comments is a network. All else is a table.
@@ -27,7 +27,7 @@ UTF_8 = "utf-8"
 
 
 class Recognised(NamedTuple):
-    """What a file is.
+    """The reader of a file, and why.
 
     Attributes
     ----------

@@ -346,7 +346,7 @@ cdef class FullGaussian(DenseGaussian):
 
 
 def patterns(absent):
-    """Yield the rows of each pattern of missing cells, and the columns that are there."""
+    """Yield, for each pattern of missing cells, its rows and the columns that are there."""
     for pattern in np.unique(absent, axis=0):
         yield (absent == pattern).all(axis=1), ~pattern
 

@@ -68,7 +68,7 @@ def test_harmonic_mean_under_every_prior(prior: str) -> None:
 
 @pytest.mark.parametrize("name", ["full", "mixed"])
 def test_missing_cells_of_joint_columns_are_integrated_out(name: str) -> None:
-    """Those of the others stand at their present values; that of the item itself is integrated out by quadrature."""
+    """Quadrature over the cell of the item itself; cells of other rows stand at their present values."""
     points = np.random.default_rng(5).normal(size=(6, 3)) * [1.0, 20.0, 3.0]
     gaps = [(1, 2), (4, 0), (5, 1)]
     for cell in gaps:

@@ -195,7 +195,7 @@ class Stub:
         return np.zeros(held.N)
 
     def leave_one_out(self, states: int) -> LeaveOneOut:
-        """Of each row, which all others were seen beside."""
+        """Each row is predicted from all others."""
         x = self.data.values
         self.seen.extend((np.delete(x, i, axis=0), x[i : i + 1]) for i in range(len(x)))
         return LeaveOneOut(np.zeros(len(x)), np.zeros(len(x)))

@@ -178,7 +178,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
 
 
 def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
-    """What a column holds, in words: its levels and how often they come, or its range; empty of missing cells alone."""
+    """Say what a column holds: its levels and how often they come, or its range; empty where all cells are missing."""
     if np.isnan(values).all():
         return ""
     if not type.levels:
