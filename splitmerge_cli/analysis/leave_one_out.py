@@ -85,8 +85,8 @@ def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 
     Notes
     -----
-    Source: Vehtari, Simpson, Gelman, Yao and Gabry, "Pareto smoothed importance sampling" (JMLR 2024), algorithm 1;
-    the fit is that of Zhang and Stephens (2009) with the prior of k of the paper's appendix.
+    Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024, algorithm 1; the fit of Zhang and Stephens 2009, with the
+    prior of k of that paper's appendix.
     """
     draws, items = log_ratios.shape
     log_weights = log_ratios - log_ratios.max(axis=0)
@@ -117,8 +117,7 @@ def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 def _fit_pareto(excess: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Shape and scale of generalised Pareto distributions, one for each column of sorted positive numbers.
 
-    Source: Zhang and Stephens, "A new and efficient estimation method for the generalized Pareto distribution"
-    (Technometrics 2009), section 3; k there is -k here.
+    Source: Zhang and Stephens 2009, section 3; k there is -k here.
     """
     n = len(excess)
     grid = 30 + int(np.sqrt(n))
