@@ -166,12 +166,13 @@ cdef class FullGaussian(DenseGaussian):
         """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
         of freedom less those of the other columns. `psi`: Psi_n with the grain of one more point."""
         cdef double kappa = self.kappa0 + n
-        grain, found = numbers_at(self.grain, self.D), np.zeros(len(points))
-        for here, there in patterns(absent):
-            off, block = (points[here] - mean)[:, there], psi[np.ix_(there, there)]
-            before, after = log_det_of(block - np.diag(grain[there])), log_det_of(block)
-            distance = (off * np.linalg.solve(block, off.T).T).sum(axis=1)
-            found[here] = self.log_marginal(there, n, before, after + np.log1p(kappa / (kappa + 1.0) * distance))
+        found = np.empty(len(points))
+        for rows in slices(len(points), self.D):
+            there = ~absent[rows]
+            off, block = np.where(there, points[rows] - mean, 0.0), blocks_of(psi, there)
+            before = log_det_of(block - self.grain_blocks(there))
+            after = log_det_of(block) + np.log1p(kappa / (kappa + 1.0) * distances(block, off))
+            found[rows] = self.log_marginal(there, n, before, after)
         return found
 
     def log_left_out(self, points, absent, Py_ssize_t k):
@@ -184,25 +185,33 @@ cdef class FullGaussian(DenseGaussian):
             return found
         self.posterior(self.sums_of(k), self.squares_of(k), n + 1, self.mean, self.scatter)
         mean, psi = numbers_at(self.mean, self.D).copy(), self.psi()
-        grain = numbers_at(self.grain, self.D)
-        for here, there in patterns(absent):
-            off, block = (points[here] - mean)[:, there], psi[np.ix_(there, there)]
-            rest = block - np.diag(grain[there])
-            distance = (off * np.linalg.solve(rest, off.T).T).sum(axis=1)
-            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * distance)
-            found[here] = self.log_marginal(there, n, before, log_det_of(block))
+        for rows in slices(len(points), self.D):
+            there = ~absent[rows]
+            off, block = np.where(there, points[rows] - mean, 0.0), blocks_of(psi, there)
+            rest = block - self.grain_blocks(there)
+            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * distances(rest, off))
+            found[rows] = self.log_marginal(there, n, before, log_det_of(block))
         return found
 
     def log_marginal(self, there, Py_ssize_t n, before, after):
-        """Log density of the columns that are `there` of one more point beside n, from the log determinants of their
+        """Log densities of the columns that are `there` of one more point beside n, from the log determinants of their
         blocks of Psi without and with it."""
-        cdef Py_ssize_t d = int(there.sum())
+        cdef Py_ssize_t d
         cdef double a, kappa = self.kappa0 + n
-        if not d:
-            return 0.0
-        a = self.a_n(n) - 0.5 * (self.D - d)
-        return (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI) + 0.5 * d * log(kappa / (kappa + 1.0))
-                + a * before - (a + 0.5) * after - np.log(numbers_at(self.units, self.D)[there]).sum())
+        known = there.sum(axis=1)
+        a_of, constant = np.empty(self.D + 1), np.empty(self.D + 1)
+        for d in range(self.D + 1):
+            a = self.a_n(n) - 0.5 * (self.D - d)
+            a_of[d] = a
+            # of no column the density is 1
+            constant[d] = (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI)
+                           + 0.5 * d * log(kappa / (kappa + 1.0))) if d else 0.0
+        return (constant[known] + a_of[known] * before - (a_of[known] + 0.5) * after
+                - there @ np.log(numbers_at(self.units, self.D)))
+
+    cdef object grain_blocks(self, there):
+        """The grain of one point, diagonal, in the columns that are `there`: an array [points, D, D]."""
+        return np.where(there, numbers_at(self.grain, self.D), 0.0)[:, :, None] * np.eye(self.D)
 
     cdef object psi(self):
         """Psi, from the Cholesky factor in ``scatter``, with the reciprocals of its diagonal."""
@@ -345,12 +354,23 @@ cdef class FullGaussian(DenseGaussian):
         return 0
 
 
-def patterns(absent):
-    """Yield, for each pattern of missing cells, its rows and the columns that are there."""
-    for pattern in np.unique(absent, axis=0):
-        yield (absent == pattern).all(axis=1), ~pattern
+def slices(Py_ssize_t n, Py_ssize_t D):
+    """Yield n points in slices whose matrices [D, D] take 32 MB at most."""
+    cdef Py_ssize_t start, step = max(1, (1 << 22) // (D * D))
+    for start in range(0, n, step):
+        yield slice(start, start + step)
+
+
+def blocks_of(psi, there):
+    """The blocks of a matrix whose columns are `there`, [points, D]; the identity in all other rows and columns."""
+    return np.where(there[:, :, None] & there[:, None, :], psi, np.eye(len(psi)))
 
 
 def log_det_of(block):
-    """Log determinant of a positive definite matrix."""
+    """Log determinants of positive definite matrices."""
     return np.linalg.slogdet(block)[1]
+
+
+def distances(block, off):
+    """off' block^-1 off of each point."""
+    return (off * np.linalg.solve(block, off[:, :, None])[:, :, 0]).sum(axis=1)
