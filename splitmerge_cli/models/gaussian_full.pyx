@@ -156,7 +156,6 @@ cdef class FullGaussian(DenseGaussian):
         return np.log1p(shrink * (off ** 2).sum(axis=1))
 
     cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next):
-        cdef Py_ssize_t d, D = self.D
         absent = np.isnan(points)
         if not absent.any():
             return DenseGaussian.density_of(self, points, n, constant, shrink, log_det, log_next)
