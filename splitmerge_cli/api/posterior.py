@@ -203,11 +203,12 @@ class Posterior(StoredDraws):
         Raises
         ------
         ConfigError
-            The groups were not looked for: another model than ``gaussian`` on dense columns, too many clusters or
-            columns, or chains that are not finished.
+            The groups were not looked for: other data than dense real columns, too many clusters or columns, or chains
+            that are not finished.
         """
+        found = groups_of(self.run)
         self._warn()
-        return groups_of(self.run)[self._labels]
+        return found[self._labels]
 
     def representatives(self, answers: int) -> list[Representative]:
         """Several partitions that stand for the posterior, with weights, that of the largest weight first.

@@ -95,7 +95,7 @@ def density_groups(
         raise ValueError(f"{len(numbers)} clusters in {rows.shape[1]} columns are too many")
     used, renumbered = np.unique(own, return_inverse=True)
     at = np.searchsorted(used, numbers)
-    path, pairs = _ridgelines(_fit(rows, renumbered), at)
+    path, pairs = _ridgelines(_fit(rows, renumbered.astype(np.int32)), at)
     fits = [_fit(rows, by_appearance(sampled[m])) for m in evenly_spaced(len(sampled), MOST_DRAWS)]
     density = np.logaddexp.reduce([fit.log_density(path) for fit in fits], axis=0).reshape(len(pairs), STEPS)
     fall = np.minimum(density[:, 0], density[:, -1]) - density.min(axis=1)
@@ -121,7 +121,7 @@ def _fit(rows: Numbers, labels: NDArray[np.int32]) -> _Normals:
 
 
 def _ridgelines(fit: _Normals, clusters: NDArray[np.intp]) -> tuple[Numbers, NDArray[np.intp]]:
-    """Points on the ridgeline of each pair of some clusters, one pair after the other; and the pairs, as places in
+    """Points on the ridgelines between all pairs of clusters, one pair after the other; and the pairs, as places in
     `clusters`."""
     pairs = np.stack(np.triu_indices(len(clusters), 1), axis=1)
     precision = np.linalg.inv(fit.covariance[clusters])

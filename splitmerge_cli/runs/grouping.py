@@ -1,4 +1,4 @@
-"""Groups of the clusters of a run between which the density has no gap: how they are found and named."""
+"""Groups of clusters without a gap of density between them: they are found for a run, and named."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
@@ -49,7 +49,9 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, partitions: Mapping[int, 
         columns that depend on each other, and without partitions.
     """
     x, own = dataset.values, np.asarray(labels)
-    if dataset.kind != "points" or not isinstance(x, np.ndarray) or not partitions:
+    if not dataset.kind.has_columns or not isinstance(x, np.ndarray) or not partitions:
+        return None
+    if any(column.type != "real" for column in dataset.kind.types_of(dataset)):
         return None
     complete = ~np.isnan(x).any(axis=1)
     sizes = np.bincount(own[complete], minlength=int(own.max()) + 1)
@@ -62,12 +64,12 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, partitions: Mapping[int, 
 
 
 def groups_of(run: Run) -> NDArray[np.int32]:
-    """Return the group of each cluster of a finished run; raise `ConfigError` where none were looked for."""
+    """Return the group that each cluster of a finished run is in; raise `ConfigError` where none were looked for."""
     found = run.summary.get("groups") if run.is_done else None
     if found is None:
         raise ConfigError(
-            f"{run.path}: groups of clusters were not looked for; expected a run of model=gaussian on dense columns, "
-            "none of which is a sum of others, with few clusters"
+            f"{run.path}: groups of clusters were not looked for; expected a finished run on dense real columns, "
+            "none of them a sum of others, with few clusters"
         )
     return np.asarray(found, dtype=np.int32)
 
