@@ -21,6 +21,7 @@ from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
+from splitmerge_cli.runs.grouping import groups_of, name_groups
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
@@ -147,6 +148,15 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
 
 def _join_numbers(clusters: Sequence[int]) -> str:
     return "+".join(map(str, sorted(clusters)))
+
+
+def group_lines(run: Run, width: int = WIDTH) -> Iterator[str]:
+    """The groups of clusters without a gap of density between them as lines of text; a `ConfigError` for a run in which
+    they were not looked for."""
+    labels, names = groups_of(run)[_require_partition(run)], name_groups(run)
+    members = ", ".join(f"{group} = {clusters}" for group, clusters in names.items())
+    yield from _caution(run)
+    yield from _cluster_lines(run, labels, f"{len(names)} group{'s' * (len(names) != 1)} of clusters: {members}", width)
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:

@@ -27,6 +27,7 @@ from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partiti
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.grouping import groups_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -191,6 +192,23 @@ class Posterior(StoredDraws):
             of_levels = predictive_densities(self.run, [self._dendrogram.cut(int(k)) for k in numbers], self.dataset)
             found["log_density"] = np.nan if of_levels is None else of_levels
         return found
+
+    @property
+    def groups(self) -> NDArray[np.int32]:
+        """ndarray of int32, ``[N]``: the clusters of `labels` joined where the density has no gap between them.
+
+        A cluster that is not of the model's shape takes several normal distributions, and is one group. See
+        `splitmerge_cli.diagnostics.density_gaps`.
+
+        Raises
+        ------
+        ConfigError
+            The groups were not looked for: other data than dense real columns, too many clusters or columns, or chains
+            that are not finished.
+        """
+        found = groups_of(self.run)
+        self._warn()
+        return found[self._labels]
 
     def representatives(self, answers: int) -> list[Representative]:
         """Several partitions that stand for the posterior, with weights, that of the largest weight first.

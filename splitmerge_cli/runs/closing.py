@@ -24,7 +24,8 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     converged."""
     recorders.say(run)
     # the lines of clusters end with those of the interval
-    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else summaries.interval_lines(run):
+    brief = (*summaries.group_lines(run), *summaries.interval_lines(run))
+    for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
         print(line, file=sys.stderr, flush=True)
     if scores := summaries.score_line(run.summary):
         print(scores, file=sys.stderr, flush=True)

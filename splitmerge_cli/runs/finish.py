@@ -24,6 +24,7 @@ from splitmerge_cli.runs.clusterings import (
     pooled_estimate,
     select_averaged,
 )
+from splitmerge_cli.runs.grouping import find_groups
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
@@ -100,6 +101,9 @@ def assemble(
         data, labels = plan.dataset, summary["point_estimate"]["labels"]
         listed = data if data.copies is None else data.copies
         store.write_clusters(labels, listed.names, membership, None if data.copies is None else data.copies.items)
+    if plan.recorder.is_listed and plan.spec.experiment is None:
+        groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
+        summary |= {} if groups is None else {"groups": groups}
     if summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)

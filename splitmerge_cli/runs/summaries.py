@@ -12,6 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying, name_groups
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import report_damage
@@ -33,24 +34,10 @@ NUMBERS = {
 }
 WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "level")}
 """Columns that are shown."""
-FEW_ITEMS = 3
-"""Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
-FEW_SHARE = 0.05
 NAMED = 10
 """Outliers that are named."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
-
-
-def is_outlying(size: int, N: int) -> bool:
-    """Whether a cluster so small, among N items, is listed as outliers.
-
-    Examples
-    --------
-    >>> is_outlying(3, 150), is_outlying(3, 40), is_outlying(4, 150)
-    (True, False, False)
-    """
-    return size <= FEW_ITEMS and size < FEW_SHARE * N
 
 
 def set_apart(rows: list[dict[str, str]], N: int) -> tuple[list[dict[str, str]], list[dict[str, str]]]:
@@ -132,6 +119,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from group_lines(run)
     yield from interval_lines(run)
     if not columns:
         return
@@ -156,6 +144,19 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
     more = f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
     clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
+
+
+def group_lines(run: Run) -> Iterator[str]:
+    """A line that names the groups of clusters without a gap of density between them; none where each is by itself."""
+    if run.summary.get("groups") is None:
+        return
+    groups = list(name_groups(run).values())
+    clusters = sum(group.count("+") + 1 for group in groups)
+    if clusters > len(groups):
+        yield (
+            f"{clusters} clusters form {len(groups)} group{'s' * (len(groups) != 1)}: {', '.join(groups)} (the density "
+            f"has no gap within a group); smcmc summary {shell_word(str(run.path))} --groups describes them"
+        )
 
 
 def interval_lines(run: Run) -> Iterator[str]:

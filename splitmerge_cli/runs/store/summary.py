@@ -85,6 +85,7 @@ class Summary(_Said):
     least_expected_vi: Clustered | None
     n_clusters_95: Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     credible_ball: Ball | None = None
+    groups: list[Whole] | None = None
     convergence: Judged | None = None
     hash_tables: HashTables | None = None
     cache: dict[str, list[Whole]] | None = None
@@ -100,6 +101,8 @@ class Summary(_Said):
             raise ValueError("labels of another number of items")
         if not len(self.iterations) == len(self.seconds) == self.chains:
             raise ValueError("another number of chains")
+        if self.groups is not None and len(self.groups) != self.point_estimate.n_clusters:
+            raise ValueError("groups of another number of clusters")
         return self
 
 
