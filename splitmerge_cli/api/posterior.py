@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.alternatives import predictive_densities
-from splitmerge_cli.analysis.draws import draws_of, states_of
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
@@ -27,6 +26,7 @@ from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partiti
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.draws import draws_of, states_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

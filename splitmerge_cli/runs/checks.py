@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import State
-from splitmerge_cli.analysis.quantities import Quantities
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import Quantities
 
 Array = NDArray[np.float64]
 
