@@ -25,6 +25,7 @@ from splitmerge_cli.runs.clusterings import (
     select_averaged,
 )
 from splitmerge_cli.runs.judgement import evidence, judge_anew
+from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
@@ -81,6 +82,7 @@ def assemble(
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
+    summary[schema.FIT] = find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.spec.until.is_given:

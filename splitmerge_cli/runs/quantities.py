@@ -146,7 +146,9 @@ def _average(found: Found) -> Found:
     for (_, quantity), value in found.items():
         values.setdefault(quantity, []).append(value)
     return {
-        (f"{len(of)} columns", quantity): math.sqrt(_mean(np.square(of))) if quantity == SKEWNESS else _mean(np.array(of))
+        (f"{len(of)} columns", f"{'root mean square' if quantity == SKEWNESS else 'mean'} {quantity}"): (
+            math.sqrt(_mean(np.square(of))) if quantity == SKEWNESS else _mean(np.array(of))
+        )
         for quantity, of in values.items()
         if len(of) > 1
     }

@@ -56,6 +56,25 @@ class Judged(_Said):
     note: str | None
 
 
+class Unlike(_Said):
+    """A quantity that the model does not describe."""
+
+    subject: str
+    quantity: str
+    observed: FiniteFloat
+    low: FiniteFloat
+    high: FiniteFloat
+
+
+class Fit(_Said):
+    """What the model does not describe."""
+
+    draws: Whole
+    checks: Whole
+    unlike: list[Unlike]
+    unchecked: str | None
+
+
 class HashTables(_Said):
     """Contents of the hash tables in a run of ``lshsm``."""
 
@@ -86,6 +105,7 @@ class Summary(_Said):
     n_clusters_95: Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     credible_ball: Ball | None = None
     convergence: Judged | None = None
+    fit: Fit | None = None
     hash_tables: HashTables | None = None
     cache: dict[str, list[Whole]] | None = None
 

@@ -1,0 +1,113 @@
+"""What the model of a run does not describe: quick checks at its end, which its summary keeps.
+
+The checks are posterior predictive ones (`splitmerge_cli.runs.checks`) on part of a large table. Only what is far
+beyond all replications is kept (`checks.Check.is_far`), so data that the model makes leave nothing. ``smcmc report``
+shows every quantity.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.store import schema
+
+if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.runs.clusterings import Late
+    from splitmerge_cli.runs.plan import Plan
+
+CELLS = 50_000
+"""Cells that are drawn in a replication, about."""
+WORK = 10_000_000
+"""Cells that are read for all replications together: larger tables have fewer."""
+FEWEST = 20
+"""Replications, at least; tables that are too large for these are left to ``smcmc report``."""
+MOST_KEPT = 10
+"""Quantities that the summary keeps."""
+MOST_NAMED = 3
+"""Quantities that a line names."""
+
+
+def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
+    """Check the model of a run that ends, by its late partitions.
+
+    Parameters
+    ----------
+    plan : Plan
+    late : mapping of int to Late
+        By chain, as `splitmerge_cli.runs.clusterings.late_partitions` gives them.
+
+    Returns
+    -------
+    dict
+        For the summary: `draws` (replications), `checks` (quantities that were compared), `unlike` (those that the
+        model does not describe, the farthest first) and `unchecked` (why nothing was compared, or None).
+    """
+    model, dataset = plan.spec.model, plan.dataset
+    draws = min(checks.DRAWS, WORK // max(dataset.values.shape[0] * dataset.values.shape[-1], 1)) if late else 0
+    why = _explain_unchecked(plan, late, draws)
+    if why is None:
+        each = max(1, draws // len(late))
+        states = [
+            State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
+            for rows in late.values()
+            for m in evenly_spaced(len(rows.labels), each)
+        ]
+        # its own stream: the chains draw from others
+        try:
+            fit = checks.check_fit(model, dataset, states, plan.spec.seed, draws, CELLS)
+        except ConfigError as error:
+            why = str(error)
+    if why is not None:
+        return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
+    far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
+    names = ("subject", "quantity", "observed", "low", "high")
+    kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
+    return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
+
+
+def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
+    """Say why the model of a run is not checked at its end; None: it is."""
+    kind, model = plan.spec.model.kind, plan.spec.model
+    if not kind.has_columns:
+        return f"smcmc report checks models of {kind}"
+    if not late:
+        return "no partitions are recorded: trace.partitions=10 records some"
+    if model.options.get("power", 1.0) != 1.0:
+        return f"model.power={model.options['power']:g} allows for data that the model does not describe"
+    if draws < FEWEST:
+        return f"more than {WORK // FEWEST:,} cells: smcmc report checks them"
+    return checks.explain_unchecked(model, plan.dataset)
+
+
+def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Name what the model does not describe, the farthest first, and say what that means for the clusters; nothing
+    where nothing was found, or nothing was checked."""
+    if not (unlike := find_unlike(summary)):
+        return
+    named = "; ".join(
+        f"{one['subject']}: {one['quantity']} {one['observed']:.2g}, the model makes {one['low']:.2g} to "
+        f"{one['high']:.2g}"
+        for one in unlike[:MOST_NAMED]
+    )
+    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
+    yield f"the model does not describe these data ({named}{more})"
+    if summary["point_estimate"]["n_clusters"] > 1:
+        yield "clusters may be parts of one group: their number is that of the model's components"
+
+
+def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the model does not describe, the farthest first; runs made earlier have no such record."""
+    return list((summary.get(schema.FIT) or {}).get("unlike", ()))
+
+
+def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
+    """Why, and the keys that are to be changed, where another model describes what this one does not."""
+    unlike = find_unlike(summary)
+    if unlike and unlike[0]["quantity"].endswith(TIE) and spec.values["model"].get("covariance") in ("diag", "iso"):
+        return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
+    return None
