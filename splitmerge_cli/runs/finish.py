@@ -97,6 +97,7 @@ def assemble(
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
             membership = uncertainty.membership_of(labels, pooled.sampled)
+            summary[schema.FIT]["certainty"] = float(np.mean(membership["certainty"]))
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data, labels = plan.dataset, summary["point_estimate"]["labels"]

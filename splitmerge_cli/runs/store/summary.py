@@ -73,6 +73,7 @@ class Fit(_Said):
     checks: Whole
     unlike: list[Unlike]
     unchecked: str | None
+    certainty: Share | None = None
 
 
 class HashTables(_Said):
