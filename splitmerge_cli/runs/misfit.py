@@ -29,7 +29,7 @@ FEWEST = 20
 MOST_KEPT = 10
 """Quantities that the summary keeps."""
 OVERLAPPING = 0.6
-"""Mean certainty of the items below which clusters overlap. It is 0.78 or more in data sets of the models, 0.5 in one
+"""Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
 group that is not normal."""
 MOST_NAMED = 3
 """Quantities that a line names."""
