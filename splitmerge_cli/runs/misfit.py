@@ -12,7 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import TIE
+from splitmerge_cli.runs.quantities import MOST_COLUMNS, TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -24,6 +24,8 @@ CELLS = 50_000
 """Cells that are drawn in a replication, about."""
 WORK = 10_000_000
 """Cells that are read for all replications together: larger tables have fewer."""
+PAIR = 60
+"""Cells that take as long as a pair of columns."""
 FEWEST = 20
 """Replications, at least; tables that are too large for these are left to ``smcmc report``."""
 MOST_KEPT = 10
@@ -52,7 +54,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         run adds `certainty`, the mean of the items.
     """
     model, dataset = plan.spec.model, plan.dataset
-    draws = min(checks.DRAWS, WORK // max(dataset.values.shape[0] * dataset.values.shape[-1], 1)) if late else 0
+    draws = _count_draws(plan) if model.kind.has_columns else 0
     why = _explain_unchecked(plan, late, draws)
     if why is None:
         each = max(1, draws // len(late))
@@ -61,9 +63,11 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
             for rows in late.values()
             for m in evenly_spaced(len(rows.labels), each)
         ]
-        # its own stream: the chains draw from others
+        # of very many chains, some
+        chosen = [states[m] for m in evenly_spaced(len(states), draws)]
         try:
-            fit = checks.check_fit(model, dataset, states, plan.spec.seed, draws, CELLS)
+            # a random stream of its own: the chains draw from others
+            fit = checks.check_fit(model, dataset, chosen, plan.spec.seed, draws, CELLS)
         except ConfigError as error:
             why = str(error)
     if why is not None:
@@ -72,6 +76,12 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     names = ("subject", "quantity", "observed", "low", "high")
     kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
+
+
+def _count_draws(plan: "Plan") -> int:
+    """Count the replications that take about a second at most."""
+    N, D = plan.dataset.values.shape
+    return min(checks.DRAWS, WORK // (N * D + PAIR * min(D, MOST_COLUMNS) ** 2))
 
 
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
@@ -84,7 +94,7 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
     if model.options.get("power", 1.0) != 1.0:
         return f"model.power={model.options['power']:g} allows for data that the model does not describe"
     if draws < FEWEST:
-        return f"more than {WORK // FEWEST:,} cells: smcmc report checks them"
+        return "the table is too large for quick checks: smcmc report checks it"
     return checks.explain_unchecked(model, plan.dataset)
 
 

@@ -113,8 +113,8 @@ class Table(Quantities):
             residual = features[0] - expected
             if form == "real":
                 z = _standardize(residual, labels)
-                found[name, SKEWNESS] = _mean(z**3)
-                found[name, KURTOSIS] = _mean(z**4)
+                found[name, SKEWNESS] = _mean(z * z * z)
+                found[name, KURTOSIS] = _mean((z * z) ** 2)
             elif form == "count":
                 with np.errstate(invalid="ignore", divide="ignore"):
                     residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(there, 0.0, np.nan))
@@ -128,7 +128,10 @@ class Table(Quantities):
         """Residual association of every two columns: root of the summed squared correlations between their scores."""
         there = ~np.isnan(own)
         own = np.where(there, own, 0.0)
-        products, squares = own.T @ own, (own**2).T @ there
+        products, squares = own.T @ own, own * own
+        squares = (
+            squares.T @ there if not there.all() else np.broadcast_to(squares.sum(axis=0)[:, None], products.shape)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = products / np.sqrt(squares * squares.T)
         correlation = np.nan_to_num(correlation, nan=0.0, posinf=0.0, neginf=0.0)

@@ -1,6 +1,7 @@
 """What a run says that its model does not describe: the rule, and what the summary keeps."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -82,3 +83,9 @@ def test_a_covariance_is_advised_where_columns_go_together() -> None:
     assert misfit.choose_model(tie, specify(["model=bernoulli"])) is None
     skewed = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND]}}
     assert misfit.choose_model(skewed, specify(["model=gaussian"])) is None
+
+
+@pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
+def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
+    plan = SimpleNamespace(dataset=SimpleNamespace(values=np.empty((N, D))))
+    assert misfit._count_draws(plan) == draws
