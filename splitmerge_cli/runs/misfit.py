@@ -1,4 +1,4 @@
-"""What the model of a run does not describe: quick checks at its end, which its summary keeps.
+"""Quick checks of the model at the end of a run, which its summary keeps.
 
 The checks are posterior predictive ones (`splitmerge_cli.runs.checks`) on part of a large table. Only what is far
 beyond all replications is kept (`checks.Check.is_far`), so data that the model makes leave nothing. ``smcmc report``

@@ -1,4 +1,4 @@
-"""What a run says that its model does not describe: the rule, and what the summary keeps."""
+"""Quick checks of the model at the end of a run: the rule, the lines, and the record in the summary."""
 
 from dataclasses import replace
 from types import SimpleNamespace

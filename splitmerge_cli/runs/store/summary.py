@@ -67,7 +67,7 @@ class Unlike(_Said):
 
 
 class Fit(_Said):
-    """What the model does not describe."""
+    """Quick checks of the model, and the quantities that it does not describe."""
 
     draws: Whole
     checks: Whole
