@@ -34,7 +34,7 @@ EXTREME = 0.02
 FAR = 5.0
 """Standard deviations of the replications beyond which a run names a quantity in its own lines."""
 FAR_ON_AVERAGE = 4.0
-"""The same of an average over columns: there are few of these."""
+"""The bound of an average over columns. There are few of these."""
 EFFECTS = {SKEWNESS: 0.3, KURTOSIS: 0.5, DISPERSION: 0.3, ZEROS: 0.03, TIE: 0.2}
 """By quantity, the least difference from the replications that a run names: smaller ones matter to nobody. That of the
 variance over the mean is a share of what the replications have."""
@@ -78,7 +78,7 @@ class Check:
 
     @property
     def is_far(self) -> bool:
-        """Whether the data are so unlike the replications that a run says so: beyond all of them, more than `FAR` of
+        """Whether a run names the quantity: the data are beyond all replications, more than `FAR` of
         their standard deviations from their mean, and by a difference that matters (`EFFECTS`)."""
         name = next((name for name in EFFECTS if self.quantity.endswith(name)), None)
         if name is None:
