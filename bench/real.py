@@ -27,9 +27,9 @@ from sklearn.preprocessing import StandardScaler
 
 import smcmc
 from bench import real_documents, real_peers
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import predict
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.runs.draws import State
 
 SEED = 0
 SEED_OF_SETS, DRAWN = 20261126, 14

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.checks import options_of
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.new_documents import TopicState, predict_documents, topic_states
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import Component, RunSpecification
@@ -27,6 +25,8 @@ from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.runs.build import Builder
+from splitmerge_cli.runs.checks import options_of
+from splitmerge_cli.runs.draws import State
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

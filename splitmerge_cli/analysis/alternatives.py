@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
@@ -21,6 +20,7 @@ from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import groups_of, name_groups
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run

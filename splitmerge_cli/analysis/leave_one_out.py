@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import build_predictive, take_state
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs.draws import State
 
 UNRELIABLE = 0.7
 """Shape of the Pareto distribution above which a density is not to be relied on (Vehtari, Gelman and Gabry 2017)."""

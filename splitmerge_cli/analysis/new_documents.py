@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import BATCHES, Draws, State
 from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, shares_in, spread_of
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
@@ -19,6 +18,7 @@ from splitmerge_cli.data.corpora.corpus import Tokens
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.heldout import read_new_documents
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.draws import BATCHES, Draws, State
 
 PARTICLES = 20
 """Particles of the filter, for each document and state."""

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from splitmerge_cli.analysis.draws import BATCHES, Draws, State
 from splitmerge_cli.config import Component, ConfigError, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import construct, load_dataset
+from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.identity import file_digests, of_data
 
 ENOUGH = 0.01

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis import new_documents
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import Prediction
 from splitmerge_cli.api.cautions import UnseenWords, warn
 from splitmerge_cli.config import Component
@@ -16,6 +15,7 @@ from splitmerge_cli.data.corpora.objects import known_words
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import has_counts, texts_of
 from splitmerge_cli.diagnostics.topic_summary import mixtures
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.store.read import Run
 
 FIRST_STATES, MOST_STATES = 50, 800

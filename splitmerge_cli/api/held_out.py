@@ -14,13 +14,13 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import FIRST_STATES
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import folds, keep_together
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.draws import FIRST_STATES
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""

@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.alternatives import predictive_densities
-from splitmerge_cli.analysis.draws import draws_of, states_of
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
@@ -27,7 +26,9 @@ from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partiti
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.clusterings import interval_of_run
+from splitmerge_cli.runs.draws import draws_of, states_of
 from splitmerge_cli.runs.grouping import groups_of
+from splitmerge_cli.runs.misfit import find_unlike, name_unlike
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,9 +76,11 @@ class Posterior(StoredDraws):
             number = f"95 %: {low:,} to {high:,}{'' if low <= K <= high else '; the estimate lies outside'}"
             verdict = f"no sign of non-convergence ({judged.description})" if judged.converged else str(self.caution)
         made, iterations = config["chains"], min(run.summary["iterations"])
+        unlike = find_unlike(run.summary)
         return [
             (what, f"{K:,} {what if K != 1 else what[:-1]} ({number})"),
             ("verdict", verdict),
+            *([("fit", name_unlike(unlike))] if unlike else []),
             ("sampler", how),
             ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
             ("draws", f"{len(self._recorded_partitions):,} draws"),
@@ -87,6 +90,22 @@ class Posterior(StoredDraws):
     def n_items(self) -> int:
         """int: number of items."""
         return int(self.run.summary["N"]) if self.complete else len(self._labels)
+
+    @property
+    def misfit(self) -> Table:
+        """pandas.DataFrame: what the model does not describe, the farthest first, as the last lines of a run name it.
+
+        Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
+        two. No rows where nothing was found, nothing was checked (``run.summary["fit"]["unchecked"]`` says why), or the
+        run was made before runs were checked.
+
+        Examples
+        --------
+        >>> points = [[0.0], [0.1], [5.0], [5.2]]
+        >>> len(sample("gaussian", points, iterations=200, chains=2, progress="none").misfit)
+        0
+        """
+        return Table(find_unlike(self.run.summary), columns=["subject", "quantity", "observed", "low", "high"])
 
     # -- the partition
     @property

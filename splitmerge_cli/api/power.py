@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import FIRST_STATES
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import keep_together
+from splitmerge_cli.runs.draws import FIRST_STATES
 
 POWERS = (1.0, 0.8, 0.65, 0.5, 0.35, 0.25, 0.15, 0.08, 0.04)
 MOST_ROWS = 1_000

@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.draws import recorded_partitions
 from splitmerge_cli.api.cautions import NotConverged, warn
 from splitmerge_cli.api.objects import dataset_again
 from splitmerge_cli.config import Component, ConfigError
@@ -22,6 +21,7 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs import dataset_of, open_run
+from splitmerge_cli.runs.draws import recorded_partitions
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import hyperparameters

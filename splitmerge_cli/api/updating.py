@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import last_states
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.api.making import Made, Settled, choose_progress, make
 from splitmerge_cli.config import Component, ConfigError, specify_keys
@@ -17,6 +16,7 @@ from splitmerge_cli.config.specification import differences
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import hold
 from splitmerge_cli.runs.datasets import build_model
+from splitmerge_cli.runs.draws import last_states
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of

@@ -103,7 +103,7 @@ cdef class Model(Partition):
     """Settings of the calibration by simulated data: by a name, which is empty where there is one, the fields of
     ``Setting`` in ``scripts/calibration.py`` but the model; none where it has none."""
     QUANTITIES = ""
-    """The class of ``analysis.quantities`` that says what of the data is checked, as module:name; empty: that of its
+    """The class of ``runs.quantities`` that says what of the data is checked, as module:name; empty: that of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     OPTIONS = ()

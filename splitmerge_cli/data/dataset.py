@@ -69,7 +69,7 @@ class Kind:
     """The class that reads objects, tables and new items (a `splitmerge_cli.data.reading.KindReading`)."""
     recorder: ClassVar[str] = "splitmerge_cli.runs.recorders.base:Recorder"
     """The class that says what a run records."""
-    quantities: ClassVar[str] = "splitmerge_cli.analysis.quantities:Table"
+    quantities: ClassVar[str] = "splitmerge_cli.runs.quantities:Table"
     """The class that says what posterior predictive checks measure."""
 
     # -- tables: what a text table of data=csv holds

@@ -20,7 +20,7 @@ class Documents(Kind):
     has_rows = False
     has_topics = True
     recorder = "splitmerge_cli.runs.recorders.topics:TopicRecorder"
-    quantities = "splitmerge_cli.analysis.quantities:Documents"
+    quantities = "splitmerge_cli.runs.quantities:Documents"
     pictures = (*Kind.pictures, "topics")
 
     def check(self, dataset: Dataset) -> None:

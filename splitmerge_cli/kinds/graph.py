@@ -23,7 +23,7 @@ class Graph(Kind):
     generator = "splitmerge_cli.data.generated.network:generate"
     reading = "splitmerge_cli.data.graphs.objects:GraphReading"
     has_rows = False
-    quantities = "splitmerge_cli.analysis.quantities:Network"
+    quantities = "splitmerge_cli.runs.quantities:Network"
     pictures = (*Kind.pictures, "network")
 
     def check(self, dataset: Dataset) -> None:

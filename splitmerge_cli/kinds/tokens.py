@@ -23,7 +23,7 @@ class Tokens(Kind):
     one_column = True
     allows_missing = False
     column_types = ("categorical", "binary")
-    quantities = "splitmerge_cli.analysis.quantities:Tokens"
+    quantities = "splitmerge_cli.runs.quantities:Tokens"
 
     def outline(self, N: int, D: int) -> Dataset:
         return Dataset("simulated", self, np.zeros(N, dtype=np.int32), vocabulary=[str(word) for word in range(D)])

@@ -53,7 +53,7 @@ cdef class DirichletMultinomial(CountVectors):
 
     OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"), POWER)
     simulate = staticmethod(simulate_shares)
-    QUANTITIES = "splitmerge_cli.analysis.quantities:Shares"
+    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)"}, "D": 4}}
 
     cdef readonly double alpha

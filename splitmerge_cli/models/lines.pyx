@@ -258,7 +258,7 @@ cdef class Lines(Uncollapsed):
 
     kind = "points"
     simulate = staticmethod(simulate_lines)
-    QUANTITIES = "splitmerge_cli.analysis.quantities:Lines"
+    QUANTITIES = "splitmerge_cli.runs.quantities:Lines"
     CALIBRATION = {
         "": {"options": {"concentration": "gamma(2,2)", "sigma0": 3}},
         "nig": {"options": {"concentration": "gamma(2,2)", "sigma0": 3, "noise": "nig"}},

@@ -212,11 +212,14 @@ def simulate_points(rng: Rng, given: Given) -> Array:
 
 
 def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
-    """Cholesky factors of inverse Wishart covariances, ``[K, m, m]``."""
-    from scipy.stats import invwishart
+    """Cholesky factors of inverse Wishart covariances, ``[K, m, m]``.
 
-    drawn = [invwishart.rvs(nu, of, random_state=rng) for nu, of in zip(freedom, scale, strict=True)]
-    return np.linalg.cholesky(np.reshape(drawn, scale.shape))
+    C B^-T of scales C C^T, where B is upper triangular and B B^T has a Wishart distribution (Bartlett's decomposition).
+    """
+    K, m = scale.shape[:2]
+    root, diagonal = np.triu(rng.normal(size=(K, m, m)), 1), np.arange(m)
+    root[:, diagonal, diagonal] = np.sqrt(rng.chisquare(freedom[:, None] - diagonal[::-1]))
+    return np.asarray(np.linalg.cholesky(scale) @ np.linalg.inv(root).transpose(0, 2, 1))
 
 
 def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:

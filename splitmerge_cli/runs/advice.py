@@ -15,7 +15,7 @@ from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, c
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
-from splitmerge_cli.runs import recorders, search, stages
+from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store.read import Run
@@ -92,6 +92,8 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         if "model.covariance" in (run.summary.get("chosen") or {}):
             changed |= {"model.covariance": auto.AUTO}
         return "each different row once:", changed
+    if (other := misfit.choose_model(run.summary, spec)) is not None:
+        return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import advice, recorders, stopping, summaries
+from splitmerge_cli.runs import advice, misfit, recorders, stopping, summaries
 from splitmerge_cli.runs.judgement import differ, judgement_of
 from splitmerge_cli.runs.store.read import Run
 
@@ -52,6 +52,7 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     """
     judged = judgement_of(run)
     yield from _describe_judgement(run, judged)
+    yield from misfit.describe_misfit(run.summary)
     yield from advice.say_next(run, judged, spec)
 
 

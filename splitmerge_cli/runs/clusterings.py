@@ -171,6 +171,8 @@ class Late:
     """``[M]``, ascending."""
     labels: NDArray[np.int32]
     """``[M, N]``."""
+    parameters: NDArray[np.float64] | None = None
+    """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
@@ -195,16 +197,21 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
         of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]
         chosen = [rows[late_rows(iteration[rows], made, N)] for rows, made in zip(of_chain, iterations, strict=True)]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
+        columns = [name for name in ("labels", schema.PARAMETERS) if name in file.schema_arrow.names]
+        further: list[NDArray[np.float64]] = []
         for group in range(file.num_row_groups):
             end = begin + file.metadata.row_group(group).num_rows
             here = wanted[(wanted >= begin) & (wanted < end)] - begin
             if len(here):
-                labels = numbers_of(file.read_row_group(group, columns=["labels"])["labels"])
-                parts.append(labels.reshape(-1, N)[here])
+                table = file.read_row_group(group, columns=columns)
+                parts.append(numbers_of(table["labels"]).reshape(-1, N)[here])
+                if len(columns) > 1:
+                    further.append(numbers_of(table[schema.PARAMETERS]).reshape(len(table), -1)[here])
             begin = end
     ends = np.cumsum([len(numbers) for numbers in chosen])
     each = np.split(np.concatenate(parts), ends[:-1])
-    return {c: Late(iteration[chosen[c]], labels) for c, labels in enumerate(each) if len(labels)}
+    more = np.split(np.concatenate(further), ends[:-1]) if further else [None] * len(each)
+    return {c: Late(iteration[chosen[c]], labels, more[c]) for c, labels in enumerate(each) if len(labels)}
 
 
 def late_rows(at: NDArray[np.int64], made: int, N: int) -> NDArray[np.int64]:

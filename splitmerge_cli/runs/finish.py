@@ -26,6 +26,7 @@ from splitmerge_cli.runs.clusterings import (
 )
 from splitmerge_cli.runs.grouping import find_groups
 from splitmerge_cli.runs.judgement import evidence, judge_anew
+from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.arrays import numbers_of
@@ -82,6 +83,7 @@ def assemble(
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
+    summary[schema.FIT] = find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.spec.until.is_given:
@@ -96,6 +98,7 @@ def assemble(
         summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
             membership = uncertainty.membership_of(labels, pooled.sampled)
+            summary[schema.FIT]["certainty"] = float(np.mean(membership["certainty"]))
             uncertainty.write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data, labels = plan.dataset, summary["point_estimate"]["labels"]

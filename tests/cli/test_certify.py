@@ -22,7 +22,6 @@ import splitmerge_cli
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.certificate import Schedule
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import by_state, items_of
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose, read_component
@@ -32,6 +31,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.meeting_times import unbiased_estimate
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case

@@ -10,12 +10,12 @@ from typer.testing import CliRunner
 
 import smcmc as smcmc_library
 from splitmerge_cli.analysis import alternatives
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import predict
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.clusterings import sampled_partitions
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.store.read import Run
 
 FAR = 83

@@ -10,9 +10,9 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis import predictive
-from splitmerge_cli.analysis.draws import states_of
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.runs.draws import states_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
 

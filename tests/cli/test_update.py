@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import smcmc
-from splitmerge_cli.analysis.draws import last_states
 from splitmerge_cli.api import updating
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.runs.draws import last_states
 from splitmerge_cli.runs.initial import read_labels
 
 QUICK = {"chains": 3, "iterations": 300, "progress": "none"}

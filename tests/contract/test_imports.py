@@ -152,7 +152,7 @@ def test_no_circles() -> None:
 
 # what a part names as text (``splitmerge_cli.PART...`` or ``...:name``) and imports when it is asked for: who passes
 # the name of a kind in place of it; what a kind asks of others
-LATE = {"data": {"analysis", "data", "kinds", "runs"}, "kinds": {"analysis", "data", "runs"}}
+LATE = {"data": {"data", "kinds", "runs"}, "kinds": {"data", "runs"}}
 
 
 def test_late_names_are_listed() -> None:

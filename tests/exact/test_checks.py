@@ -12,15 +12,15 @@ import pytest
 from calibration import SETTINGS, draw_data
 from scipy.sparse import csr_array, vstack
 
-from splitmerge_cli.analysis import checks
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import by_state
-from splitmerge_cli.analysis.quantities import Documents
 from splitmerge_cli.config import choices, component, specify
 from splitmerge_cli.data.corpora.corpus import Corpus, Tokens
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import Documents
 
 DRAWS = 2000
 ERROR = 4.5 * 0.5 / np.sqrt(DRAWS)
@@ -383,15 +383,16 @@ def test_lines_that_are_bent_or_spread_are_found() -> None:
 
 
 def test_wide_and_long_tables_are_checked_in_part(monkeypatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.analysis.quantities.MOST_COLUMNS", 3)
-    monkeypatch.setattr("splitmerge_cli.analysis.quantities.MOST_CELLS", 60)
+    monkeypatch.setattr("splitmerge_cli.runs.quantities.MOST_COLUMNS", 3)
+    monkeypatch.setattr("splitmerge_cli.runs.quantities.MOST_CELLS", 60)
     rng = np.random.default_rng(5)
     counts = rng.poisson(np.array([0.1, 3, 0.2, 4, 5.0]), (50, 5)).astype(np.int32)
     dataset = Dataset("t", "counts", counts, columns=list("abcde"))
     fit = checks.check_fit(
         component("model", "dirichlet_multinomial"), dataset, [State(np.zeros(50, int), 1, {}, None)]
     )
-    assert {each.subject for each in fit.checks} == {"b", "d", "e", "b and d", "b and e", "d and e"}
+    alone, pairs = {"b", "d", "e"}, {"b and d", "b and e", "d and e"}
+    assert {each.subject for each in fit.checks} == {*alone, *pairs, "3 columns"}
     assert not [each for each in fit.checks if each.is_unlike]
     assert fit.unchecked[:2] == [
         "2 of 5 columns, those with most cells that are 0",

@@ -9,12 +9,12 @@ from scipy.sparse import csr_array
 from scipy.special import gammaln
 
 import splitmerge_cli as sm
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.new_documents import predict_documents, topic_states
 from splitmerge_cli.api import documents
 from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.heldout import read_new_documents
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.enumerate import partitions
 
 TRAINING = [["a", "a", "b"], ["b", "c"]]

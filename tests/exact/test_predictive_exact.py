@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.analysis.draws import State
 from splitmerge_cli.analysis.predictive import Following, by_state, predict
 from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 

@@ -9,7 +9,6 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.plots import columns as pictures
-from splitmerge_cli.analysis.quantities import Table
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
@@ -17,6 +16,7 @@ from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.column_statistics import statistics
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.quantities import Table
 
 
 @pytest.fixture

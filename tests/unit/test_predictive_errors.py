@@ -6,10 +6,10 @@ import pytest
 
 import smcmc
 from splitmerge_cli.analysis import predictive
-from splitmerge_cli.analysis.draws import BATCHES, Draws, State, _halve, draws_of
 from splitmerge_cli.analysis.predictive import Averages, are_small, predict
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.runs.draws import BATCHES, Draws, State, _halve, draws_of
 
 POINTS = np.random.default_rng(4).normal(size=(12, 2)) + np.repeat([[3.0, 0.0], [0.0, 0.0]], 6, axis=0)
 NEW = np.array([[0.0, 0.5], [1.5, 0.0], [3.0, 0.0]])

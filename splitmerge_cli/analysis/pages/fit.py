@@ -4,12 +4,12 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from splitmerge_cli.analysis import checks
-from splitmerge_cli.analysis.draws import recorded_partitions, states_of
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, paragraph, table
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of, specification_of

@@ -77,6 +77,8 @@ CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability
 MEMBERSHIP = CLUSTERS[3:]
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+FIT = "fit"
+"""Key of ``summary.json``: what the model does not describe. Runs made before there was this key lack it."""
 COPY_OF = "copy_of"
 """Last column of ``clusters.csv`` where rows that repeat others are read once: the row that a row repeats."""
 CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")

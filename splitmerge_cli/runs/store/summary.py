@@ -56,6 +56,26 @@ class Judged(_Said):
     note: str | None
 
 
+class Unlike(_Said):
+    """A quantity that the model does not describe."""
+
+    subject: str
+    quantity: str
+    observed: FiniteFloat
+    low: FiniteFloat
+    high: FiniteFloat
+
+
+class Fit(_Said):
+    """Quick checks of the model, and the quantities that it does not describe."""
+
+    draws: Whole
+    checks: Whole
+    unlike: list[Unlike]
+    unchecked: str | None
+    certainty: Share | None = None
+
+
 class HashTables(_Said):
     """Contents of the hash tables in a run of ``lshsm``."""
 
@@ -87,6 +107,7 @@ class Summary(_Said):
     credible_ball: Ball | None = None
     groups: list[Whole] | None = None
     convergence: Judged | None = None
+    fit: Fit | None = None
     hash_tables: HashTables | None = None
     cache: dict[str, list[Whole]] | None = None
 

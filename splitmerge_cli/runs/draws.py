@@ -3,10 +3,9 @@ them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
@@ -14,6 +13,9 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs.clusterings import of_one_spacing
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 FIRST_STATES = 200
 """Draws that predictions average over at least, where there are so many."""
@@ -71,12 +73,14 @@ class Draws(Sequence[State]):
         return cls(states.__getitem__, np.arange(n), np.arange(n) * min(n, BATCHES) // max(n, 1))
 
 
-def recorded_partitions(run: Run) -> pd.DataFrame:
+def recorded_partitions(run: Run) -> "pd.DataFrame":
     """Recorded partitions of the second halves of a run's chains, of each chain at one spacing: chain, iteration, K,
     labels, and `schema.PARAMETERS` where they are recorded. No rows where there are none."""
     try:
         frame = run.partitions()
     except FileNotFoundError:
+        import pandas as pd  # takes longer than a short run
+
         return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
     trace = run.trace(["chain", "iteration"])
     last = trace.groupby("chain")["iteration"].max()
@@ -86,7 +90,7 @@ def recorded_partitions(run: Run) -> pd.DataFrame:
     return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
 
 
-def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list[State]:
+def states_of(run: Run, most: int, recorded: "pd.DataFrame | None" = None) -> list[State]:
     """Draws of a run with their hyper-parameters, at most so many, evenly spread; `recorded` are its
     `recorded_partitions`, where they were read. A `ConfigError` if none has its hyper-parameters in the trace."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
@@ -96,7 +100,7 @@ def states_of(run: Run, most: int, recorded: pd.DataFrame | None = None) -> list
 def draws_of(
     run: Run,
     states: int | None,
-    recorded: pd.DataFrame | None = None,
+    recorded: "pd.DataFrame | None" = None,
     first: int = FIRST_STATES,
     most: int = MOST_STATES,
 ) -> Draws:
@@ -150,7 +154,7 @@ def last_states(run: Run) -> list[State]:
     return [_state(of.iloc[-1], names) for _, of in rows.groupby("chain", sort=True)]
 
 
-def _with_hyperparameters(run: Run, recorded: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
     """Recorded partitions whose hyper-parameters stand in the trace, with these, and their names."""
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")

@@ -25,6 +25,10 @@ MOST_TOKENS = 100_000
 """Tokens of documents that are drawn; of a larger corpus those of some documents, evenly spaced."""
 MOST_TIES = 200_000
 """Ties of a network that is drawn."""
+SKEWNESS = "skewness within clusters"
+KURTOSIS = "kurtosis within clusters (normal: 3)"
+DISPERSION = "variance over mean within clusters"
+ZEROS = "share of zeros"
 TIE = "residual tie within clusters"
 
 
@@ -39,7 +43,7 @@ class Quantities:
     unchecked: list[str]
     """Aspects that are not looked at."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         raise NotImplementedError
 
     @staticmethod
@@ -60,7 +64,7 @@ class Quantities:
 class Table(Quantities):
     """Columns by themselves, and what of two columns goes together within clusters."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         x, D = dataset.values, dataset.values.shape[1]
         names = dataset.column_names
         self.unchecked: list[str] = []
@@ -69,7 +73,7 @@ class Table(Quantities):
             filled = np.bincount(x.nonzero()[1], minlength=D)
             chosen = self.columns = np.sort(np.argsort(-filled, kind="stable")[:MOST_COLUMNS])
             self.unchecked.append(f"{D - MOST_COLUMNS:,} of {D:,} columns, those with most cells that are 0")
-        if (step := -(-dataset.N * len(chosen) // MOST_CELLS)) > 1:
+        if (step := -(-dataset.N * len(chosen) // (cells or MOST_CELLS))) > 1:
             self.rows = np.arange(0, dataset.N, step)
             x = x[self.rows]
             self.unchecked.append(f"all rows but {len(self.rows):,} of {dataset.N:,}, evenly spaced")
@@ -109,22 +113,25 @@ class Table(Quantities):
             residual = features[0] - expected
             if form == "real":
                 z = _standardize(residual, labels)
-                found[name, "skewness within clusters"] = _mean(z**3)
-                found[name, "kurtosis within clusters (normal: 3)"] = _mean(z**4)
+                found[name, SKEWNESS] = _mean(z * z * z)
+                found[name, KURTOSIS] = _mean((z * z) ** 2)
             elif form == "count":
                 with np.errstate(invalid="ignore", divide="ignore"):
                     residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(there, 0.0, np.nan))
-                found[name, "variance over mean within clusters"] = _mean(residual[expected > 0] ** 2)
-                found[name, "share of zeros"] = _mean(np.where(there, cells == 0, np.nan))
+                found[name, DISPERSION] = _mean(residual[expected > 0] ** 2)
+                found[name, ZEROS] = _mean(np.where(there, cells == 0, np.nan))
             scores += [residual, *(of - self.expect(of, labels) for of in features[1:])]
             of_column += [j] * len(features)
-        return found | self._ties(np.stack(scores, axis=1), np.array(of_column))
+        return found | _average(found) | self._ties(np.stack(scores, axis=1), np.array(of_column))
 
     def _ties(self, own: Array, of_column: NDArray[np.int64]) -> Found:
         """Residual association of every two columns: root of the summed squared correlations between their scores."""
         there = ~np.isnan(own)
         own = np.where(there, own, 0.0)
-        products, squares = own.T @ own, (own**2).T @ there
+        products, squares = own.T @ own, own * own
+        squares = (
+            squares.T @ there if not there.all() else np.broadcast_to(squares.sum(axis=0)[:, None], products.shape)
+        )
         with np.errstate(invalid="ignore", divide="ignore"):
             correlation = products / np.sqrt(squares * squares.T)
         correlation = np.nan_to_num(correlation, nan=0.0, posinf=0.0, neginf=0.0)
@@ -136,11 +143,25 @@ class Table(Quantities):
         return {(f"{names[a]} and {names[b]}", TIE): float(ties[a, b]) for a in range(D) for b in range(a + 1, D)}
 
 
+def _average(found: Found) -> Found:
+    """Return the averages over columns: many small differences add up. Skewness of either sign counts."""
+    values: dict[str, list[float]] = {}
+    for (_, quantity), value in found.items():
+        values.setdefault(quantity, []).append(value)
+    return {
+        (f"{len(of)} columns", f"{'root mean square' if quantity == SKEWNESS else 'mean'} {quantity}"): (
+            math.sqrt(_mean(np.square(of))) if quantity == SKEWNESS else _mean(np.array(of))
+        )
+        for quantity, of in values.items()
+        if len(of) > 1
+    }
+
+
 class Shares(Table):
     """Rows of given totals: what is expected of a count is its row's total times the share of its column."""
 
-    def __init__(self, dataset: Dataset) -> None:
-        super().__init__(dataset)
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
+        super().__init__(dataset, cells)
         totals = np.asarray(dataset.values.sum(axis=1), dtype=np.float64).ravel()
         self._totals = totals if self.rows is None else totals[self.rows]
         self.unchecked.append("the totals of rows: the model takes them as given")
@@ -154,7 +175,7 @@ class Shares(Table):
 class Lines(Quantities):
     """Points about the least-squares lines of clusters."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         step = -(-2 * dataset.N // MOST_CELLS)
         self.rows = np.arange(0, dataset.N, step) if step > 1 else None
         x = np.asarray(dataset.values, dtype=np.float64)
@@ -210,7 +231,7 @@ def _mean(x: Array) -> float:
 class Network(Quantities):
     """A simple undirected network: its adjacency matrix, csr_array ``[N, N]``."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.values = dataset.values
         self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
 
@@ -244,7 +265,7 @@ class Network(Quantities):
 class Tokens(Quantities):
     """Codes of tokens, int ``[N]``."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         self.values = np.asarray(dataset.values, dtype=np.int64)
         self.unchecked = ["the order of the tokens, and their letters: the model does not read them"]
 
@@ -273,7 +294,7 @@ class Tokens(Quantities):
 class Documents(Quantities):
     """Words of the tokens of documents, int64 ``[N]``, from 0 to V - 1."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
         corpus = dataset.values
         self.documents, self.V = np.asarray(corpus.tokens.documents(), dtype=np.int64), int(corpus.V)
         self.unchecked = ["the order of the words in a document: the model does not read it"]

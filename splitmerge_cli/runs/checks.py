@@ -11,17 +11,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import cycle, islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.draws import State
-from splitmerge_cli.analysis.quantities import Quantities
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
+from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS, Quantities
+
+if TYPE_CHECKING:
+    from splitmerge_cli.runs.draws import State
 
 Array = NDArray[np.float64]
 
@@ -29,6 +31,13 @@ DRAWS = 100
 """Replications."""
 EXTREME = 0.02
 """Two-sided share below which the data are unlike the replications: none of these is as far on the same side."""
+FAR = 5.0
+"""Standard deviations of the replications beyond which a run names a quantity in its own lines."""
+FAR_ON_AVERAGE = 4.0
+"""The bound of an average over columns. There are few of these."""
+EFFECTS = {SKEWNESS: 0.3, KURTOSIS: 0.5, DISPERSION: 0.3, ZEROS: 0.03, TIE: 0.2}
+"""By quantity, the least difference from the replications that a run names: smaller ones matter to nobody. That of the
+variance over the mean is a share of what the replications have."""
 TIES = 8
 """Pairs of columns that are listed."""
 
@@ -50,11 +59,35 @@ class Check:
     share: float
     """Two-sided: twice the share of pairs in which the replication is as far on the same side, this data set counted as
     one more; at most 1."""
+    mean: float = math.nan
+    deviation: float = math.nan
+    """Mean and standard deviation of the replications."""
+    is_beyond_all: bool = False
+    """Whether no replication is as far on the same side."""
 
     @property
     def is_unlike(self) -> bool:
         """Whether the data are unlike the replications."""
         return self.share < EXTREME
+
+    @property
+    def distance(self) -> float:
+        """Distance from the mean of the replications, in their standard deviations."""
+        difference = self.observed - self.mean
+        return abs(difference) / self.deviation if self.deviation > 0 else math.inf
+
+    @property
+    def is_far(self) -> bool:
+        """Whether a run names the quantity: the data are beyond all replications, more than `FAR` of
+        their standard deviations from their mean, and by a difference that matters (`EFFECTS`)."""
+        name = next((name for name in EFFECTS if self.quantity.endswith(name)), None)
+        if name is None:
+            return self.is_beyond_all and self.distance > FAR
+        difference = self.observed - self.mean
+        least = EFFECTS[name] * (self.mean if name == DISPERSION else 1.0)
+        # columns that go together less than the model makes are no news
+        matters = (difference if name == TIE else abs(difference)) >= least
+        return self.is_beyond_all and matters and self.distance > (FAR if self.quantity == name else FAR_ON_AVERAGE)
 
 
 @dataclass(frozen=True)
@@ -73,9 +106,16 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
     return find_quantities(model).explain_unmeasured(dataset)
 
 
-def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed: int = 0) -> Fit:
-    """Check how well the model of a run describes its data, by `DRAWS` replications from draws of its posterior in
-    turn.
+def check_fit(
+    model: Component,
+    dataset: Dataset,
+    states: "Sequence[State]",
+    seed: int = 0,
+    draws: int = DRAWS,
+    cells: int | None = None,
+) -> Fit:
+    """Check how well the model of a run describes its data, by replications from draws of its posterior in turn, at
+    least `draws` of them. They have about `cells` cells of a larger table (None: `quantities.MOST_CELLS`).
 
     A `ConfigError` says that the states lack what the model keeps beside the partition.
     """
@@ -83,9 +123,9 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
         return Fit([], [reason])
     if not states:
         return Fit([], ["no partitions are recorded: trace.partitions=10 records some"])
-    rng, of, options = np.random.default_rng(seed), find_quantities(model)(dataset), options_of(model, dataset)
+    rng, of, options = np.random.default_rng(seed), find_quantities(model)(dataset, cells), options_of(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
-    for state in islice(cycle(states), max(DRAWS, len(states))):
+    for state in islice(cycle(states), max(draws, len(states))):
         labels = np.unique(state.labels, return_inverse=True)[1]
         given = Given(dataset, labels, options, state.parameters, rows=of.rows, columns=of.columns)
         try:
@@ -103,7 +143,7 @@ def check_fit(model: Component, dataset: Dataset, states: Sequence[State], seed:
             f"how far the data may be from the model: model.power={options['power']:g} is chosen such that some "
             "difference changes nothing, and data that the model makes have none"
         )
-    return Fit(checks, unchecked, max(DRAWS, len(states)))
+    return Fit(checks, unchecked, max(draws, len(states)))
 
 
 def find_quantities(model: Component) -> type[Quantities]:
@@ -127,4 +167,14 @@ def _check(key: tuple[str, str], data: Array, made: Array) -> Check:
     fewer = min((made >= data).sum(), (made <= data).sum())
     low, median, high = np.quantile(made, [0.025, 0.5, 0.975], method="inverted_cdf")
     share = min(1.0, 2.0 * (fewer + 1) / (len(made) + 1))
-    return Check(*key, float(data.mean()), float(median), float(low), float(high), float(share))
+    return Check(
+        *key,
+        float(data.mean()),
+        float(median),
+        float(low),
+        float(high),
+        float(share),
+        float(made.mean()),
+        float(made.std()),
+        bool(fewer == 0),
+    )

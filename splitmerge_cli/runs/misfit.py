@@ -1,0 +1,140 @@
+"""Quick checks of the model at the end of a run, which its summary keeps.
+
+The checks are posterior predictive ones (`splitmerge_cli.runs.checks`) on part of a large table. Only what is far
+beyond all replications is kept (`checks.Check.is_far`), so data that the model makes leave nothing. ``smcmc report``
+shows every quantity.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.runs import checks
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import MOST_COLUMNS, TIE
+from splitmerge_cli.runs.store import schema
+
+if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.runs.clusterings import Late
+    from splitmerge_cli.runs.plan import Plan
+
+CELLS = 50_000
+"""Cells that are drawn in a replication, about."""
+WORK = 10_000_000
+"""Cells that are read for all replications together: larger tables have fewer."""
+PAIR = 60
+"""Cells that take as long as a pair of columns."""
+FEWEST = 20
+"""Replications, at least; tables that are too large for these are left to ``smcmc report``."""
+MOST_KEPT = 10
+"""Quantities that the summary keeps."""
+OVERLAPPING = 0.6
+"""Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
+group that is not normal."""
+MOST_NAMED = 3
+"""Quantities that a line names."""
+
+
+def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
+    """Check the model of a run that ends, by its late partitions.
+
+    Parameters
+    ----------
+    plan : Plan
+    late : mapping of int to Late
+        By chain, as `splitmerge_cli.runs.clusterings.late_partitions` gives them.
+
+    Returns
+    -------
+    dict
+        For the summary: `draws` (replications), `checks` (quantities that were compared), `unlike` (those that the
+        model does not describe, the farthest first) and `unchecked` (why nothing was compared, or None). The end of a
+        run adds `certainty`, the mean of the items.
+    """
+    model, dataset = plan.spec.model, plan.dataset
+    draws = _count_draws(plan) if model.kind.has_columns else 0
+    why = _explain_unchecked(plan, late, draws)
+    if why is None:
+        each = max(1, draws // len(late))
+        states = [
+            State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
+            for rows in late.values()
+            for m in evenly_spaced(len(rows.labels), each)
+        ]
+        # of very many chains, some
+        chosen = [states[m] for m in evenly_spaced(len(states), draws)]
+        try:
+            # a random stream of its own: the chains draw from others
+            fit = checks.check_fit(model, dataset, chosen, plan.spec.seed, draws, CELLS)
+        except ConfigError as error:
+            why = str(error)
+    if why is not None:
+        return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
+    far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
+    names = ("subject", "quantity", "observed", "low", "high")
+    kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
+    return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
+
+
+def _count_draws(plan: "Plan") -> int:
+    """Count the replications that take about a second at most."""
+    N, D = plan.dataset.values.shape
+    return min(checks.DRAWS, WORK // (N * D + PAIR * min(D, MOST_COLUMNS) ** 2))
+
+
+def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
+    """Say why the model of a run is not checked at its end; None: it is."""
+    kind, model = plan.spec.model.kind, plan.spec.model
+    if not kind.has_columns:
+        return f"smcmc report checks models of {kind}"
+    if not late:
+        return "no partitions are recorded: trace.partitions=10 records some"
+    if model.options.get("power", 1.0) != 1.0:
+        return f"model.power={model.options['power']:g} allows for data that the model does not describe"
+    if draws < FEWEST:
+        return "the table is too large for quick checks: smcmc report checks it"
+    return checks.explain_unchecked(model, plan.dataset)
+
+
+def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Say where clusters overlap, name what the model does not describe, the farthest first, and say what that means
+    for the clusters; nothing where nothing was found, or nothing was checked."""
+    several, unlike = summary["point_estimate"]["n_clusters"] > 1, find_unlike(summary)
+    fit = summary.get(schema.FIT) or {}
+    certainty = fit.get("certainty")
+    if several and certainty is not None and certainty < OVERLAPPING and fit["unchecked"] is None:
+        yield (
+            f"the clusters overlap: an item is with another of its cluster in {certainty:.0%} of the draws, on average"
+        )
+    elif not unlike:
+        return
+    if unlike:
+        yield name_unlike(unlike)
+    if several:
+        yield "clusters may be parts of one group: their number is that of the model's components"
+
+
+def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
+    """Name quantities that the model does not describe."""
+    named = "; ".join(
+        f"{one['subject']}: {one['quantity']} {one['observed']:.2g}, the model makes {one['low']:.2g} to "
+        f"{one['high']:.2g}"
+        for one in unlike[:MOST_NAMED]
+    )
+    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
+    return f"the model does not describe these data ({named}{more})"
+
+
+def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the model does not describe, the farthest first; runs made earlier have no such record."""
+    return list((summary.get(schema.FIT) or {}).get("unlike", ()))
+
+
+def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
+    """Why, and the keys that are to be changed, where another model describes what this one does not."""
+    unlike = find_unlike(summary)
+    if unlike and unlike[0]["quantity"].endswith(TIE) and spec.values["model"].get("covariance") in ("diag", "iso"):
+        return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
+    return None

@@ -1,0 +1,91 @@
+"""Quick checks of the model at the end of a run: the rule, the lines, and the record in the summary."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.config import component, specify
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.runs import checks, misfit
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS
+
+CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
+FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
+
+
+def test_only_what_is_far_and_matters_is_named() -> None:
+    assert CHECK.is_far and CHECK.distance == pytest.approx(6.0)
+    assert not replace(CHECK, is_beyond_all=False).is_far
+    assert not replace(CHECK, deviation=0.2).is_far
+    assert not replace(CHECK, observed=0.29, deviation=0.01).is_far
+    assert replace(CHECK, observed=-0.6).is_far
+    # averages over columns are few
+    average = replace(CHECK, quantity=f"mean {KURTOSIS}", observed=0.9, deviation=0.2)
+    assert average.is_far and not replace(average, quantity=KURTOSIS).is_far
+    assert not replace(CHECK, quantity=TIE, observed=-0.6).is_far
+    few = replace(CHECK, quantity=DISPERSION, mean=0.05, observed=0.06, deviation=0.001)
+    assert not few.is_far and replace(few, observed=0.1).is_far
+    assert not replace(CHECK, quantity=ZEROS, observed=0.02, deviation=0.001).is_far
+    assert replace(CHECK, deviation=0.0).distance == np.inf
+
+
+def check(x: np.ndarray, labels: np.ndarray, **options) -> set[tuple[str, str]]:
+    """Subjects and quantities that are far, given one partition."""
+    model, state = component("model", "gaussian", **options), State(labels, int(labels.max()) + 1, {}, None)
+    fit = checks.check_fit(model, from_object(x, "points"), [state], 1, cells=misfit.CELLS)
+    return {(one.subject, one.quantity) for one in fit.checks if one.is_far}
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_other_data_than_the_models_are_named(seed) -> None:
+    rng, labels = np.random.default_rng(seed), np.repeat([0, 1], 200).astype(np.int32)
+    x = rng.normal(size=(400, 2)) + 5.0 * labels[:, None]
+    assert not check(x, labels, covariance="diag")
+    assert ("column 1", SKEWNESS) in check(np.exp(0.5 * x), labels, covariance="diag")
+    both = np.column_stack([x[:, 0], x[:, 0] / 2.54 + 0.1 * rng.normal(size=400)])
+    assert ("column 1 and column 2", TIE) in check(both, labels, covariance="diag")
+    assert not check(both, labels, covariance="full")
+
+
+def test_part_of_a_large_table_is_drawn() -> None:
+    x = np.random.default_rng(0).normal(size=(1000, 2))
+    quantities = checks.find_quantities(component("model", "gaussian"))(from_object(x, "points"), 500)
+    assert quantities.rows is not None and len(quantities.rows) == 250
+
+
+def describe(K: int, **fit) -> list[str]:
+    known = {"draws": 100, "checks": 3, "unlike": [], "unchecked": None, "certainty": 0.9}
+    return list(misfit.describe_misfit({"point_estimate": {"n_clusters": K}, "fit": known | fit}))
+
+
+def test_lines() -> None:
+    assert not describe(3) and not list(misfit.describe_misfit({"point_estimate": {"n_clusters": 3}}))
+    named = "the model does not describe these data (x: skewness within clusters 2.1, the model makes -0.2 to 0.2)"
+    parts = "clusters may be parts of one group: their number is that of the model's components"
+    assert describe(1, unlike=[FOUND]) == [named]
+    assert describe(3, unlike=[FOUND]) == [named, parts]
+    overlap = "the clusters overlap: an item is with another of its cluster in 45% of the draws, on average"
+    assert describe(3, certainty=0.45) == [overlap, parts]
+    assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, named, parts]
+    assert not describe(1, certainty=0.45) and not describe(3, certainty=0.45, unchecked="of networks")
+    assert describe(3, unlike=[FOUND] * 5)[0].endswith("; and 2 more)")
+
+
+def test_a_covariance_is_advised_where_columns_go_together() -> None:
+    tie = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND | {"quantity": TIE}]}}
+    for covariance in ("diag", "iso"):
+        found = misfit.choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
+        assert found is not None and found[1] == {"model.covariance": "full"}
+    assert misfit.choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
+    assert misfit.choose_model(tie, specify(["model=bernoulli"])) is None
+    skewed = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND]}}
+    assert misfit.choose_model(skewed, specify(["model=gaussian"])) is None
+
+
+@pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
+def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
+    plan = SimpleNamespace(dataset=SimpleNamespace(values=np.empty((N, D))))
+    assert misfit._count_draws(plan) == draws
