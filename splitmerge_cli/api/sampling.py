@@ -92,9 +92,9 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns``, ``data.types`` and ``data.repeated``: ``{"data.types": {"year": "real"}}``; of texts
-        ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left
-        out as of ``data=corpus``.
+        ``data.columns``, ``data.types``, ``data.repeated`` and ``data.scale``: ``{"data.types": {"year": "real"}}``;
+        of texts ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are
+        left out as of ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}
@@ -189,5 +189,5 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")
+OF_OBJECTS = ("columns", "types", "repeated", "scale", "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""
