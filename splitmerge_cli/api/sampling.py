@@ -24,6 +24,7 @@ from splitmerge_cli.api.selection import (
     model_for_object,
     options_for,
     read_counts,
+    read_scales,
     settle,
 )
 from splitmerge_cli.config import specify_keys
@@ -166,6 +167,9 @@ def specify_sample(
     if not isinstance(data, str | Path | Dataset):
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
+    # as of a file: model=auto asks for scales unless they are named
+    asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
+    of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
         keys["model"] = MODELS.get(recognise(data).data, AUTO)
     if keys["model"] == AUTO and not isinstance(data, str | Path):
@@ -177,6 +181,9 @@ def specify_sample(
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
             keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+    if asks_scale and keys["model"] in OF_REALS:
+        of_table, of_scale = read_scales(data, of_table, keys, sampler, say)
+        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
     dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
     settled = settle(specify_keys(keys), say)

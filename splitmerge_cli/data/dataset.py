@@ -16,7 +16,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.scales import Scales, in_units, log_jacobian
+from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
 
@@ -332,6 +332,11 @@ class Dataset:
         if self.columns:
             return list(self.columns)
         return [f"column {j + 1}" for j in self.positions or range(self.values.shape[1])]
+
+    @property
+    def column_titles(self) -> list[str]:
+        """Names of the columns for pictures, with their scales."""
+        return titles(self.column_names, self.scales)
 
     def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""

@@ -84,6 +84,18 @@ class Scale:
         return np.asarray((self.power - 1.0) * np.sign(x) * np.log1p(np.abs(x)))
 
 
+def titles(columns: Sequence[str], scales: "Scales | None") -> list[str]:
+    """Names of columns for pictures, with their scales.
+
+    Examples
+    --------
+    >>> titles(["x", "y"], (Scale("log"), None))
+    ['x (log scale)', 'y']
+    """
+    pairs = zip(columns, scales or [None] * len(columns), strict=True)
+    return [name if scale is None else f"{name} ({scale} scale)" for name, scale in pairs]
+
+
 Scales = tuple[Scale | None, ...]
 """The scale of each column; None of a column that is read as it is."""
 

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
 
+from splitmerge_cli.data.scales import Scales, titles
+
 MOST_CELLS = 20_000_000
 """Clusters times columns that are described; of more columns those of largest variance."""
 RESOLUTION = 1e-12
@@ -41,9 +43,14 @@ class Statistics:
     divergence: Numbers
     """float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
     other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells."""
-    scales: tuple[Any, ...] = ()
-    """``[D]``: the scale of each column (`splitmerge_cli.data.scales.Scale`) on which means and variances are; None of
+    scales: Scales = ()
+    """``[D]``: the scale of each column on which means and variances are; None of
     a column in the units of the data. Empty: no column has a scale of its own."""
+
+    @property
+    def titles(self) -> list[str]:
+        """``[D]``: names of the columns for pictures, with their scales."""
+        return titles(self.columns, self.scales or None)
 
     def scale_of(self, j: int) -> Any:
         """The scale of column `j`, None of one in the units of the data."""

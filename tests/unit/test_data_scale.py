@@ -11,12 +11,16 @@ from scipy.stats import yeojohnson
 from sklearn.preprocessing import PowerTransformer
 
 import smcmc
+from splitmerge_cli.api import held_out
+from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.scales import Scale
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
+from splitmerge_cli.diagnostics.column_statistics import statistics
 from splitmerge_cli.models.real_columns import find_resolution, settle_resolution
 from splitmerge_cli.received import DataError
 
@@ -178,3 +182,61 @@ def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
     assert f"a = {geometric:.4g} (others " in clusters(data, labels)["telling"][0]
     assert ", on a log scale)" in clusters(data, labels)["telling"][0]
     assert "scale" not in columns(from_object(frame, "mixed"), labels)
+
+
+def test_pictures_name_the_scale() -> None:
+    data = from_object(skewed(30), "points", scale={"b": -0.3})
+    assert data.column_titles == ["a", "b (yeo-johnson(-0.3) scale)"] == statistics(data, [0] * 30).titles
+
+
+def clustered(scale: float, seed: int = 0) -> np.ndarray:
+    """Two clusters far apart on a log scale."""
+    rng = np.random.default_rng(seed)
+    return scale * np.exp(rng.choice([0.0, 4.0], 400) + 0.7 * rng.normal(size=400))
+
+
+@pytest.mark.parametrize(
+    ("cells", "scale"),
+    [
+        (np.exp(np.random.default_rng(0).normal(size=400)), "log"),
+        (clustered(1.0), "log"),
+        (clustered(1000.0), "log"),
+        (np.random.default_rng(0).normal(size=400), None),
+        (np.random.default_rng(0).uniform(size=400), None),
+        # skewed as a whole, normal within its clusters
+        (np.append(np.random.default_rng(0).normal(size=350), np.random.default_rng(1).normal(6.0, size=50)), None),
+        (np.ones(400), None),
+        (np.exp(np.random.default_rng(0).normal(size=10)), None),
+    ],
+)
+def test_the_scales_that_are_considered(cells: np.ndarray, scale: str | None) -> None:
+    found = find_scales(from_object(np.column_stack([cells, np.arange(len(cells))]), "points", columns=[1, 2]))
+    assert found == ({} if scale is None else {1: scale})
+
+
+def test_negative_values_get_a_power() -> None:
+    cells = np.random.default_rng(0).gamma(2.0, size=400)
+    frame = pd.DataFrame({"left": -cells, "normal": np.random.default_rng(0).normal(size=400)})
+    found = find_scales(from_object(frame, "points"))
+    assert list(found) == ["left"] and isinstance(found["left"], float) and 1.5 < found["left"] < 3.0
+    assert format_scales(found) == f"left yeo-johnson({found['left']:g})"
+    assert find_scales(from_object(frame, "points", scale=found)) == {}
+
+
+def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = skewed(40)
+    plain, rescaled = (from_object(frame, "points", scale=scale) for scale in (None, {"a": "log"}))
+    noise = np.random.default_rng(0).normal(size=40)
+    error = noise.std() / np.sqrt(40)
+    for ahead, taken, said in (
+        (4.5, held_out.RESCALED, "data.scale=auto: a log (leave-one-out density"),
+        (3.5, held_out.AS_THEY_ARE, "ahead, fewer than 4 errors"),
+        (-1.0, held_out.AS_THEY_ARE, "a row behind"),
+    ):
+
+        def density(options: object, dataset: Dataset, *rest: object, ahead: float = ahead) -> np.ndarray:
+            return noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
+
+        monkeypatch.setattr(held_out, "_leave_out", density)
+        table = held_out.compare_scales({"name": "gaussian"}, plain, rescaled, lambda *_: None)  # type: ignore[arg-type]
+        assert table["columns"][0] == taken and said in held_out.format_rescaled(table, "a log")

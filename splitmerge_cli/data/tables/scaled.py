@@ -98,9 +98,12 @@ def fit_power(cells: NDArray[np.float64]) -> float:
     """Power of ``yeo-johnson`` under which one normal distribution has the largest likelihood, from `LEAST_POWER` to
     `MOST_POWER`, to two decimals."""
     from scipy.optimize import minimize_scalar
-    from scipy.stats import yeojohnson_llf
 
-    found = minimize_scalar(
-        lambda power: -yeojohnson_llf(power, cells), bounds=(LEAST_POWER, MOST_POWER), method="bounded"
-    )
+    def log_lik(power: float) -> float:
+        scale = Scale(YEO_JOHNSON, power)
+        y = scale.read(cells)
+        return float(scale.log_jacobian(y).sum() - 0.5 * len(y) * np.log(y.var()))
+
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = minimize_scalar(lambda power: -log_lik(power), bounds=(LEAST_POWER, MOST_POWER), method="bounded")
     return round(float(found.x), 2)
