@@ -8,7 +8,7 @@ BIC, in the units of the data. This proposes scales, no more: whether they predi
 are is asked of the model itself (`splitmerge_cli.api.held_out.compare_scales`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
     return found
 
 
-def format_scales(scales: dict[str | int, str | float]) -> str:
+def format_scales(scales: Mapping[str | int, str | float]) -> str:
     """Scales as text: ``x1 log, x2 yeo-johnson(-0.3)``.
 
     Examples

@@ -223,8 +223,9 @@ def _settle_readings(
             of_reals = readings[1]
             given = spec.given_keys.keys
             options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-            readings = _read(spec), _read(of_reals)
-            found["counts"] = _choose_counts(options, *readings, _sampler(spec, folder), spec.seed, say)
+            found["counts"] = _choose_counts(
+                options, _read(spec), _read(of_reals), _sampler(spec, folder), spec.seed, say
+            )
             if found["counts"][0]["counts"] == REALS:
                 spec, on_scales = of_reals, rescaled[1]
         if on_scales is not None:
@@ -348,7 +349,7 @@ def _choose_scales(
 
 
 def _with_scales(spec: RunSpecification) -> RunSpecification | None:
-    """The run with scales for its skewed columns; None where there are none."""
+    """The run with scales for its skewed columns; None where no column needs one."""
     if "scale" not in spec.data.values or spec.model.name not in OF_REALS:
         return None
     scales = find_scales(_read(spec, scale=None))
@@ -361,7 +362,7 @@ def _candidates(
     """Runs that may be chosen, and what is then said."""
     counts = ["counts as counts", "counts as real numbers"] if len(readings) > 1 else [""]
     named = [
-        (one, [word for word in (how, format_scales(one.data.values["scale"]) if one is scaled else "") if word])
+        (one, [word for word in (how, one is scaled and format_scales(one.data.values["scale"])) if word])
         for reading, scaled, how in zip(readings, rescaled, counts, strict=True)
         for one in (reading, scaled)
         if one is not None

@@ -1,6 +1,6 @@
 """Statistics of each column in each cluster: counts, means, divergence of the cluster from all others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -43,7 +43,7 @@ class Statistics:
     divergence: Numbers
     """float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
     other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells."""
-    scales: Scales = ()
+    scales: Scales = field(default=(), kw_only=True)
     """``[D]``: the scale of each column on which means and variances are; None of
     a column in the units of the data. Empty: no column has a scale of its own."""
 

@@ -33,7 +33,7 @@ SHORT = {"iterations": 200, "chains": 2, "progress": "none"}
 EXACT = {"model.resolution": "none"}
 
 
-def skewed(N: int = 60, D: int = 2, seed: int = 0) -> pd.DataFrame:
+def draw_skewed(N: int = 60, D: int = 2, seed: int = 0) -> pd.DataFrame:
     x = np.exp(np.random.default_rng(seed).normal(size=(N, D)))
     return pd.DataFrame(x, columns=list("abcdef")[:D])
 
@@ -62,7 +62,7 @@ def test_a_scale_beyond_its_end_is_undone_to_infinity() -> None:
 
 @pytest.mark.parametrize("kind", ["points", "mixed"])
 def test_files_and_objects_are_read_alike(kind: str, tmp_path: Path) -> None:
-    frame = skewed(30, 3)
+    frame = draw_skewed(30, 3)
     frame.iloc[2, 0] = np.nan
     frame.to_csv(tmp_path / "t.csv", index=False)
     scale = {"a": "log", 2: "sqrt", "c": -0.3}
@@ -91,7 +91,7 @@ def test_files_and_objects_are_read_alike(kind: str, tmp_path: Path) -> None:
     ],
 )
 def test_other_scales_are_rejected(scale: object, message: str) -> None:
-    frame = skewed(30)
+    frame = draw_skewed(30)
     frame.iloc[3, 1] = -1.0
     with pytest.raises(DataError, match=message):
         from_object(frame, "points", scale=scale)  # type: ignore[arg-type]
@@ -100,13 +100,13 @@ def test_other_scales_are_rejected(scale: object, message: str) -> None:
 def test_columns_that_are_not_real_and_sparse_matrices_have_no_scale() -> None:
     from scipy.sparse import csr_array
 
-    frame = skewed(30).assign(g=list("uv") * 15)
+    frame = draw_skewed(30).assign(g=list("uv") * 15)
     with pytest.raises(DataError, match=r"data.scale.g=log: expected a real column; this one is read as binary"):
         from_object(frame, "mixed", scale={"g": "log"})
     with pytest.raises(DataError, match="without a sparse matrix"):
         from_object(csr_array(np.eye(4)), "points", scale={1: 0})
     with pytest.raises(ConfigError, match=r"reads x and y as they are, not on a scale \(data.scale\)"):
-        smcmc.sample("lines", skewed(30), options={"data.scale": {"a": "log"}}, **SHORT)
+        smcmc.sample("lines", draw_skewed(30), options={"data.scale": {"a": "log"}}, **SHORT)
 
 
 def test_the_identity_of_a_run_without_scales_is_what_it_was() -> None:
@@ -116,7 +116,7 @@ def test_the_identity_of_a_run_without_scales_is_what_it_was() -> None:
 
 
 def test_the_step_of_a_column_is_one_in_the_units_of_the_data() -> None:
-    x = np.round(skewed(200, 1), 1) + 0.1
+    x = np.round(draw_skewed(200, 1), 1) + 0.1
     data = from_object(x, "points", scale={"a": "log"})
     (step,) = settle_resolution(data, {})["resolution"]
     assert np.isclose(step, find_resolution(x["a"]) / np.exp(np.log(x["a"]).mean()))
@@ -125,7 +125,7 @@ def test_the_step_of_a_column_is_one_in_the_units_of_the_data() -> None:
 @pytest.mark.parametrize("scale", ["log", -0.3, 0.5], ids=str)
 def test_a_density_in_the_units_of_the_data_integrates_to_one(scale: str | float) -> None:
     options = {"data.scale": {"a": scale}, **EXACT}
-    posterior = smcmc.sample("gaussian", skewed(40, 1), options=options, **SHORT)
+    posterior = smcmc.sample("gaussian", draw_skewed(40, 1), options=options, **SHORT)
 
     # by the logarithm of x, which spreads a heavy tail
     u = np.linspace(-30.0, 60.0, 20_001)
@@ -138,7 +138,7 @@ def test_a_density_in_the_units_of_the_data_integrates_to_one(scale: str | float
 
 @pytest.mark.parametrize("model", ["gaussian", "mixed"])
 def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: str) -> None:
-    frame = skewed(50)
+    frame = draw_skewed(50)
     if model == "mixed":
         frame = frame.assign(g=list("uv") * 25)
         frame.iloc[4, 0] = np.nan
@@ -156,13 +156,13 @@ def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: s
 
 
 def test_new_rows_that_a_scale_does_not_take_are_rejected() -> None:
-    posterior = smcmc.sample("gaussian", skewed(30, 1), options={"data.scale": {"a": "log"}}, **SHORT)
+    posterior = smcmc.sample("gaussian", draw_skewed(30, 1), options={"data.scale": {"a": "log"}}, **SHORT)
     with pytest.raises(DataError, match=r"new items: row 1, column 1 \('a'\): 0; expected a positive number"):
         posterior.predict(pd.DataFrame({"a": [0.0]}))
 
 
 def test_a_stored_run_finds_its_data_again(tmp_path: Path) -> None:
-    frame = skewed(30)
+    frame = draw_skewed(30)
     made = smcmc.sample("gaussian", frame, store=tmp_path / "run", options={"data.scale": {"a": 0.3}}, **SHORT)
     again = smcmc.Posterior.load(made.run.path, data=frame)
     assert again.dataset.scales == made.dataset.scales and made.run.summary["scales"] == {"a": 0.3}
@@ -170,7 +170,7 @@ def test_a_stored_run_finds_its_data_again(tmp_path: Path) -> None:
 
 
 def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
-    frame = skewed(40).assign(g=list("uv") * 20)
+    frame = draw_skewed(40).assign(g=list("uv") * 20)
     labels = np.repeat([0, 1], 20)
     data = from_object(frame, "mixed", scale={"a": "log"})
     of_columns = columns(data, labels).set_index(["column", "cluster"])
@@ -185,11 +185,11 @@ def test_a_cluster_is_described_in_the_units_of_the_data() -> None:
 
 
 def test_pictures_name_the_scale() -> None:
-    data = from_object(skewed(30), "points", scale={"b": -0.3})
+    data = from_object(draw_skewed(30), "points", scale={"b": -0.3})
     assert data.column_titles == ["a", "b (yeo-johnson(-0.3) scale)"] == statistics(data, [0] * 30).titles
 
 
-def clustered(scale: float, seed: int = 0) -> np.ndarray:
+def draw_clusters(scale: float, seed: int = 0) -> np.ndarray:
     """Two clusters far apart on a log scale."""
     rng = np.random.default_rng(seed)
     return scale * np.exp(rng.choice([0.0, 4.0], 400) + 0.7 * rng.normal(size=400))
@@ -199,8 +199,8 @@ def clustered(scale: float, seed: int = 0) -> np.ndarray:
     ("cells", "scale"),
     [
         (np.exp(np.random.default_rng(0).normal(size=400)), "log"),
-        (clustered(1.0), "log"),
-        (clustered(1000.0), "log"),
+        (draw_clusters(1.0), "log"),
+        (draw_clusters(1000.0), "log"),
         (np.random.default_rng(0).normal(size=400), None),
         (np.random.default_rng(0).uniform(size=400), None),
         # skewed as a whole, normal within its clusters
@@ -224,7 +224,7 @@ def test_negative_values_get_a_power() -> None:
 
 
 def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch) -> None:
-    frame = skewed(40)
+    frame = draw_skewed(40)
     plain, rescaled = (from_object(frame, "points", scale=scale) for scale in (None, {"a": "log"}))
     noise = np.random.default_rng(0).normal(size=40)
     error = noise.std() / np.sqrt(40)
