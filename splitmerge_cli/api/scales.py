@@ -22,6 +22,8 @@ from splitmerge_cli.data.values import MAGNITUDE, is_sparse
 SKEWED = 4.0
 """Standard errors of the skewness, under a normal distribution, beyond which a column is clearly skewed."""
 LEAST_SKEWNESS = 0.5
+MOST_COLUMNS = 200
+"""Real columns of a table whose scales are looked for, at most: each takes some hundredth of a second."""
 FEWEST = 20
 """Cells of a column that are needed."""
 POWERS = (-1.0, -0.5, 0.0, 0.5, 1.5, 2.0)
@@ -35,7 +37,7 @@ SMALLEST = 1e-3
 
 def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
     """Scales for the real columns that are clearly skewed, as ``data.scale`` takes them; empty where none has a better
-    one than its own.
+    one than its own, and for more than `MOST_COLUMNS`.
 
     Parameters
     ----------
@@ -45,10 +47,13 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
     kind, x = dataset.kind, dataset.values
     if not kind.has_columns or is_sparse(x) or dataset.scales is not None:
         return {}
+    types = kind.types_of(dataset)
+    if sum(column.type == "real" for column in types) > MOST_COLUMNS:
+        return {}
     rows = np.sort(np.random.default_rng(0).permutation(dataset.N)[:MOST_ROWS])
     positions = dataset.positions or range(x.shape[1])
     found: dict[str | int, str | float] = {}
-    for j, column in enumerate(kind.types_of(dataset)):
+    for j, column in enumerate(types):
         if column.type != "real":
             continue
         cells = x[rows, j].astype(np.float64)

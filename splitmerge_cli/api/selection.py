@@ -19,7 +19,8 @@ Counts among the columns
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they give a row a higher log predictive density given the others, in the units of the data, by
     more than four standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided
-    before, the covariance after.
+    before, the covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the
+    columns as they are.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
 """
@@ -81,7 +82,12 @@ CHAINS = 2
 OF_COVARIANCE = "model.covariance"
 OF_POWER = "model.power"
 OF_SCALE = "data.scale"
-NOT_SKEWED = f"{OF_SCALE}=auto: {AS_THEY_ARE}: no real column is clearly skewed and better on another scale"
+IN_UNITS = ("m0", "b0", "resolution")
+"""Options of models whose numbers are in the units of the columns."""
+NOT_SKEWED = (
+    f"{OF_SCALE}=auto: {AS_THEY_ARE}: no real column is clearly skewed and better on another scale, or m0, b0 or "
+    "resolution is a number in units of the columns"
+)
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -306,10 +312,10 @@ def read_scales(
     ``data.scale=auto``; and how these were found. `keys` are those of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = from_object(data, kind, **of_table)
-    if not (scales := find_scales(as_they_are)):
+    options = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
+    if _names_units(options) or not (scales := find_scales(as_they_are)):
         return of_table, None
     on_scales = of_table | {"scale": scales}
-    options = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
     options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
@@ -349,11 +355,16 @@ def _choose_scales(
 
 
 def _with_scales(spec: RunSpecification) -> RunSpecification | None:
-    """The run with scales for its skewed columns; None where no column needs one."""
-    if "scale" not in spec.data.values or spec.model.name not in OF_REALS:
+    """The run with scales for its skewed columns; None where no column needs one, or a prior is given in units."""
+    if "scale" not in spec.data.values or spec.model.name not in OF_REALS or _names_units(spec.model.values):
         return None
     scales = find_scales(_read(spec, scale=None))
     return spec.with_({OF_SCALE: scales}) if scales else None
+
+
+def _names_units(options: Mapping[str, Any]) -> bool:
+    """Whether options of a model hold numbers in the units of the columns, which are others on another scale."""
+    return any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
 
 
 def _candidates(

@@ -262,6 +262,8 @@ def test_who_names_no_scale_gets_none(smcmc, capsys: pytest.CaptureFixture[str],
     frame = pd.DataFrame(np.exp(tilted_cloud), columns=["a", "b"])
     assert sm.sample(frame, **FEW | {"options": {"data.scale": "none"}}).dataset.scales is None
     assert sm.sample("gaussian", frame, **FEW).dataset.scales is None
+    # numbers of the prior are in the units of the columns
+    assert sm.sample({"name": "auto", "b0": 0.5}, frame, **FEW).dataset.scales is None
     assert "data.scale" not in capsys.readouterr().out
     pd.DataFrame(tilted_cloud, columns=["a", "b"]).to_csv("t.csv", index=False)
     args = ["data=csv", "data.path=t.csv", "iterations=20", "chains=2", "progress=none"]
