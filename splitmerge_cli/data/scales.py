@@ -25,7 +25,7 @@ class Scale:
     name : {"log", "sqrt", "yeo-johnson"}
         ``log`` and ``sqrt`` take positive numbers, ``yeo-johnson`` any.
     power : float
-        Of ``yeo-johnson`` (Yeo and Johnson, Biometrika 2000): 1 leaves a column as it is; lower powers draw in large
+        Of ``yeo-johnson`` (Yeo and Johnson 2000): 1 leaves a column as it is; lower powers draw in large
         values.
 
     Examples

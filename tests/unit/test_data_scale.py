@@ -136,11 +136,16 @@ def test_a_density_in_the_units_of_the_data_integrates_to_one(scale: str | float
     assert abs(trapezoid(density * np.abs(x), np.sign(x) * np.log(np.abs(x))) - 1.0) < 1e-3
 
 
-@pytest.mark.parametrize("model", ["gaussian", "mixed"])
-def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: str) -> None:
+FULL = {"name": "gaussian", "covariance": "full"}
+
+
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged")
+@pytest.mark.parametrize("model", ["gaussian", "mixed", FULL], ids=["complete", "mixed", "imputed"])
+def test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian(model: str | dict[str, str]) -> None:
     frame = draw_skewed(50)
     if model == "mixed":
         frame = frame.assign(g=list("uv") * 25)
+    if model != "gaussian":
         frame.iloc[4, 0] = np.nan
     logs = frame.assign(a=np.log(frame["a"]))
     jacobian = np.nan_to_num(-logs["a"])
