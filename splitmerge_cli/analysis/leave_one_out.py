@@ -65,7 +65,8 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
         log_density, log_weight = built.left_out_predictive()
         log_predictive[row] = logsumexp(log_density + log_weight, axis=1)
     log_ratios, shape = smooth_tails(-log_predictive)
-    return LeaveOneOut(logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0), shape)
+    log_density = logsumexp(log_ratios + log_predictive, axis=0) - logsumexp(log_ratios, axis=0)
+    return LeaveOneOut(log_density + dataset.log_jacobian, shape)
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -214,10 +214,14 @@ def by_state(
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each state with its predictions for new items; parameters and errors as for `predict`.
 
-    They are log densities ``[n, K + 1]`` of each item in each cluster of the state, the last column being a new one,
-    and log weights ``[K + 1]``, the prior's probability of these.
+    They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
+    column being a new one, and log weights ``[K + 1]``, the prior's probability of these.
     """
-    return (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
+    found = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
+    if new.scales is None:
+        return found
+    jacobian = new.log_jacobian[:, None]
+    return ((state, log_density + jacobian, log_weight) for state, log_density, log_weight in found)
 
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
@@ -303,7 +307,9 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     source = spec.data.with_options(path=file)
     digests = of_data(file_digests(replace(spec, data=source)))
     # new rows are items of their own, equal though they may be
-    every_row = {} if dataset.copies is None else {"repeated": "keep"}
+    every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
+    # on the scales of the data, whose powers may come from these
+    every_row |= {} if dataset.scales is None else {"scale": None}
     found = load_dataset(source.with_options(**every_row, **kind.reader_options(dataset)), kind, digests)
     try:
         return kind.new_items(dataset, kind.as_given(found))

@@ -39,6 +39,10 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
+AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
+"""Readings of skewed columns."""
+AHEAD = 4.0
+"""Standard errors by which scales have to be ahead to be taken: a reading that is harder to explain needs more."""
 
 
 class Sample(Protocol):
@@ -127,12 +131,16 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
 
 
 def _rank(
-    what: str, found: Mapping[str, NDArray[np.float64]], seconds: Mapping[str, float], simplest: Sequence[str]
+    what: str,
+    found: Mapping[str, NDArray[np.float64]],
+    seconds: Mapping[str, float],
+    simplest: Sequence[str],
+    errors: float = 1.0,
 ) -> pd.DataFrame:
     """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
-    than the standard error of the difference."""
+    than so many standard errors of the difference."""
     names = sorted(found, key=lambda name: -found[name].mean())
-    near = [name for name in names if not _is_behind(found[names[0]] - found[name], 1.0)]
+    near = [name for name in names if not _is_behind(found[names[0]] - found[name], errors)]
     taken = [min(near, key=simplest.index)] if near else []
     order = [*taken, *(name for name in names if name not in taken), *(name for name in simplest if name not in found)]
     off = {name: _difference(found[order[0]] - found[name]) for name in names}
@@ -198,14 +206,55 @@ def compare_counts(
     candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
-        jointly = {"covariance": "full"} | given
-        can_be = count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset)
-        candidates[name] = (jointly if can_be else given, dataset)
+        candidates[name] = (_jointly(given, dataset), dataset)
     problems: dict[str, str] = {}
     found, seconds = _compare(candidates, sample, seed, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     return _rank("counts", found, seconds, (COUNTS, REALS))
+
+
+def compare_scales(
+    options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, sample: Sample, seed: int = 0
+) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
+    their own.
+
+    Parameters
+    ----------
+    options : mapping
+        Of the model, its name among them; without a covariance it is full where the points allow it.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
+        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind and error as of
+        `covariances`, seconds.
+    """
+    given = _jointly(options, as_they_are)
+    candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
+    found, seconds = _compare(candidates, sample, seed, {})
+    return _rank("columns", found, seconds, (AS_THEY_ARE, RESCALED), AHEAD)
+
+
+def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
+    """Options with a full covariance where none is named and the real columns allow it."""
+    jointly = {"covariance": "full"} | dict(options)
+    can_be = count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset)
+    return jointly if can_be else options
+
+
+def format_rescaled(table: pd.DataFrame, scales: str) -> str:
+    """Say which reading of skewed columns is taken, and by how much it is ahead."""
+    if len(table) < 2 or table["log_density"].isna().any():
+        return f"data.scale=auto: {table['columns'][0]}, the only reading that the model takes"
+    difference, error = float(table["behind"][1]), float(table["error"][1])
+    said = f"leave-one-out density {abs(difference):.3f} nats a row {{}}, standard error {error:.3f}"
+    if table["columns"][0] == RESCALED:
+        return f"data.scale=auto: {scales} ({said.format('ahead of the columns as they are')})"
+    side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
+    return f"data.scale=auto: {AS_THEY_ARE} ({scales}: {said.format(side)})"
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:

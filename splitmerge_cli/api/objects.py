@@ -47,11 +47,13 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
     # words that were left out
     words: dict[str, Any] = {}
+    # columns on a scale of their own
+    scales = {"scale": run.summary["scales"]} if run.is_done and "scales" in run.summary else {}
     if kind.has_topics:
         words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
 
     def read(given: Any, **options: Any) -> Dataset | None:
-        found = from_object(given, kind.name, truth, **options)
+        found = from_object(given, kind.name, truth, **options, **scales)
         return found if wanted is None or hold(found) == wanted else None
 
     try:

@@ -24,6 +24,7 @@ from splitmerge_cli.api.selection import (
     model_for_object,
     options_for,
     read_counts,
+    read_scales,
     settle,
 )
 from splitmerge_cli.config import specify_keys
@@ -92,9 +93,9 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns``, ``data.types`` and ``data.repeated``: ``{"data.types": {"year": "real"}}``; of texts
-        ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are left
-        out as of ``data=corpus``.
+        ``data.columns``, ``data.types``, ``data.repeated`` and ``data.scale``: ``{"data.types": {"year": "real"}}``;
+        of texts ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are
+        left out as of ``data=corpus``.
     workers : int, optional
         Chains that run at the same time.
     progress : {"auto", "bars", "lines", "none"}
@@ -166,6 +167,9 @@ def specify_sample(
     if not isinstance(data, str | Path | Dataset):
         data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
+    # as of a file: model=auto asks for scales unless they are named
+    asks_scale = of_table.get("scale", keys["model"]) == AUTO and not isinstance(data, str | Path | Dataset)
+    of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
         keys["model"] = MODELS.get(recognise(data).data, AUTO)
     if keys["model"] == AUTO and not isinstance(data, str | Path):
@@ -177,6 +181,9 @@ def specify_sample(
             kind = kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
             keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+    if asks_scale and keys["model"] in OF_REALS:
+        of_table, of_scale = read_scales(data, of_table, keys, sampler, say)
+        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
     dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
     settled = settle(specify_keys(keys), say)
@@ -189,5 +196,5 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_OBJECTS = ("columns", "types", "repeated", "stop_words", "min_documents", "max_share", "min_length")
+OF_OBJECTS = ("columns", "types", "repeated", "scale", "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""

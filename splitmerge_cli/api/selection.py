@@ -15,6 +15,12 @@ Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
     others: a whole number has its probability as a count, and as a real number the mean log
     density over its unit interval, which is at most the log of the probability of that interval.
+``data.scale=auto``
+    Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
+    these are taken if they give a row a higher log predictive density given the others, in the units of the data, by
+    more than four standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided
+    before, the covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the
+    columns as they are.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
 """
@@ -32,23 +38,29 @@ from scipy.sparse import issparse
 from splitmerge_cli.api import held_out
 from splitmerge_cli.api.cautions import DataNote, NotConverged
 from splitmerge_cli.api.held_out import (
+    AS_THEY_ARE,
     MIXED,
     REALS,
+    RESCALED,
     SCALES,
     Sample,
     as_records,
     compare_counts,
+    compare_scales,
     count_reals,
     covariances,
     covariances_of,
     find_problem,
     format_counts,
     format_covariances,
+    format_rescaled,
+    model_of,
 )
 from splitmerge_cli.api.making import Settled, make
 from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
+from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override
 from splitmerge_cli.data.dataset import Dataset
@@ -69,6 +81,13 @@ ITERATIONS = 500
 CHAINS = 2
 OF_COVARIANCE = "model.covariance"
 OF_POWER = "model.power"
+OF_SCALE = "data.scale"
+IN_UNITS = ("m0", "b0", "resolution")
+"""Options of models whose numbers are in the units of the columns."""
+NOT_SKEWED = (
+    f"{OF_SCALE}=auto: {AS_THEY_ARE}: no real column is clearly skewed and better on another scale, or m0, b0 or "
+    "resolution is a number in units of the columns"
+)
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -136,6 +155,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
     if not spec.to_choose:
         return Settled(spec, None)
     of_reals, calibrates = None, OF_POWER in spec.to_choose
+    asks = OF_SCALE in spec.to_choose or ("model" in spec.to_choose and OF_SCALE not in spec.given_keys.keys)
     if "model" in spec.to_choose:
         named = _choose_model(spec)
         spec = spec.with_(named)
@@ -143,22 +163,29 @@ def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
         say(f"model={AUTO}: {' '.join(said)}")
         if spec.model.name == MIXED:
             of_reals = _with_reals(spec)
-    compares = of_reals is not None or OF_COVARIANCE in spec.to_choose
+    readings = [spec] if of_reals is None else [spec, of_reals]
+    rescaled = [_with_scales(reading) if asks else None for reading in readings]
+    if OF_SCALE in spec.to_choose:
+        readings = [reading.with_({OF_SCALE: None}) for reading in readings]
+        spec = readings[0]
+        if not any(rescaled):
+            say(NOT_SKEWED)
+    compares = len(readings) > 1 or any(rescaled) or OF_COVARIANCE in spec.to_choose
     if not (compares or calibrates):
         return Settled(spec, None)
     if calibrates:
         _require_power(spec.model.name)
     by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
-    for decided, what in _candidates(spec, of_reals, calibrates):
+    for decided, what in _candidates(readings, rescaled, calibrates):
         run = finished_run(decided)
         chosen = None if run is None else run.summary.get("chosen")
         if run is None or chosen is None or chosen.get("by") != by:
             continue
-        if ("counts" in chosen) == (of_reals is not None):
+        if ("counts" in chosen) == (of_reals is not None) and (OF_SCALE in chosen) == any(rescaled):
             say(f"{what}, as {run.path} says")
             return Settled(decided, chosen)
     with scratch_folder() as folder:
-        decided, chosen = _settle_readings(spec, of_reals, say, folder)
+        decided, chosen = _settle_readings(readings, rescaled, say, folder)
         if calibrates:
             decided, curve = _settle_power(decided, say, folder)
             chosen |= curve
@@ -187,18 +214,33 @@ def _settle_power(
 
 
 def _settle_readings(
-    spec: RunSpecification, of_reals: RunSpecification | None, say: Callable[[str], None], folder: Path
+    readings: Sequence[RunSpecification],
+    rescaled: Sequence[RunSpecification | None],
+    say: Callable[[str], None],
+    folder: Path,
 ) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run with what predicts held-out rows best: of `spec` and `of_reals`, which reads counts otherwise, and of the
-    covariances where these are ``auto``, if a power is to be chosen of those that have one; and how that was chosen."""
+    """A run with what predicts held-out rows best: of the `readings`, the second of which reads counts as real numbers,
+    each with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be
+    chosen of those that have one; and how that was chosen."""
     found: dict[str, Any] = {}
+    spec, on_scales = readings[0], rescaled[0]
     with _without_warnings():
-        if of_reals is not None:
+        if len(readings) > 1:
+            of_reals = readings[1]
             given = spec.given_keys.keys
             options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-            readings = _read(spec), _read(of_reals)
-            found["counts"] = _choose_counts(options, *readings, _sampler(spec, folder), spec.seed, say)
-            spec = of_reals if found["counts"][0]["counts"] == REALS else spec
+            found["counts"] = _choose_counts(
+                options, _read(spec), _read(of_reals), _sampler(spec, folder), spec.seed, say
+            )
+            if found["counts"][0]["counts"] == REALS:
+                spec, on_scales = of_reals, rescaled[1]
+        if on_scales is not None:
+            options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
+            scales = on_scales.data.values["scale"]
+            found[OF_SCALE] = _choose_scales(
+                options, _read(spec), _read(on_scales), scales, _sampler(spec, folder), spec.seed, say
+            )
+            spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
         if OF_COVARIANCE in spec.to_choose:
             if "covariance" not in spec.model.options:
                 raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
@@ -263,6 +305,28 @@ def read_counts(
     return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_folds()}
 
 
+def read_scales(
+    data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], sampler: Any, say: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
+    ``data.scale=auto``; and how these were found. `keys` are those of the run."""
+    of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
+    as_they_are = from_object(data, kind, **of_table)
+    options = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
+    if _names_units(options) or not (scales := find_scales(as_they_are)):
+        return of_table, None
+    on_scales = of_table | {"scale": scales}
+    options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
+    if keys.get(OF_COVARIANCE) == AUTO:
+        del options["covariance"]
+    seed = int(keys.get("seed", 0))
+    with _without_warnings(), scratch_folder() as folder:
+        rescaled = from_object(data, kind, **on_scales)
+        found = _choose_scales(options, as_they_are, rescaled, scales, _short(sampler, seed, folder), seed, say)
+    taken = on_scales if found[0]["columns"] == RESCALED else of_table
+    return taken, {OF_SCALE: found, "by": _describe_folds()}
+
+
 def _choose_counts(
     options: Mapping[str, Any],
     as_counts: Dataset,
@@ -276,13 +340,45 @@ def _choose_counts(
     return as_records(table)
 
 
+def _choose_scales(
+    options: Mapping[str, Any],
+    as_they_are: Dataset,
+    rescaled: Dataset,
+    scales: Mapping[Any, Any],
+    sample: Sample,
+    seed: int,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    table = compare_scales(options, as_they_are, rescaled, sample, seed)
+    say(format_rescaled(table, format_scales(scales)))
+    return as_records(table)
+
+
+def _with_scales(spec: RunSpecification) -> RunSpecification | None:
+    """The run with scales for its skewed columns; None where no column needs one, or a prior is given in units."""
+    if "scale" not in spec.data.values or spec.model.name not in OF_REALS or _names_units(spec.model.values):
+        return None
+    scales = find_scales(_read(spec, scale=None))
+    return spec.with_({OF_SCALE: scales}) if scales else None
+
+
+def _names_units(options: Mapping[str, Any]) -> bool:
+    """Whether options of a model hold numbers in the units of the columns, which are others on another scale."""
+    return any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
+
+
 def _candidates(
-    spec: RunSpecification, of_reals: RunSpecification | None, calibrates: bool
+    readings: Sequence[RunSpecification], rescaled: Sequence[RunSpecification | None], calibrates: bool
 ) -> Iterator[tuple[RunSpecification, str]]:
     """Runs that may be chosen, and what is then said."""
-    readings = [(spec, [] if of_reals is None else ["counts as counts"])]
-    readings += [] if of_reals is None else [(of_reals, ["counts as real numbers"])]
-    for reading, said in readings:
+    counts = ["counts as counts", "counts as real numbers"] if len(readings) > 1 else [""]
+    named = [
+        (one, [word for word in (how, one is scaled and format_scales(one.data.values["scale"])) if word])
+        for reading, scaled, how in zip(readings, rescaled, counts, strict=True)
+        for one in (reading, scaled)
+        if one is not None
+    ]
+    for reading, said in named:
         chosen = [(reading, said)]
         if OF_COVARIANCE in reading.to_choose:
             names = covariances_of(reading.model.name)

@@ -65,8 +65,10 @@ def _load(spec: RunSpecification) -> Dataset:
 
 def _table(dataset: Dataset) -> Table:
     shown = Table("column", "read as", "values", "missing", box=None, pad_edge=False)
-    for name, type, cells in zip(dataset.column_names, dataset.types or (), dataset.values.T, strict=True):
+    types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
+    for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
         missing = int(np.isnan(cells).sum())
         held = describe_cells(cells, type)
-        shown.add_row(Text(str(name)), type.type, Text(held), f"{missing:,}" if missing else "")
+        read_as = type.type if scale is None else f"{type.type}, {scale}"
+        shown.add_row(Text(str(name)), read_as, Text(held), f"{missing:,}" if missing else "")
     return shown

@@ -25,7 +25,7 @@ NOT_TYPED = ("name", "_target_")
 TAKE_K0 = (None, "random", "sequential")
 """Starts that take a number of clusters, or of topics."""
 
-LEFT_TO_DATA = ("model", "model.covariance", "model.power")
+LEFT_TO_DATA = ("model", "model.covariance", "model.power", "data.scale")
 """Keys that take ``auto``: the data decide, see `splitmerge_cli.api.selection`."""
 
 RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
@@ -35,7 +35,7 @@ SHARED = {"data": {"max_bytes": int | None}}
 """Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
 change nothing that is computed."""
 
-LATER = {"repeated": "keep"}
+LATER = {"repeated": "keep", "scale": None}
 """Options of data sets that runs were stored without, and their defaults, at which they do not tell runs apart."""
 
 INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")

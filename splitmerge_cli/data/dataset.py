@@ -16,6 +16,7 @@ from typing import Any, ClassVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
 
@@ -43,6 +44,8 @@ class Copies:
     names: list[str] | None = None
 
 
+FACTS = ("documents", "notes", "repeated_rows", "scales")
+"""Entries of ``Dataset.meta`` that a run's summary has."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
 
@@ -199,7 +202,7 @@ class Kind:
     # -- descriptions
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         """Entries of a run's summary about its data."""
-        return {key: value for key, value in dataset.meta.items() if key in ("documents", "notes", "repeated_rows")}
+        return {key: value for key, value in dataset.meta.items() if key in FACTS}
 
     def types_of(self, dataset: Dataset) -> tuple[ColumnType, ...]:
         """Type of each column, where clusters are described by columns."""
@@ -289,6 +292,9 @@ class Dataset:
     is_recorded : bool
         Whether the numbers are of a table of the user's own, which records real columns to some step (the option
         `resolution` of models of such columns). Generated and published data are taken as they are.
+    scales : tuple of Scale or None, or None
+        ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
+        where all are in the units of the data.
 
     Raises
     ------
@@ -309,6 +315,7 @@ class Dataset:
     is_recorded: bool = False
     positions: tuple[int, ...] | None = None
     copies: Copies | None = None
+    scales: Scales | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -325,6 +332,11 @@ class Dataset:
         if self.columns:
             return list(self.columns)
         return [f"column {j + 1}" for j in self.positions or range(self.values.shape[1])]
+
+    @property
+    def column_titles(self) -> list[str]:
+        """Names of the columns for pictures, with their scales."""
+        return titles(self.column_names, self.scales)
 
     def place(self, i: int, j: int) -> str:
         """A cell as messages name it."""
@@ -358,6 +370,16 @@ class Dataset:
         )
         place = self.place(i, int(np.isnan(self.values[i]).argmax()))
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
+
+    @property
+    def values_in_units(self) -> Any:
+        """The values in the units of the data."""
+        return self.values if self.scales is None else in_units(self.values, self.scales)
+
+    @property
+    def log_jacobian(self) -> NDArray[np.float64]:
+        """float64 ``[N]``: what is added to the log density of each row to make it one in the units of the data."""
+        return np.zeros(self.N) if self.scales is None else log_jacobian(self.values, self.scales)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
         """These rows of a table alone, without true labels and names."""

@@ -53,6 +53,8 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         yield dataset.positions
     if dataset.copies is not None:
         yield from (dataset.copies.items, dataset.copies.names)
+    if dataset.scales is not None:
+        yield dataset.scales
     x = dataset.values
     if isinstance(x, csr_array):
         yield from (x.shape, x.indptr, x.indices, x.data)

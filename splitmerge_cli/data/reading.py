@@ -9,6 +9,7 @@ from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import as_pandas
+from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
 from splitmerge_cli.received import DataError
 
@@ -28,7 +29,7 @@ class KindReading:
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new[dataset.columns]
-        return self.align(dataset, new)
+        return put_on_scales(self.align(dataset, new), dataset.scales)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new items whose columns are in the order of the data."""
@@ -45,7 +46,7 @@ class KindReading:
         return replace(dataset, values=values, truth=None, names=None, copies=None)
 
     def as_given(self, dataset: Dataset) -> Any:
-        """The items as an object, in the words of their file."""
+        """The items as an object, in the words and units of their file."""
         if not dataset.columns:
-            return dataset.values
-        return pd.DataFrame(np.asarray(dataset.values), columns=dataset.columns)
+            return dataset.values_in_units
+        return pd.DataFrame(np.asarray(dataset.values_in_units), columns=dataset.columns)

@@ -72,7 +72,10 @@ def _telling(known: Statistics, k: int) -> Iterator[str]:
         level, mean = known.level[f], known.mean[k, f]
         n = known.n[:, f].sum() - known.n[k, f]
         other = (known.overall[f] * known.n[:, f].sum() - known.n[k, f] * mean) / n
-        if level is None:
+        if (scale := known.scale_of(int(j))) is not None:
+            mean, other = (float(scale.undo(value)) for value in (mean, other))
+            yield f"{known.columns[j]} = {number(mean)} (others {number(other)}, on a {scale} scale)"
+        elif level is None:
             yield f"{known.columns[j]} = {number(mean)} (others {number(other)})"
         else:
             yield f"{known.columns[j]}={level}: {mean:.0%} (others {max(other, 0.0):.0%})"
@@ -90,7 +93,8 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     (interval of the mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval),
     divergence (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other
     clusters, both as normal, Poisson or categorical distributions; nan where there is one cluster). Missing cells are
-    left out.
+    left out. Where columns have scales of their own, also scale: mean, low and high of such a column are those on the
+    scale, in the units of the data (``log``: the geometric mean).
 
     Parameters as for `clusters`.
     """
@@ -108,6 +112,11 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     low[share], high[share] = (
         special.betaincinv(held + 0.5, n[share] - held + 0.5, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
     )
+    for j, scale in enumerate(known.scales):
+        if scale is not None:
+            own = column == j
+            mean[own], low[own], high[own] = (scale.undo(values[own]) for values in (mean, low, high))
+    of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
     return pd.DataFrame(
         {
             "cluster": cluster,
@@ -118,4 +127,5 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
             "high": high,
             "divergence": known.divergence[cluster, column],
         }
+        | of_scale
     )

@@ -65,6 +65,7 @@ def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
     yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  divergence"
     for row in ranked:
         name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
+        name += f" ({row['scale']} scale)" if row.get("scale") else ""
         said = [_value(row[key], bool(row["level"])) for key in ("mean", "low", "high")]
         interval = f"{said[1]} to {said[2]}" if said[1] else ""
         divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""

@@ -1,11 +1,13 @@
 """Statistics of each column in each cluster: counts, means, divergence of the cluster from all others."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import issparse
+
+from splitmerge_cli.data.scales import Scales, titles
 
 MOST_CELLS = 20_000_000
 """Clusters times columns that are described; of more columns those of largest variance."""
@@ -41,6 +43,18 @@ class Statistics:
     divergence: Numbers
     """float64 ``[K, D]``: Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all
     other clusters, both as normal, Poisson or categorical distributions; nan where one has no cells."""
+    scales: Scales = field(default=(), kw_only=True)
+    """``[D]``: the scale of each column on which means and variances are; None of
+    a column in the units of the data. Empty: no column has a scale of its own."""
+
+    @property
+    def titles(self) -> list[str]:
+        """``[D]``: names of the columns for pictures, with their scales."""
+        return titles(self.columns, self.scales or None)
+
+    def scale_of(self, j: int) -> Any:
+        """The scale of column `j`, None of one in the units of the data."""
+        return self.scales[j] if self.scales else None
 
     @property
     def standardised_means(self) -> Numbers:
@@ -65,13 +79,14 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     own = np.asarray(labels, dtype=np.int64)
     x, D = dataset.values, dataset.values.shape[1]
     names = dataset.column_names
-    columns = dataset.kind.types_of(dataset)
+    columns, scales = dataset.kind.types_of(dataset), dataset.scales or ()
     K = int(own.max()) + 1
     order = np.argsort(own, kind="stable")
     clusters = np.split(order, np.cumsum(np.bincount(own, minlength=K))[:-1])
     if K * D > MOST_CELLS and dataset.types is None:
         kept = np.sort(np.argsort(-_moments(x)[2], kind="stable")[: max(1, MOST_CELLS // K)])
         x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
+        scales = tuple(scales[j] for j in kept) if scales else ()
     types = [column.type for column in columns]
     parts = [j for j, type in enumerate(types) if type != "categorical"]
     whole = len(parts) == len(types)
@@ -80,7 +95,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     described = _numbers(n, mean, squares, [types[j] for j in parts])
     if whole:
         levels = [_second(column) for column in columns]
-        return Statistics(names, types, np.arange(len(names)), levels, *described)
+        return Statistics(names, types, np.arange(len(names)), levels, *described, scales=scales)
     found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
@@ -89,7 +104,8 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
         levels_of.append(list(column.levels) if column.type == "categorical" else [_second(column)])
     stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
-    return Statistics(names, types, of_feature, [level for levels in levels_of for level in levels], *stacked)
+    levels = [level for levels in levels_of for level in levels]
+    return Statistics(names, types, of_feature, levels, *stacked, scales=scales)
 
 
 def _second(column: Any) -> str | None:

@@ -307,6 +307,8 @@ cdef class Lines(Uncollapsed):
     @classmethod
     def accepts(cls, data):
         accepted, reason = super().accepts(data)
+        if accepted and data.scales is not None:
+            return False, "reads x and y as they are, not on a scale (data.scale)"
         if accepted and (scipy.sparse.issparse(data.values) or data.values.shape[1] != 2):
             sort = "sparse" if scipy.sparse.issparse(data.values) else data.values.shape[1]
             return False, f"reads dense points of two columns, x and y, not {sort}; data.columns=[x,y] chooses them"

@@ -68,7 +68,18 @@ def settle_resolution(data: Any, params: dict[str, Any]) -> dict[str, Any]:
     """
     if params.get("resolution", "auto") != "auto":
         return params
-    return params | {"resolution": "auto" if data.is_recorded else "none"}
+    if not data.is_recorded:
+        return params | {"resolution": "none"}
+    if data.scales is None:
+        return params | {"resolution": "auto"}
+    # one step in the units of the data, at its mean length on the scale
+    columns = zip(data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data), strict=True)
+    return params | {"resolution": [_on_scale(*column[:3]) for column in columns if column[3].type == "real"]}
+
+
+def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
+    step = find_resolution(in_units)
+    return step if scale is None or not step else step * float(np.exp(np.nanmean(scale.log_jacobian(cells))))
 
 
 def resolutions_of(given: Any, D: int, columns: Iterable[ArrayLike] | None, what: str = "columns") -> Numbers:

@@ -164,7 +164,7 @@ cdef class ScalePrior:
             raise ValueError(f"parameters: expected finite positive numbers, got {given}")
         if self.of_b0:
             given = given / np.append(self.held[1], [1.0] * self.of_kappa0)
-        cdef double[::1] v = given
+        cdef const double[::1] v = given
         if self.of_b0:
             for d in range(self.n):
                 self.b0[d] = v[d]

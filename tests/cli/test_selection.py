@@ -234,6 +234,44 @@ def test_counts_are_read_as_what_predicts_them(
     assert selection.settle(specify([*args, "data.types={n: count}"], leave_to_data=True), print).chosen is None
 
 
+@pytest.mark.parametrize("source", ["file", "frame"])
+def test_skewed_columns_get_scales_of_their_own(
+    smcmc, capsys: pytest.CaptureFixture[str], source: str, tmp_path: Path
+) -> None:
+    frame = pd.DataFrame(np.exp(np.random.default_rng(0).normal(size=(200, 2))), columns=["a", "b"])
+    frame = frame.assign(c=np.random.default_rng(1).normal(size=200))
+    frame.to_csv("t.csv", index=False)
+    said = "data.scale=auto: a log, b log (leave-one-out density "
+    if source == "frame":
+        run = sm.sample(frame, **FEW).run
+        assert said in capsys.readouterr().out
+    else:
+        args = ["t.csv", "iterations=20", "chains=2", "progress=none"]
+        ended = smcmc("run", *args)
+        assert ended.stderr.count(said) == 1 and " ahead of the columns as they are, standard error " in ended.stderr
+        run = Run(ended.stdout.split()[-1])
+        assert run.config["data"]["scale"] == {"a": "log", "b": "log"}
+        again = smcmc("run", *args)
+        assert again.stdout == ended.stdout and "a log, b log" in again.stderr and said not in again.stderr
+        assert ", on a log scale)" in run.content("cluster_summary.csv").decode()
+    assert run.summary["chosen"]["data.scale"][0]["columns"] == "on a scale of their own"
+    assert run.summary["scales"] == {"a": "log", "b": "log"}
+
+
+def test_who_names_no_scale_gets_none(smcmc, capsys: pytest.CaptureFixture[str], tilted_cloud: np.ndarray) -> None:
+    frame = pd.DataFrame(np.exp(tilted_cloud), columns=["a", "b"])
+    assert sm.sample(frame, **FEW | {"options": {"data.scale": "none"}}).dataset.scales is None
+    assert sm.sample("gaussian", frame, **FEW).dataset.scales is None
+    # numbers of the prior are in the units of the columns
+    assert sm.sample({"name": "auto", "b0": 0.5}, frame, **FEW).dataset.scales is None
+    assert "data.scale" not in capsys.readouterr().out
+    pd.DataFrame(tilted_cloud, columns=["a", "b"]).to_csv("t.csv", index=False)
+    args = ["data=csv", "data.path=t.csv", "iterations=20", "chains=2", "progress=none"]
+    named = smcmc("run", *args, "model=gaussian", "data.scale=auto")
+    assert "data.scale=auto: as they are: no real column is clearly skewed" in named.stderr
+    assert "data.scale" not in smcmc("run", *args, "model=auto").stderr
+
+
 def test_the_help_of_the_covariance_names_auto(smcmc) -> None:
     assert "auto" in " ".join(smcmc("model", "info", "gaussian").stdout.split())
 

@@ -118,7 +118,7 @@ def _footnote(figure: Figure, text: str) -> None:
 def _name(known: Statistics, f: int) -> str:
     level, j = known.level[f], known.column[f]
     alone = level is None or (known.types[j] == "binary" and level == "1")
-    return known.columns[j] if alone else f"{known.columns[j]}={level}"
+    return known.titles[j] if alone else f"{known.columns[j]}={level}"
 
 
 def _write(

@@ -136,7 +136,7 @@ def pairs(run: Run) -> Figure:
     chosen = most_telling(found)
     n = len(chosen)
     labels, unsure, alone = found.marks_at(found.rows)
-    every = shorten_names(found.known.columns, NAME)
+    every = shorten_names(found.known.titles, NAME)
     names = [every[j] for j in chosen]
     cells = [column(found.dataset, j, found.rows) for j in chosen]
     # whole numbers move by up to a quarter, the same at every call: equal ones would cover each other
@@ -250,7 +250,7 @@ def standardise(found: Found) -> tuple[Points, list[str]]:
             x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
         scale = np.sqrt(known.overall[f]) if type == "categorical" else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
-        names.append(known.columns[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
+        names.append(known.titles[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
     return np.column_stack(parts), shorten_names(names, SHORT)
 
 

@@ -171,7 +171,7 @@ def clusters(run: Run) -> Figure:
     # one unit is as long on both axes, unless the picture would be a strip
     if spans.min() > 0 and spans.max() / spans.min() < 4:
         ax.set_aspect("equal", adjustable="datalim")
-    names = dataset.column_names
+    names = dataset.column_titles
     ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
     ax.grid(False)
     sizes = np.bincount(labels)

@@ -100,7 +100,7 @@ def credible_ball(run: Run) -> Figure:
         if x is not None:
             points.scatter(ax, x, labels, size=8.0)
             ax.grid(False)
-            names = dataset_of(run).column_names
+            names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None

@@ -15,6 +15,7 @@ from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
 from splitmerge_cli.data.tables.repeats import read_repeated
+from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
 from splitmerge_cli.data.tables.spreadsheet import read_sheet
 from splitmerge_cli.data.tables.table import Table
@@ -43,6 +44,7 @@ def csv(
     encoding: str = "utf-8",
     sheet: str | int | None = None,
     repeated: str = "keep",
+    scale: ScaleOption = None,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -85,6 +87,9 @@ def csv(
     repeated : {"keep", "once"}
         Whether rows that repeat others are items of their own, or each different row is one item; see
         `splitmerge_cli.data.tables.repeats`.
+    scale : mapping, optional
+        ``points``, ``mixed``: real columns that are read on a scale of their own; see
+        `splitmerge_cli.data.tables.scaled.read_scales`.
 
     Returns
     -------
@@ -155,4 +160,4 @@ def csv(
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
-    return read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
+    return read_scales(read_repeated(of_kind.from_table(table, wanted, N, header), repeated), scale)

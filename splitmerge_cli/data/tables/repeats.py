@@ -121,7 +121,7 @@ def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
 
     A table without real columns is none: what is counted, or of a few levels, repeats by chance.
     """
-    x = dataset.values
+    x = dataset.values_in_units
     kind = dataset.kind
     if not (dataset.is_recorded and kind.has_columns and isinstance(x, np.ndarray)):
         return None

@@ -1,0 +1,109 @@
+"""The option ``data.scale``: columns that models read on a scale of their own."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.scales import LEAST_POWER, LOG, MOST_POWER, SQRT, YEO_JOHNSON, Scale, Scales, on_scales
+from splitmerge_cli.data.tables.columns import position
+from splitmerge_cli.data.values import is_sparse, require
+from splitmerge_cli.received import DataError
+
+NONE = "none"
+KEY = "data.scale"
+EXPECTED = f"{LOG}, {SQRT}, {YEO_JOHNSON}, or a power from {LEAST_POWER:g} to {MOST_POWER:g}"
+
+ScaleOption = Mapping[str | int, str | int | float] | str | None
+"""Type of the option: null or ``none``, or scales by the name or number of their column."""
+
+
+def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
+    """A table with some real columns on a scale of their own.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        In the units of the data.
+    scale : mapping, optional
+        By name or number of a column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose power has
+        the largest likelihood of one normal distribution, or a number, the power of ``yeo-johnson``.
+
+    Raises
+    ------
+    DataError
+        Another option; a column that is not there or not real; a value that the scale does not take; a sparse matrix.
+    """
+    if scale in (None, NONE):
+        return dataset
+    expected = f"{NONE}, or scales by column, such as {{income: {LOG}}}"
+    require(isinstance(scale, Mapping), KEY, scale, f"{expected} (auto: smcmc run and smcmc.sample choose)")
+    assert isinstance(scale, Mapping)
+    place = dataset.meta.get("path", "data")
+    kind = dataset.kind
+    if is_sparse(dataset.values) or not kind.has_columns:
+        raise DataError(f"{KEY}: {place}: expected {NONE}: only columns of a table without a sparse matrix have scales")
+    types = kind.types_of(dataset)
+    found: list[Scale | None] = [None] * len(types)
+    for column, word in scale.items():
+        j = _find_column(dataset, column)
+        require(types[j].type == "real", f"{KEY}.{column}", word, f"a real column; this one is read as {types[j].type}")
+        found[j] = _read_scale(f"{KEY}.{column}", word, dataset.values[:, j])
+    if not any(found):
+        return dataset
+    named = {dataset.column_names[j]: one.option for j, one in enumerate(found) if one is not None}
+    meta = dataset.meta | {"scales": named}
+    return put_on_scales(replace(dataset, meta=meta), tuple(found))
+
+
+def put_on_scales(dataset: Dataset, scales: Scales | None) -> Dataset:
+    """A table in the units of the data on these scales; one that is on scales stays as it is."""
+    if scales is None or dataset.scales is not None:
+        return dataset
+    try:
+        values = on_scales(dataset.values, scales, dataset.columns, dataset.positions)
+    except DataError as error:
+        raise DataError(f"{dataset.meta.get('path', dataset.name)}: {error}") from None
+    return replace(dataset, values=values, scales=scales)
+
+
+def _find_column(dataset: Dataset, column: str | int) -> int:
+    """The place, among the columns that are data, of a column by its name or its number in the table."""
+    names = dataset.columns or []
+    if str(column) in names:
+        return names.index(str(column))
+    positions = list(dataset.positions or range(dataset.values.shape[1]))
+    j = position(column, int(dataset.meta.get("width", dataset.values.shape[1])))
+    if j is None or j not in positions:
+        expected = f"one of {', '.join(dataset.column_names)}"
+        raise DataError(f"{KEY}={column}: {dataset.meta.get('path', 'data')} reads no such column; expected {expected}")
+    return positions.index(j)
+
+
+def _read_scale(key: str, word: Any, cells: NDArray[np.floating]) -> Scale:
+    if word in (LOG, SQRT):
+        return Scale(word)
+    if word == YEO_JOHNSON:
+        present = cells[~np.isnan(cells)].astype(np.float64)
+        return Scale(YEO_JOHNSON, fit_power(present) if len(np.unique(present)) > 1 else 1.0)
+    is_power = isinstance(word, int | float) and not isinstance(word, bool) and LEAST_POWER <= word <= MOST_POWER
+    require(is_power, key, word, EXPECTED)
+    return Scale(YEO_JOHNSON, float(word))
+
+
+def fit_power(cells: NDArray[np.float64]) -> float:
+    """Power of ``yeo-johnson`` under which one normal distribution has the largest likelihood, from `LEAST_POWER` to
+    `MOST_POWER`, to two decimals."""
+    from scipy.optimize import minimize_scalar
+
+    def log_lik(power: float) -> float:
+        scale = Scale(YEO_JOHNSON, power)
+        y = scale.read(cells)
+        return float(scale.log_jacobian(y).sum() - 0.5 * len(y) * np.log(y.var()))
+
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        found = minimize_scalar(lambda power: -log_lik(power), bounds=(LEAST_POWER, MOST_POWER), method="bounded")
+    return round(float(found.x), 2)
