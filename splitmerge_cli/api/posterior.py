@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.alternatives import predictive_densities
-from splitmerge_cli.analysis.leave_one_out import LeaveOneOut, leave_one_out
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api import documents
@@ -26,7 +25,7 @@ from splitmerge_cli.diagnostics.point_estimate import Estimate, estimate_partiti
 from splitmerge_cli.diagnostics.representatives import Representative, representatives
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.clusterings import interval_of_run
-from splitmerge_cli.runs.draws import draws_of, states_of
+from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.grouping import groups_of
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
 
@@ -400,41 +399,6 @@ class Posterior(StoredDraws):
         """
         found = self._predict(new, "density", states)
         return (found.log_density, found.log_density_error) if standard_error else found.log_density
-
-    def leave_one_out(self, *, states: int = 200) -> LeaveOneOut:
-        """Log predictive density of each item given all others, from the draws of this one fit.
-
-        Parameters
-        ----------
-        states : int
-            Draws that are averaged, at most.
-
-        Returns
-        -------
-        LeaveOneOut
-            `log_density`, float64 ``[N]``, natural logarithm, in the units of the data; `shape`, float64 ``[N]``: above
-            0.7 a density rests on too few draws (Vehtari, Gelman and Gabry 2017).
-
-        Raises
-        ------
-        ConfigError
-            A model without such densities: of networks, documents, a power of the likelihood.
-
-        Examples
-        --------
-        >>> points = [[0.0], [0.1], [5.0], [5.2]]
-        >>> found = sample("gaussian", points, iterations=200, chains=2, progress="none").leave_one_out()
-        >>> found.log_density.shape
-        (4,)
-        """
-        self._warn()
-        if not self.dataset.kind.has_rows:
-            raise ConfigError(f"model={self._model.name}: no densities of single items; expected rows of a table")
-        drawn = states_of(self.run, states, self._recorded_partitions)
-        try:
-            return leave_one_out(self._model, self.dataset, drawn)
-        except ValueError as error:
-            raise ConfigError(str(error)) from None
 
     def _predict(self, new: Any, wanted: Literal["density", "probability"], states: int | None) -> Prediction:
         self._warn()
