@@ -95,8 +95,8 @@ class Posterior(StoredDraws):
         """pandas.DataFrame: what the model does not describe, the farthest first, as the last lines of a run name it.
 
         Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
-        two. No rows where nothing was found, nothing was checked (``run.summary["fit"]["unchecked"]`` says why), or the
-        run was made before runs were checked.
+        two. No rows where nothing was found, nothing was checked (``run.summary["fit"]["unchecked"]`` says why), the run
+        is not finished, or it was made before runs were checked.
 
         Examples
         --------
@@ -104,7 +104,8 @@ class Posterior(StoredDraws):
         >>> len(sample("gaussian", points, iterations=200, chains=2, progress="none").misfit)
         0
         """
-        return Table(find_unlike(self.run.summary), columns=["subject", "quantity", "observed", "low", "high"])
+        found = find_unlike(self.run.summary) if self.complete else []
+        return Table(found, columns=["subject", "quantity", "observed", "low", "high"])
 
     # -- the partition
     @property

@@ -7,10 +7,9 @@ from splitmerge_cli.cli.base import complain
 from splitmerge_cli.config import choices
 from splitmerge_cli.config.errors import is_file_name
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, TABLE, recognise
 from splitmerge_cli.overrides import PATH, path_word, write
 
-_READ_AS = {TABLE: "a table", NETWORK: "a network", DOCUMENTS: "documents"}
+_READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 
 
 def with_file(words: Sequence[str]) -> list[str]:
@@ -26,6 +25,8 @@ def with_file(words: Sequence[str]) -> list[str]:
         if (path := _find_file(word)) is None:
             found.append(word)
             continue
+        from splitmerge_cli.data.recognition import TABLE, recognise
+
         recognised = recognise(path)
         found += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(given.startswith(("model=", "experiment=")) for given in words):

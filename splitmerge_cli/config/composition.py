@@ -1,7 +1,6 @@
 """Overrides become a specification: the edge, where text is composed by Hydra, read, and said to be wrong."""
 
 import re
-import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -96,8 +95,7 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     try:
         return key, read(value, types)
     except SeveralValues:
-        listed = shell_word(f"{key}=[{value}]")
-        raise ConfigError(f"{text}: expected {listed}; of several values `smcmc sweep` makes a grid") from None
+        raise ConfigError(_expect_list(text, key, value)) from None
     except Unreadable:
         expected = f"; expected {key}={{NAME: TYPE, ...}}; a name with a comma or a colon stands in quotes"
         raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
@@ -235,6 +233,12 @@ def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> D
             raise ConfigError(explain(error, _with_schedule(given), search_path)) from error
 
 
+def _expect_list(text: str, key: str, values: str) -> str:
+    """The message about several values of a key that takes a list."""
+    listed = shell_word(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
+    return f"{text}: expected {listed}; of several values `smcmc sweep` makes a grid"
+
+
 def _check_overrides(texts: Sequence[str], search_path: Sequence[str]) -> None:
     """Check what Hydra's grammar allows and no configuration can be: groups without a name, keys left out."""
     for override in hydra_adapter.parse_overrides(texts):
@@ -243,9 +247,7 @@ def _check_overrides(texts: Sequence[str], search_path: Sequence[str]) -> None:
             raise ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
         if override.sweep:
             if takes_list(key):
-                values = str(override.text).partition("=")[2]
-                listed = shlex.quote(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
-                raise ConfigError(f"{override.text}: expected {listed}; of several values `smcmc sweep` makes a grid")
+                raise ConfigError(_expect_list(str(override.text), key, str(override.text).partition("=")[2]))
             continue  # Hydra reports it
         if key in CHOOSING and override.package is None:
             if not is_choice(key, value, search_path):

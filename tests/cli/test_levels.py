@@ -111,7 +111,7 @@ def test_levels_in_python(path) -> None:
         (["clusters=many"], "clusters=many: expected a whole number, such as clusters=5"),
         (["core=2"], "core=2.0: expected above 0"),
         (["answers=0"], "answers=0: expected at least 1"),
-        (["groups=3"], "groups=3: expected the folder of a run, or one of clusters=, answers=, core="),
+        (["parts=3"], "parts=3: expected the folder of a run, or one of clusters=, answers=, core="),
         (["--columns", "clusters=2"], "--columns: expected by itself"),
     ],
 )

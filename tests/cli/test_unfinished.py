@@ -40,6 +40,8 @@ NO_SUMMARY = {
     "update",
 }
 """Attributes of a posterior that summarise no draws."""
+NOT_YET = {"plot", "groups", "misfit"}
+"""What only a finished run has, in whole or in part."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
     **{
@@ -49,6 +51,7 @@ CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     **{name: lambda found, name=name: getattr(found, name)() for name in ("levels", "core")},
     **{name: lambda found, name=name: getattr(found, name)(1) for name in ("at", "representatives")},
     "column_summary": lambda found: found.column_summary(),
+    "leave_one_out": lambda found: found.leave_one_out(),
     "topic_word": lambda found: found.topic_word(),
     **{
         name: lambda found, name=name: getattr(found, name)(np.eye(6) if found.n_items == 6 else TEXTS[:1])
@@ -91,7 +94,7 @@ def test_it_is_not_converged_and_every_summary_says_what_is_missing(paths: dict[
     posterior = sm.Posterior.load(paths["table"])
     # what there is of the chains agrees
     assert posterior.rhat < 1.1 and not posterior.converged and HAS in repr(posterior)
-    assert {name for name in dir(sm.Posterior) if not name.startswith("_")} == NO_SUMMARY | CALLS.keys() | {"plot"}
+    assert {name for name in dir(sm.Posterior) if not name.startswith("_")} == NO_SUMMARY | CALLS.keys() | NOT_YET
     for name, call in CALLS.items():
         of = sm.Posterior.load(paths["texts" if name == "topic_word" else "table"])
         with pytest.warns(sm.NotConverged, match=HAS) as told:
@@ -104,6 +107,9 @@ def test_it_is_not_converged_and_every_summary_says_what_is_missing(paths: dict[
         posterior.plot()
         with pytest.raises(runs.ConfigError, match=HAS):
             posterior.plot("n_clusters")
+        with pytest.raises(runs.ConfigError, match="groups"):
+            _ = posterior.groups
+        assert not len(posterior.misfit)
 
 
 def test_its_clusters_are_the_best_state_so_far(paths: dict[str, Path]) -> None:
