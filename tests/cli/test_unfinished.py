@@ -41,7 +41,7 @@ NO_SUMMARY = {
 }
 """Attributes of a posterior that summarise no draws."""
 NOT_YET = {"plot", "groups", "misfit"}
-"""What only a finished run has, in whole or in part."""
+"""Attributes that only a finished run has, in whole or in part."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
     **{
