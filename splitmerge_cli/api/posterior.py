@@ -95,8 +95,8 @@ class Posterior(StoredDraws):
         """pandas.DataFrame: what the model does not describe, the farthest first, as the last lines of a run name it.
 
         Columns subject, quantity, observed, low, high: 95 % of the data sets that the model makes lie between the last
-        two. No rows where nothing was found, nothing was checked (``run.summary["fit"]["unchecked"]`` says why), the run
-        is not finished, or it was made before runs were checked.
+        two. No rows where nothing was found, where nothing was checked (``run.summary["fit"]["unchecked"]`` says why),
+        or where the run is not finished, or was made before runs were checked.
 
         Examples
         --------
