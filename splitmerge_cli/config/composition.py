@@ -235,7 +235,7 @@ def compose_raw(given: Sequence[str], config_dir: str | Path | None = None) -> D
 
 def _expect_list(text: str, key: str, values: str) -> str:
     """The message about several values of a key that takes a list."""
-    listed = shell_word(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values) else f"{key}=[{values}]"
+    listed = shell_word(f"{key}=[{values}]") if re.search(r"[^\w.,-]", values, re.ASCII) else f"{key}=[{values}]"
     return f"{text}: expected {listed}; of several values `smcmc sweep` makes a grid"
 
 
