@@ -84,6 +84,8 @@ def covariances(
     problems = {
         covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
     }
+    if "full" in problems and len(problems) > 1:
+        problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
     found, seconds = _compare(compared, sample, seed, problems)
@@ -241,7 +243,7 @@ def compare_scales(
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
     """Options with a full covariance where none is named and the real columns allow it."""
     jointly = {"covariance": "full"} | dict(options)
-    can_be = count_reals(dataset) > 1 and not find_problem(model_of(jointly), dataset)
+    can_be = count_reals(dataset) > 1 and not _find_width(dataset) and not find_problem(model_of(jointly), dataset)
     return jointly if can_be else options
 
 
@@ -283,14 +285,18 @@ def model_of(options: Mapping[str, Any]) -> Component:
     return read_component("model", name, choice("model", name) | dict(options))
 
 
+def _find_width(dataset: Dataset) -> str:
+    """Why a full covariance is not tried on a data set; empty where it is."""
+    D = count_reals(dataset)
+    if 2 * D <= dataset.N:
+        return ""
+    return f"a covariance matrix of {D:,} columns needs {2 * D:,} rows at least to be tried; here are {dataset.N:,}"
+
+
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
     """Why a data set does not allow a model with these options; empty where it does."""
-    model = model.with_options(**options)
-    D = count_reals(dataset) if model.options.get("covariance") == "full" else 0
-    if 2 * D > dataset.N:
-        return f"a covariance matrix of {D:,} columns in a cluster of at most {dataset.N:,} rows; expected {2 * D:,}"
     try:
-        build_model(model, dataset)
+        build_model(model.with_options(**options), dataset)
     except ConfigError as error:
         return str(error)
     return ""

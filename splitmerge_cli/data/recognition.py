@@ -1,19 +1,20 @@
 """A file of the user's own is recognised: a table, a network, or documents.
 
 A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
-as the ends of edges, or a list of pairs of whole numbers below comments is a network. All else is a table.
+as the ends of edges, or a list of pairs below comments is a network. All else is a table.
 """
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from splitmerge_cli.data.corpora.files import TABLES, format_of_lines
+from splitmerge_cli.data.corpora.files import HEAD, TABLES, format_of_lines
 from splitmerge_cli.data.corpora.formats import names_tokens, open_table, text_column
-from splitmerge_cli.data.graphs.edge_rows import names_ends
+from splitmerge_cli.data.graphs.edge_rows import WHOLE, names_ends
 from splitmerge_cli.data.graphs.edges import GRAPHS
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables.encoded import suffix_of
+from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.received import DataError
@@ -24,6 +25,8 @@ EDGE_LISTS = (".edges", ".edgelist")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
 UTF_8 = "utf-8"
+LOOKED_AT = 100
+"""Lines that are looked at."""
 
 
 class Recognised(NamedTuple):
@@ -79,11 +82,23 @@ def recognise(path: str | Path) -> Recognised:
 def _of_lines(file: Path) -> Recognised | None:
     """By the first lines of a text; None where they may be rows of a table."""
     with readable(file) as stream:
-        begins = unpack(file, stream).read(1)
-    if begins in (b"#", b"%"):
-        return Recognised(NETWORK, "comments above rows, as lists of edges have them")
+        # the last line may be cut
+        lines = unpack(file, stream).read(HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
+    lines = lines[:LOOKED_AT] if len(lines) > 1 else lines
+    rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
+    # numpy.savetxt writes a table below a comment
+    if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
+        return Recognised(NETWORK, "comments above pairs, as lists of edges have them")
     form = format_of_lines(file, UTF_8)
-    return Recognised(DOCUMENTS, f"the format {form}") if form in ("uci", "ldac") else None
+    if form in ("uci", "ldac"):
+        return Recognised(DOCUMENTS, f"the format {form}")
+    # rows of numbers are no texts
+    return Recognised(TABLE) if rows and all(all(map(is_numeric, row)) for row in rows) else None
+
+
+def _is_edge(cells: Sequence[str]) -> bool:
+    """Whether a row holds two names or whole numbers, and perhaps a weight."""
+    return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not is_numeric(cell) for cell in cells[:2])
 
 
 def _of_cells(file: Path) -> Recognised:

@@ -100,6 +100,20 @@ def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFram
     assert again.stdout == ended.stdout and "done before" in again.stderr
 
 
+def test_counts_of_words_are_documents(tmp_path: Path) -> None:
+    """UCI's bag of words, which holds numbers alone."""
+    (tmp_path / "docword.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")
+    assert recognise(tmp_path / "docword.txt").data == "corpus"
+
+
+@pytest.mark.parametrize("columns", [2, 5])
+def test_numbers_below_a_comment_are_a_table(tmp_path: Path, columns: int) -> None:
+    """As numpy.savetxt writes them; two columns of numbers that are not whole are no edges."""
+    rng = np.random.default_rng(2)
+    np.savetxt(tmp_path / "t.txt", rng.normal(size=(9, columns)), header="x y")
+    assert recognise(tmp_path / "t.txt").data == "csv"
+
+
 def test_a_name_with_signs_is_a_file(smcmc, tmp_path: Path, frame: pd.DataFrame) -> None:
     write("a,b=c.csv", tmp_path, frame)
     ended = smcmc("run", "a,b=c.csv", "model=gaussian", *FEW)
