@@ -520,7 +520,8 @@ cdef class HDP(HDPState):
         n = min(int(np.searchsorted(np.cumsum(lengths[order]), max(1, self.N // 4))) + 1, self.J - 1)
         chosen = np.sort(order[:n])
         inside = np.append(0, np.cumsum(lengths[chosen]))
-        tokens = np.arange(inside[-1]) + np.repeat(start[chosen] - inside[:-1], lengths[chosen])
+        before, total = inside[:len(chosen)], inside[len(chosen)]
+        tokens = np.arange(total) + np.repeat(start[chosen] - before, lengths[chosen])
         cdef HDP sample = HDP(word[tokens], inside, self.V, eta=self.eta,
                               gamma=Gamma(self.gamma_shape, self.gamma_rate) if self.gamma_shape else self.gamma,
                               alpha0=Gamma(self.alpha0_shape, self.alpha0_rate) if self.alpha0_shape else self.alpha0)

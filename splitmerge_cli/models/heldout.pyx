@@ -680,7 +680,7 @@ def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, 
     V, K = word_topics.shape
     _check_state(K, weights, alpha0=alpha0, gamma=gamma, eta=eta)
     _check_numbers("words", words, V)
-    if len(starts) < 1 or starts[0] != 0 or starts[-1] != len(words) or (np.diff(starts) < 0).any():
+    if len(starts) < 1 or starts[0] != 0 or starts[len(starts) - 1] != len(words) or (np.diff(starts) < 0).any():
         raise ValueError(f"starts: expected them ascending from 0 to {len(words)}, the tokens")
     rng = _stream(seed)
     stream = rng.state

@@ -90,7 +90,7 @@ def _sum_in_plain_order(distribution, K, N, gamma):
     m = np.arange(K, K + 20_000, dtype=float)
     terms = distribution.log_probabilities(K + 20_000 - 1)[K - 1:]
     if distribution.distribution == "bnb":
-        places = np.log(m[-1] + 0.5) + 0.01 * (np.arange(10_000) + 0.5)
+        places = np.log(K + 20_000 - 0.5) + 0.01 * (np.arange(10_000) + 0.5)
         m = np.r_[m, np.exp(places)]
         terms = np.r_[terms, distribution.log_probability(np.exp(places)) + np.log(0.01) + places]
     for t in range(K):

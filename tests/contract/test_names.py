@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+import splitmerge_cli
+
 SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "check_names.py"
 _spec = importlib.util.spec_from_file_location("check_names", SCRIPT)
 assert _spec is not None and _spec.loader is not None
@@ -45,3 +47,10 @@ def test_finds_planted(path: str, text: str, rule: str) -> None:
 @pytest.mark.parametrize(("path", "text"), GOOD)
 def test_passes_what_follows_the_rules(path: str, text: str) -> None:
     assert not list(check_names.check_file(path, text))
+
+
+def test_compiled_code_uses_no_negative_index() -> None:
+    """``wraparound`` is off: Cython leaves ``x[-1]`` undefined, and one build of NumPy read past the end."""
+    files = sorted(Path(splitmerge_cli.__file__).parent.rglob("*.pyx"))
+    lines = [f"{file.name}: {line}" for file in files for line in file.read_text().splitlines() if "[-1" in line]
+    assert len(files) > 50 and not lines
