@@ -1,4 +1,4 @@
-"""What ``auto`` was found to stand for is kept in OUT/choices, and read where data and options are the same."""
+"""Choices of ``auto`` are kept in OUT/choices, and read where data and options are the same."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -166,11 +166,11 @@ def test_a_run_that_is_interrupted_keeps_its_choice(
     pd.DataFrame(rng.normal(size=(40, 2)), columns=["x", "y"]).to_csv("t.csv", index=False)
     args = ["run", *ARGS, "iterations=20", "chains=2", "progress=none"]
 
-    def interrupted(*given: object) -> None:
+    def stop(*given: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("splitmerge_cli.runs.drive._await", interrupted)
+        patch.setattr("splitmerge_cli.runs.drive._await", stop)
         patch.setattr(selection, "_short", lambda *given: lambda model, length: lambda data: _Stub(model, data))
         assert smcmc(*args).exit_code == 130
     monkeypatch.setattr(selection, "covariances", None)

@@ -1,5 +1,5 @@
-"""What ``auto`` was found to stand for, kept in OUT/choices: a run that was interrupted, or that is made longer, does
-not choose again."""
+"""Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
+again."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
