@@ -11,8 +11,9 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import candidates, selection
-from splitmerge_cli.config import RunSpecification, specify
+from splitmerge_cli.config import RunSpecification, component, specify
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs import run_id
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
@@ -156,6 +157,41 @@ def test_columns_that_numbers_name_are_read_as_real_ones(fits: list[str]) -> Non
     frame = pd.DataFrame({0: rng.poisson(3, 60), 1: rng.normal(size=60), 2: rng.poisson(2, 60), 3: [*"abc"] * 20})
     found = sm.sample(frame, iterations=2, chains=1, progress="none", options={"trace.partitions": 1})
     assert [column.type for column in found.dataset.types or ()] == ["real", "real", "real", "categorical"]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "unreliable", "taken", "said"),
+    [
+        (1.5, 10, "full", "full, by the leave-one-out log predictive density"),
+        (1.5, 11, "diag", "not behind by more than 2 standard errors; up to 11% of the rows rest on few draws"),
+        (2.5, 11, "full", "density; up to 11% of the rows rest on few draws (Pareto shape above 0.7), so the simpler"),
+        (
+            0.5,
+            10,
+            "diag",
+            "the simplest whose leave-one-out log predictive density is not behind by more than its error",
+        ),
+        (4.5, 11, "full", "full, by the leave-one-out log predictive density"),
+    ],
+)
+def test_densities_that_rest_on_few_draws_need_two_errors(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, unreliable: int, taken: str, said: str
+) -> None:
+    """Unless all others are dropped."""
+    noise = np.random.default_rng(0).normal(size=100)
+    noise -= noise.mean()
+
+    def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, most: int) -> LeaveOneOut:
+        rows = noise + ahead * noise.std() / 10 if options["covariance"] == "full" else np.zeros(100)
+        return LeaveOneOut(rows, np.where(np.arange(100) < unreliable, 0.71, 0.7))
+
+    monkeypatch.setattr(candidates.Fits, "leave_out", leave_out)
+    monkeypatch.setattr(candidates, "COVARIANCES", ("diag", "full"))
+    data = from_object(np.random.default_rng(1).normal(size=(100, 2)), "points")
+    table = candidates.covariances(component("model", "gaussian"), data, candidates.Fits(lambda *_: None))
+    assert table["covariance"][0] == taken and table["few_draws"].tolist() == [unreliable / 100] * 2
+    line = candidates.format_covariances(table).splitlines()[-1]
+    assert said in line and ("Pareto" in line) == (unreliable > 10 and ahead < 4)
 
 
 def test_a_run_that_is_interrupted_keeps_its_choice(
