@@ -7,7 +7,7 @@ does not give these densities, rows of five folds are held out.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -81,12 +81,21 @@ class Fits:
     say: Callable[[str], None] = field(default=lambda line: None)
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
-    def leave_out(self, options: Mapping[str, Any], dataset: Dataset, iterations: int) -> LeaveOneOut:
-        """Log density of rows given the others; of rows that are copies, one."""
-        rows = np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+    def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
+        """Rows to compare; of rows that are copies in one of the `readings` of a table, one."""
+        together = [keep_together(dataset, self._draw(dataset)) for dataset in readings]
+        return np.sort([copies[0] for copies in min(together, key=len, default=())])
+
+    def _draw(self, dataset: Dataset) -> NDArray[np.int64]:
+        return np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+
+    def leave_out(
+        self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
+    ) -> LeaveOneOut:
+        """Log density of each of the rows given the others; under a power, of rows of folds, copies among them."""
         if _has_power(options):
-            return _hold_out(options, dataset, self.sample, rows)
-        part = dataset.take(np.sort([copies[0] for copies in keep_together(dataset, rows)]))
+            return _hold_out(options, dataset, self.sample, self._draw(dataset))
+        part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
             self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=DRAWS)
@@ -137,13 +146,14 @@ def _compare(
     found: dict[str, NDArray[np.float64]] = {}
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
+    rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
     for most in ROUNDS:
         ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
             began, iterations = time.perf_counter(), _shorten(options, dataset, most)
             try:
-                left_out = fits.leave_out(options, dataset, iterations)
+                left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
                 left.remove(name)
@@ -218,13 +228,12 @@ def _has_power(options: Mapping[str, Any]) -> bool:
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
-    """Log predictive density of rows that short runs did not see, fold after fold."""
-    density, sample_rows = [], sample(options)
-    for held in folds(dataset, rows, FOLDS):
+    """Log predictive density of rows that short runs did not see, in the order of the rows."""
+    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
+    for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
-    whole = np.concatenate(density)
-    return LeaveOneOut(whole, np.full(len(whole), -np.inf))
+        density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
+    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
 def compare_counts(options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits) -> pd.DataFrame:
