@@ -82,7 +82,7 @@ class Fits:
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
     def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
-        """Rows to compare; of rows that are copies in one of the `readings` of a table, one."""
+        """Draw the rows to compare. Rows that are copies in one of the `readings` count once."""
         together = [keep_together(dataset, self._draw(dataset)) for dataset in readings]
         return np.sort([copies[0] for copies in min(together, key=len, default=())])
 
@@ -92,7 +92,7 @@ class Fits:
     def leave_out(
         self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
     ) -> LeaveOneOut:
-        """Log density of each of the rows given the others; under a power, of rows of folds, copies among them."""
+        """Log density of each row given the others; under a power that of rows in folds, copies among them."""
         if _has_power(options):
             return _hold_out(options, dataset, self.sample, self._draw(dataset))
         part = dataset.take(rows)
