@@ -63,7 +63,7 @@ def assemble(
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows)
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows, partitions)
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from splitmerge_cli.config.schema import Until
 from splitmerge_cli.runs.stopping import look
 from splitmerge_cli.runs.store import schema
 
@@ -17,7 +18,9 @@ def chain(number: int, labels: list[int], seed: int) -> SimpleNamespace:
     """A chain whose trace is noise and whose partition never changes."""
     noise = np.random.default_rng(seed).normal(size=DRAWS)
     at = np.arange(1, DRAWS + 1)
-    trace = pd.DataFrame({"chain": number, "iteration": at, "seconds": 0.0, "K": 2, "log_joint": noise})
+    trace = pd.DataFrame(
+        {"chain": number, "iteration": at, "seconds": 0.0, "K": 2, "n_clusters": 2, "log_joint": noise}
+    )
     trace["largest"] = [[0.5, 0.5, 0.0, 0.0, 0.0]] * DRAWS
     partitions = pd.DataFrame({"chain": number, "iteration": at, "labels": [labels] * DRAWS})
     tables = {schema.TRACE: pa.Table.from_pandas(trace), schema.PARTITIONS: pa.Table.from_pandas(partitions)}
@@ -25,7 +28,7 @@ def chain(number: int, labels: list[int], seed: int) -> SimpleNamespace:
 
 
 def plan() -> SimpleNamespace:
-    until = SimpleNamespace(rhat=1.1, ess=50)
+    until = Until(rhat=1.1, ess=50)
     streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
     return SimpleNamespace(
         spec=SimpleNamespace(chains=2, until=until),
