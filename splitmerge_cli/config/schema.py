@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
@@ -274,6 +274,8 @@ def _read_fields(schema: Any, values: Mapping[str, Any], prefix: str, known: lis
     read: dict[str, Any] = {}
     for name, of in declared.items():
         if name not in values:
+            if of.default is not MISSING:
+                continue
             raise ConfigError(f"{prefix}{name}: a value is needed")
         key, value = prefix + name, values[name]
         if option := of.metadata.get("option"):

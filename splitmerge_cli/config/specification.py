@@ -375,6 +375,7 @@ def differences(
     # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
+    left_out |= {"until"} if spec.is_open else set()  # where nobody names a length the program does
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }

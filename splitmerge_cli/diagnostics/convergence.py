@@ -17,8 +17,8 @@ WHOLE = ("components",)
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
 """Chains that reached one state each by itself, at least, where no draw differs."""
-OF_ENDS = 5
-"""Times as large as other Monte Carlo errors may those of the ends of an interval be."""
+COARSE = {"expected_loss": 2.5, "interval_low": 5.0, "interval_high": 5.0}
+"""Times as large as that of certainties these Monte Carlo errors may be."""
 ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
 
 
@@ -51,8 +51,8 @@ class Convergence:
     is_constant: bool = False
     """Whether nothing recorded differs between any two draws."""
     mcse: float | None = None
-    """The largest Monte Carlo standard error of what is reported (`monte_carlo_errors.report_errors`), a fifth of it
-    for the ends of an interval; None where none is known."""
+    """The largest Monte Carlo standard error of what is reported (`monte_carlo_errors.report_errors`), some divided by
+    `COARSE`; None where none is known."""
     mcse_of: str | None = None
     """What has it."""
 
@@ -100,9 +100,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
     least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))
     worst, quantity = max(_finite_values(rows), default=(None, None))
-    errors = [
-        (value / OF_ENDS if "interval" in of else value, of) for value, of in _finite_values(_overall(diagnosis, MCSE))
-    ]
+    errors = [(value / COARSE.get(name, 1.0), name) for value, name in _finite_values(_overall(diagnosis, MCSE))]
     mcse, mcse_of = max(errors, default=(None, None))
     one_sided = _describe_side({name: int(value) for name, value, _ in _overall(diagnosis, ARRIVALS)})
     notes = {note for _, _, note in rows}

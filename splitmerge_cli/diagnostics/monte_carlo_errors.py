@@ -6,6 +6,7 @@ a quantile is half the distance between the quantiles of two probabilities, one 
 Source: Vehtari et al. 2021, section 4.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.partition_losses import all_distances, distances
-from splitmerge_cli.diagnostics.point_estimate import LEVEL, evenly_spaced
+from splitmerge_cli.diagnostics.point_estimate import LEVEL, evenly_spaced, most_partitions
 from splitmerge_cli.diagnostics.summary import MCSE, Row
 
 ITEMS, MEMBERS = 100, 100
@@ -22,6 +23,8 @@ CANDIDATES = 40
 """Draws of which the most central one is the partition whose certainties and expected loss are looked at."""
 FEWEST = 10
 """Partitions that each chain must have."""
+ENOUGH = 400
+"""Partitions of all chains: where fewer are kept, since there are many items, errors are those of so many."""
 SMALL_K = 5
 """Number of clusters below which errors of the number are shares of this instead."""
 TOO_FEW = f"fewer than {FEWEST} partitions a chain"
@@ -71,7 +74,7 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     """
     if counts.shape[1] < mixing.MIN_DRAWS:
         return []
-    size = max(SMALL_K, counts.mean())
+    size = max(SMALL_K, float(counts.mean()))
     of_counts = {
         "n_clusters": mean_error(counts),
         "interval_low": quantile_error(counts, (1 - LEVEL) / 2),
@@ -91,11 +94,11 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     centre = few[all_distances(few, few).mean(axis=1).argmin()]
     losses = distances(centre, whole).reshape(each.shape[:2])
     errors = [mean_error(series) for series in _certainties(centre, each)]
-    return [
-        *rows,
-        (f"{MCSE}/expected_loss", None, mean_error(losses), None),
-        (f"{MCSE}/certainty", None, float(np.sqrt(np.mean(np.square(errors)))), None),
-    ]
+    kept = most_partitions(each.shape[-1]) * len(each)
+    scale, few_kept = min(1.0, math.sqrt(kept / ENOUGH)), f"as of {ENOUGH} partitions: {kept} are kept of so many items"
+    certainty, note = float(np.sqrt(np.mean(np.square(errors)))), few_kept if kept < ENOUGH else None
+    values = {"expected_loss": mean_error(losses), "certainty": certainty}
+    return [*rows, *((f"{MCSE}/{name}", None, scale * value, note) for name, value in values.items())]
 
 
 def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> NDArray[np.float64]:

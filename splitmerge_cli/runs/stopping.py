@@ -9,7 +9,7 @@ Where no length is named the most that a chain makes is a number of iterations, 
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -38,7 +38,7 @@ SOONEST = 200
 """Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
 EARLY = (30, 60, 120)
 """Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
-tell, and any others are too short for ESS."""
+tell, and others go on."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
 APART_AFTER = 10_000
@@ -105,8 +105,13 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     late = _late_partitions(plan, chains, made)
     series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
-    rows += report_errors(series["n_clusters"], select_averaged(late))
-    return look_of(convergence(rows), plan.spec.until, upto)
+    until, judged = plan.spec.until, convergence(rows)
+    if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
+        return replace(look_of(judged, until, upto), reached=False)
+    # errors take longer than R-hat
+    if until.mcse is not None and judged.reaches(until.rhat, until.ess):
+        judged = convergence([*rows, *report_errors(series["n_clusters"], select_averaged(late))])
+    return look_of(judged, until, upto)
 
 
 def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
@@ -125,11 +130,9 @@ def are_apart(plan: "Plan", found: Look) -> bool:
 
 def describe_aim(plan: "Plan") -> str:
     """Say until when the chains of a run go on whose length nobody names."""
-    until = plan.spec.until
-    return (
-        f"running until R-hat <= {until.rhat:g}, ESS >= {until.ess:g} and Monte Carlo error <= {until.mcse:g}, "
-        f"at most {plan.iterations:,} iterations (iterations=N for a fixed number)"
-    )
+    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
+    aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
+    return f"running until {_join(aims)}, at most {plan.iterations:,} iterations (iterations=N for a fixed number)"
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
@@ -139,10 +142,12 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     if found["reached"]:
         if found["rhat_of"] is None and found["ess_of"] is None:
             return f"stopped {after}: no draw differs from another"
-        held = " and ".join(", ".join(name for _, name, _ in names).rsplit(", ", 1))
+        held = _join([name for _, name, _ in names])
         return f"stopped {after}: {held} target{'s' * (len(names) > 1)} reached"
     missed = []
     for key, name, extreme in names:
+        if found[key] is None and key == "mcse":  # looked at when the others are reached
+            continue
         if found[key] is None:
             value = f"{name} undefined"
         else:
@@ -150,6 +155,10 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
     return f"not long enough {after}: {'; '.join(missed)}"
+
+
+def _join(words: Sequence[str]) -> str:
+    return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
 def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, Late]:

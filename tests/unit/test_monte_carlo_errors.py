@@ -4,6 +4,7 @@ import arviz_stats
 import numpy as np
 import pytest
 
+from splitmerge_cli.diagnostics import monte_carlo_errors
 from splitmerge_cli.diagnostics.monte_carlo_errors import FEWEST, mean_error, quantile_error, report_errors
 
 PARTITIONS = np.array([[0, 0, 0, 1, 1, 2], [0, 0, 1, 1, 1, 2], [0, 0, 1, 1, 1, 1]], dtype=np.int32)
@@ -74,3 +75,14 @@ def test_too_few_draws_have_no_error() -> None:
         f"mcse/{x}" for x in ("n_clusters", "interval_low", "interval_high", "expected_loss", "certainty")
     }
     assert len(report_errors(np.full((2, 50), 3.0), {})) == 3
+
+
+def test_of_many_items_errors_are_those_of_more_partitions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where fewer partitions are kept, no longer chain has more of them."""
+    drawn = dict(enumerate(PARTITIONS[np.random.default_rng(6).choice(3, p=SHARES, size=(4, 25))]))
+    whole = report_errors(np.full((4, 25), 3.0), drawn)
+    monkeypatch.setattr(monte_carlo_errors, "most_partitions", lambda N: 25)
+    few = report_errors(np.full((4, 25), 3.0), drawn)
+    assert [row[2] for row in few[-2:]] == pytest.approx([row[2] / 2 for row in whole[-2:]])
+    assert {type(row[2]) for row in (*few, *whole)} == {float}  # NumPy's numbers make bools that no JSON takes
+    assert few[-1][3] == "as of 400 partitions: 100 are kept of so many items" and whole[-1][3] is None
