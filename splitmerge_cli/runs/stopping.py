@@ -41,9 +41,9 @@ EARLY = (30, 60, 120)
 tell, and others go on."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
-APART_AFTER = 10_000
+APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
-at which its chains lie in different modes: most stay there (decision 31)."""
+at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,8 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
         return replace(look_of(judged, until, upto), reached=False)
     # errors take longer than R-hat
     if until.mcse is not None and judged.reaches(until.rhat, until.ess):
-        judged = convergence([*rows, *report_errors(series["n_clusters"], select_averaged(late))])
+        averaged = {} if plan.recorder.not_estimated else select_averaged(late)
+        judged = convergence([*rows, *report_errors(series["n_clusters"], averaged)])
     return look_of(judged, until, upto)
 
 

@@ -34,7 +34,7 @@ def plan() -> SimpleNamespace:
     streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
     return SimpleNamespace(
         spec=SimpleNamespace(chains=2, until=until, is_open=False),
-        recorder=SimpleNamespace(streamed_tables=streamed),
+        recorder=SimpleNamespace(streamed_tables=streamed, not_estimated=None),
         dataset=SimpleNamespace(N=4),
         iterations=DRAWS,
     )
