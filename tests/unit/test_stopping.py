@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from splitmerge_cli.config.schema import Until
+from splitmerge_cli.runs.continuation import _is_stricter
 from splitmerge_cli.runs.stopping import describe_look, look
 from splitmerge_cli.runs.store import schema
 
@@ -77,3 +78,16 @@ def test_soon_only_chains_without_a_difference_end() -> None:
     chains, asked = [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)], plan()
     asked.spec.until, asked.spec.is_open = Until(rhat=1.5, ess=5, mcse=0.5), True
     assert look(asked, chains, 300).reached and not look(asked, chains, 120).reached
+
+
+@pytest.mark.parametrize(
+    ("until", "than", "is_stricter"),
+    [
+        (Until(1.05, 100, 0.01), Until(1.05, 100, 0.02), True),
+        (Until(1.05, 100, 0.02), Until(1.05, 100, 0.01), False),
+        (Until(1.01, 400), Until(1.05, 100, 0.02), False),
+        (Until(1.05, 100, 0.02), Until(1.05, 100), True),
+    ],
+)
+def test_a_run_goes_on_from_one_that_asked_for_less(until: Until, than: Until, is_stricter: bool) -> None:
+    assert _is_stricter(until, than) == is_stricter
