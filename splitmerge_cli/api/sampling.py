@@ -73,15 +73,16 @@ def sample(
     chains : int
         Chains, which run at the same time as far as there are processors.
     iterations : int, optional
-        Iterations of each chain. Where neither these nor `budget` nor `until` are given: until R-hat is at most 1.01
-        and ESS at least 400, at most a number of iterations by the size of the data.
+        Iterations of each chain. Where neither these nor `budget` nor `until` are given: until R-hat is at most 1.05,
+        ESS at least 100 and Monte Carlo errors at most 0.02, at most a number of iterations by the size of the data.
     budget : float, optional
         Seconds of sampling per chain, after which it ends.
     until : float or mapping, optional
-        End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400}``, R-hat of all that is recorded at most
-        and bulk and tail effective sample size at least so much, looked at after 1,000 iterations and each time half as
-        many more. A number is that of R-hat. `iterations`, by default a hundred times the usual, and `budget` are the
-        most.
+        End when the chains have run long enough: ``{"rhat": 1.01, "ess": 400, "mcse": 0.01}``, R-hat of all that is
+        recorded at most, bulk and tail effective sample size at least, and the Monte Carlo standard error of
+        certainties, of the expected loss and, as a share, of the number of clusters at most so much. Chains are looked
+        at after 1,000 iterations and each time half as many more. A number is that of R-hat. `iterations`, by default a
+        hundred times the usual, and `budget` are the most.
     seed : int
         Of the chains.
     rng : int or numpy.random.Generator, optional

@@ -63,7 +63,8 @@ def assemble(
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows)
+    averaged = {} if plan.recorder.not_estimated else partitions
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):
