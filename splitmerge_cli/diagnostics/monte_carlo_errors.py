@@ -90,15 +90,15 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     # a budget ends chains at different iterations
     each = np.stack([partitions[chain][len(partitions[chain]) - draws :] for chain in sorted(partitions)])
     whole = each.reshape(-1, each.shape[-1])
-    few = whole[evenly_spaced(len(whole), CANDIDATES)]
-    centre = few[all_distances(few, few).mean(axis=1).argmin()]
+    candidates = whole[evenly_spaced(len(whole), CANDIDATES)]
+    centre = candidates[all_distances(candidates, candidates).mean(axis=1).argmin()]
     losses = distances(centre, whole).reshape(each.shape[:2])
     errors = [mean_error(series) for series in _certainties(centre, each)]
     kept = most_partitions(each.shape[-1]) * len(each)
-    scale, few_kept = min(1.0, math.sqrt(kept / ENOUGH)), f"as of {ENOUGH} partitions: {kept} are kept of so many items"
-    certainty, note = float(np.sqrt(np.mean(np.square(errors)))), few_kept if kept < ENOUGH else None
-    values = {"expected_loss": mean_error(losses), "certainty": certainty}
-    return [*rows, *((f"{MCSE}/{name}", None, scale * value, note) for name, value in values.items())]
+    scale = min(1.0, math.sqrt(kept / ENOUGH))
+    few = f"as of {ENOUGH} partitions: {kept} are kept of so many items" if kept < ENOUGH else None
+    values = {"expected_loss": mean_error(losses), "certainty": math.sqrt(np.mean(np.square(errors)))}
+    return [*rows, *((f"{MCSE}/{name}", None, scale * value, few) for name, value in values.items())]
 
 
 def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> NDArray[np.float64]:
