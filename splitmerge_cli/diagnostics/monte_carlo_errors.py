@@ -18,7 +18,7 @@ from splitmerge_cli.diagnostics.point_estimate import LEVEL, evenly_spaced, most
 from splitmerge_cli.diagnostics.summary import MCSE, Row
 
 ITEMS, MEMBERS = 100, 100
-"""Items whose certainties are looked at, and members of the cluster of each with which it is compared, at most."""
+"""Most items whose certainties are looked at, and most members of its cluster with which each is compared."""
 CANDIDATES = 40
 """Draws of which the most central one is the partition whose certainties and expected loss are looked at."""
 FEWEST = 10
@@ -31,7 +31,7 @@ TOO_FEW = f"fewer than {FEWEST} partitions a chain"
 
 
 def mean_error(draws: NDArray[np.float64]) -> float:
-    """The Monte Carlo standard error of the mean of draws ``[chains, draws]``.
+    """Return the Monte Carlo standard error for the mean of draws ``[chains, draws]``.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def mean_error(draws: NDArray[np.float64]) -> float:
 
 
 def quantile_error(draws: NDArray[np.float64], probability: float) -> float:
-    """The Monte Carlo standard error of a quantile of draws ``[chains, draws]``, one of the values that occur."""
+    """Return the Monte Carlo standard error for a quantile, a value that occurs, of draws ``[chains, draws]``."""
 
     def quantiles(at: list[float]) -> NDArray[np.float64]:
         return np.quantile(draws, np.clip(at, 0, 1), method="inverted_cdf")
@@ -102,8 +102,8 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
 
 
 def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Shares of other members of its cluster with which an item is in each partition ``[chains, M, N]``: float64
-    ``[items, chains, M]``; of an item that is alone whether it is alone among items, evenly spaced."""
+    """Return the share of its cluster with which an item is in each partition ``[chains, M, N]``: float64 ``[items,
+    chains, M]``. For an item that is alone: whether it is alone among items, evenly spaced."""
     found, by_item = [], np.moveaxis(partitions, -1, 0)
     for item in evenly_spaced(len(labels), ITEMS):
         others = np.flatnonzero(labels == labels[item])
