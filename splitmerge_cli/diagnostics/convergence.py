@@ -54,7 +54,7 @@ class Convergence:
     """The largest Monte Carlo standard error of what is reported (`monte_carlo_errors.report_errors`), some divided by
     `COARSE`; None where none is known."""
     mcse_of: str | None = None
-    """What has it."""
+    """The quantity that has it."""
 
     def reaches(self, rhat: float | None, ess: float | None, mcse: float | None = None) -> bool:
         """Whether chains are long enough: R-hat and Monte Carlo errors at most, and ESS at least, what is asked for

@@ -18,7 +18,7 @@ from splitmerge_cli.diagnostics.point_estimate import LEVEL, evenly_spaced, most
 from splitmerge_cli.diagnostics.summary import MCSE, Row
 
 ITEMS, MEMBERS = 100, 100
-"""Items whose certainties are looked at, and members of the cluster of each with which it is compared, at most."""
+"""Most items whose certainties are looked at, and most members of its cluster with which each is compared."""
 CANDIDATES = 40
 """Draws of which the most central one is the partition whose certainties and expected loss are looked at."""
 FEWEST = 10
@@ -31,7 +31,7 @@ TOO_FEW = f"fewer than {FEWEST} partitions a chain"
 
 
 def mean_error(draws: NDArray[np.float64]) -> float:
-    """The Monte Carlo standard error of the mean of draws ``[chains, draws]``.
+    """Return the Monte Carlo standard error for the mean of draws ``[chains, draws]``.
 
     Examples
     --------
@@ -43,7 +43,7 @@ def mean_error(draws: NDArray[np.float64]) -> float:
 
 
 def quantile_error(draws: NDArray[np.float64], probability: float) -> float:
-    """The Monte Carlo standard error of a quantile of draws ``[chains, draws]``, one of the values that occur."""
+    """Return the Monte Carlo standard error for a quantile, a value that occurs, of draws ``[chains, draws]``."""
 
     def quantiles(at: list[float]) -> NDArray[np.float64]:
         return np.quantile(draws, np.clip(at, 0, 1), method="inverted_cdf")
@@ -90,20 +90,20 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     # a budget ends chains at different iterations
     each = np.stack([partitions[chain][len(partitions[chain]) - draws :] for chain in sorted(partitions)])
     whole = each.reshape(-1, each.shape[-1])
-    few = whole[evenly_spaced(len(whole), CANDIDATES)]
-    centre = few[all_distances(few, few).mean(axis=1).argmin()]
+    candidates = whole[evenly_spaced(len(whole), CANDIDATES)]
+    centre = candidates[all_distances(candidates, candidates).mean(axis=1).argmin()]
     losses = distances(centre, whole).reshape(each.shape[:2])
     errors = [mean_error(series) for series in _certainties(centre, each)]
     kept = most_partitions(each.shape[-1]) * len(each)
-    scale, few_kept = min(1.0, math.sqrt(kept / ENOUGH)), f"as of {ENOUGH} partitions: {kept} are kept of so many items"
-    certainty, note = float(np.sqrt(np.mean(np.square(errors)))), few_kept if kept < ENOUGH else None
-    values = {"expected_loss": mean_error(losses), "certainty": certainty}
-    return [*rows, *((f"{MCSE}/{name}", None, scale * value, note) for name, value in values.items())]
+    scale = min(1.0, math.sqrt(kept / ENOUGH))
+    few = f"as of {ENOUGH} partitions: {kept} are kept of so many items" if kept < ENOUGH else None
+    values = {"expected_loss": mean_error(losses), "certainty": math.sqrt(np.mean(np.square(errors)))}
+    return [*rows, *((f"{MCSE}/{name}", None, scale * value, few) for name, value in values.items())]
 
 
 def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Shares of other members of its cluster with which an item is in each partition ``[chains, M, N]``: float64
-    ``[items, chains, M]``; of an item that is alone whether it is alone among items, evenly spaced."""
+    """Return the share of its cluster with which an item is in each partition ``[chains, M, N]``: float64 ``[items,
+    chains, M]``. For an item that is alone: whether it is alone among items, evenly spaced."""
     found, by_item = [], np.moveaxis(partitions, -1, 0)
     for item in evenly_spaced(len(labels), ITEMS):
         others = np.flatnonzero(labels == labels[item])

@@ -147,7 +147,7 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
         return f"stopped {after}: {held} target{'s' * (len(names) > 1)} reached"
     missed = []
     for key, name, extreme in names:
-        if found[key] is None and key == "mcse":  # looked at when the others are reached
+        if found[key] is None and key == "mcse" and missed:  # looked at when the others are reached
             continue
         if found[key] is None:
             value = f"{name} undefined"

@@ -41,7 +41,7 @@ def test_the_error_of_a_quantile_is_that_of_its_probability() -> None:
 
 
 def test_what_is_reported_differs_by_its_error() -> None:
-    """Of independent draws from three partitions, whose certainties and mean number of clusters are known."""
+    """Independent draws from three partitions have known certainties and a known mean number of clusters."""
     rng = np.random.default_rng(5)
     actual, stated = [], []
     for _ in range(REPEATS):
@@ -59,7 +59,7 @@ def test_what_is_reported_differs_by_its_error() -> None:
 
 
 def test_chains_in_different_partitions_have_a_large_error() -> None:
-    """What each chain keeps is one draw of it, not as many as it records."""
+    """A chain that keeps its partition has one draw, not as many as it records."""
     drawn = dict(enumerate(np.repeat(PARTITIONS[[0, 0, 1, 1], None], 50, axis=1)))
     rows = dict(row[:1] + row[2:3] for row in report_errors(np.full((4, 50), 3.0), drawn))
     assert rows["mcse/n_clusters"] == rows["mcse/interval_low"] == 0
