@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, multigammaln
+from scipy.special import gammaln, logsumexp, multigammaln, roots_genlaguerre
 
+from splitmerge_cli.models.row_weights import DEGREES
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
 
 
@@ -103,6 +104,65 @@ def gaussian_log_weight(
     if covariance == "iso" and not isinstance(b0, tuple):
         b0 = np.ravel(b0)[0]
     log_lik = _normal_log_lik(points - np.asarray(m0, dtype=float), covariance, kappa0, a0, b0, grain, power)
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+def tailed_log_weight(
+    x: ArrayLike,
+    concentration: Concentration,
+    prior: str,
+    covariance: str,
+    m0: ArrayLike,
+    kappa0: float,
+    a0: float,
+    b0: ArrayLike,
+    weights: ArrayLike | None,
+) -> Callable[[State], float]:
+    """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
+
+    The other parameters are those of `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
+    are integrated out: Gauss-Laguerre quadrature in each weight, the sum over the degrees of freedom.
+
+    Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
+    """
+    y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+    N, D = y.shape
+    scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
+
+    def log_lik_at(items: tuple[int, ...], w: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Of these rows as one cluster, shape (...) for weights (..., rows)."""
+        n, mass = len(items), w.sum(axis=-1)
+        mean = w @ y[list(items)] / mass[..., None]
+        off = y[list(items)] - mean[..., None, :]
+        scatter = np.einsum("...n,...nd,...ne->...de", w, off, off)
+        scatter = scatter + (kappa0 * mass / (kappa0 + mass))[..., None, None] * mean[..., None] * mean[..., None, :]
+        total = 0.5 * D * (np.log(w).sum(axis=-1) + np.log(kappa0 / (kappa0 + mass)) - n * np.log(np.pi))
+        if covariance == "full":
+            nu = 2 * a0 + D - 1
+            constant = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * scale).sum()
+            return np.asarray(total + constant - (nu + n) / 2 * _log_det(2 * scale * np.eye(D) + scatter))
+        squares = np.diagonal(scatter, axis1=-2, axis2=-1)
+        squares, columns = (squares.sum(axis=-1, keepdims=True), D) if covariance == "iso" else (squares, 1)
+        a = a0 + n * columns / 2
+        each = gammaln(a) - gammaln(a0) + a0 * np.log(2 * scale) - a * np.log(2 * scale + squares)
+        return np.asarray(total + each.sum(axis=-1))
+
+    @cache
+    def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
+        """Log marginal likelihood, one number, or one for each of the degrees of freedom."""
+        if weights is not None:
+            return log_lik_at(items, np.asarray(weights, dtype=float)[None, list(items)])
+        found = []
+        for nu in DEGREES:
+            node, share = roots_genlaguerre(12, nu / 2 - 1)
+            w = np.stack(np.meshgrid(*[node / (nu / 2)] * len(items), indexing="ij"), axis=-1)
+            shares = np.stack(np.meshgrid(*[np.log(share / share.sum())] * len(items), indexing="ij")).sum(axis=0)
+            found.append(logsumexp(log_lik_at(items, w) + shares))
+        return np.array(found)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        return float(logsumexp(sum(of_cluster(tuple(np.flatnonzero(z == k).tolist())) for k in range(z.max() + 1))))
+
     return mixture_log_weight(log_lik, concentration, prior)
 
 
