@@ -791,7 +791,7 @@ cdef class DenseGaussian(Normal):
         """out[:K + 1], rounded up to eight: log predictive of a point, in units, that no column counts, its weight
         integrated out: by the trapezoidal rule in the logarithm of the weight, from above what the prior of weights
         allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact."""
-        cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.D), step = 1.25 / sqrt(shape), half = 0.5 * nu
+        cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.D), step = 1.1 / sqrt(shape + 1.0), half = 0.5 * nu
         cdef double t = log(shape / half * (1.0 + 8.0 / sqrt(shape) + 25.0 / shape)), mass, term
         cdef double constant = half * log(half) - lgamma(half) + log(step)
         cdef Py_ssize_t k, block
