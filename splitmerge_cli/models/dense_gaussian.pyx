@@ -578,7 +578,7 @@ cdef class DenseGaussian(Normal):
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): those of `Scaled`, then nu and the weights of the rows; None without any."""
+        """ndarray of float64, shape (P, 1): those of `Scaled`, then nu and the weights of rows; None without any."""
         scales = Scaled.parameters.__get__(self)
         if self.weights is None:
             return scales
@@ -729,7 +729,7 @@ cdef class DenseGaussian(Normal):
         return self.log_lik_of(self.size[k], self.log_det[k]) + self.log_weights_of(self.squares_of(k))
 
     cdef double log_weights_of(self, const whole *square) noexcept nogil:
-        """What the weights of a cluster add to its log marginal likelihood."""
+        """Terms of the log marginal likelihood of a cluster that depend on its weights alone; 0 without."""
         if self.weights is None:
             return 0.0
         return 0.5 * self.D * (ldexp(whole_at(square, self.n_squares + self.D + 1), -LOG_FRACTION)

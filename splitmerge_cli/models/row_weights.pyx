@@ -10,8 +10,8 @@ weights integrated out, then the weights given nu (docs/derivations.md, "Heavy t
 
 with d_i the squared distance of row i from the mean of its cluster, (x_i - mu_k)' S_k^-1 (x_i - mu_k).
 
-A weight is a whole number of 2^-22, at least one and at most 2^28 of them; a draw beyond is a rejected proposal. Sums of
-weights, and of rows times weights, are sums of whole numbers.
+A weight is a whole number of 2^-22, at least one and at most 2^28 of them; a draw beyond is a rejected proposal. Sums
+of weights, and of rows times weights, are sums of whole numbers.
 """
 cimport cython
 from libc.math cimport exp, ldexp, lgamma, log, rint

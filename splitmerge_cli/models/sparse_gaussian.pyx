@@ -294,8 +294,8 @@ cdef class SparseGaussian(Normal):
             raise ValueError(f"model.power={given['power']:g}: the points are sparse; expected 1, which is all that "
                              "such data have")
         if given["tails"] != "normal":
-            raise ValueError(f"model.tails={given['tails']}: the points are sparse; expected normal, which is all that such "
-                             "data have")
+            raise ValueError(f"model.tails={given['tails']}: the points are sparse; expected normal, which is all that "
+                             "such data have")
         if not scipy.sparse.issparse(x) or x.format != "csr":
             x = scipy.sparse.csr_array(x)
         as_csr = share(_canonical, x)

@@ -161,7 +161,7 @@ _WIDE = np.exp(np.arange(-10.0, 3.4, _WIDE_STEP))
 
 
 def _every(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Every choice of n of these values, shape ``[values, ..., values, n]``."""
+    """Return all n-tuples of these values, shape ``[values, ..., values, n]``."""
     return np.stack(np.meshgrid(*[values] * n, indexing="ij"), axis=-1)
 
 

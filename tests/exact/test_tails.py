@@ -59,8 +59,8 @@ def draw_states(covariance, points, labels, draws=4000, thin=6):
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_draws_given_the_partition_have_their_conditional(covariance):
-    """Of two rows in a cluster, against quadrature over both weights: degrees of freedom by chi-square, a weight by
-    Kolmogorov and Smirnov. What a wrong number of columns, or no prior of a weight, would give is far."""
+    """Quadrature over the weights of two rows in a cluster: degrees of freedom by chi-square, a weight by Kolmogorov
+    and Smirnov. A wrong number of columns, or another prior of the weights, is seen."""
     points = POINTS[1:3]
     found = draw_states(covariance, points, (0, 0))
     t = np.linspace(-14.0, 4.1, 363)
@@ -131,7 +131,7 @@ def log_density_of_new(covariance, x, k, weights, nu, labels=LABELS):
 @pytest.mark.parametrize("nu", [1.0, 8.0, 128.0])
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
-    """Of new rows, near and far, in a cluster and in a new one; of a row left out, and of a cluster that it leaves."""
+    """New rows, near and far, in a cluster and in a new one; a row left out, and a cluster that it leaves."""
     new = np.array([[0.3, 1.0], [40.0, -300.0]])
     data, options = Dataset("t", "points", POINTS), {"covariance": covariance, "tails": "t", **PRIOR}
     whole = Dataset("t", "points", np.vstack([POINTS, new]))
