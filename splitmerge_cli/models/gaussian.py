@@ -131,7 +131,8 @@ class Gaussian(Normal):
                 f"model.tails=t: {data.first_missing}; expected a table without missing cells, or model.tails=normal"
             )
         if covariance == "diag":
-            return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
+            options = {key: value for key, value in params.items() if key not in ("covariance", "tails")}
+            return of_one_type(data.values, "real", **options)
         if covariance == "iso":
             raise ValueError(
                 f"model.covariance={covariance}: {data.first_missing}; expected a table without "
