@@ -21,9 +21,12 @@ COMPILED := $(shell find splitmerge_cli -name '*.pyi' -not -name '__init__.pyi' 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
 
-demo: $(VENV)/installed-core ## install, run SDDS on generated data, draw Figure 3 of Wang and Russell at quick scale
-	$(BIN)/smcmc run sampler=sdds data=emm N=500 iterations=20000 chains=4 seed=1
-	$(BIN)/smcmc reproduce sdds-fig3 --scale quick
+demo: $(VENV)/installed-core ## install, cluster the irises and draw them, reproduce two figures of Wang and Russell 2015 at quick scale
+	mkdir -p results
+	$(BIN)/python -c "from sklearn.datasets import load_iris as i; i(as_frame=True).frame.to_csv('results/iris.csv', index=False)"
+	$(BIN)/smcmc run results/iris.csv data.truth=target | tee results/demo.txt
+	$(BIN)/smcmc plot "$$(tail -n 1 results/demo.txt)" --only pairs
+	$(BIN)/smcmc reproduce sdds-fig1 sdds-fig3 --scale quick
 
 test: $(VENV)/installed ## all tests but the slow ones; what each group of them costs is printed at the end
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "not slow"

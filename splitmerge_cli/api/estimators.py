@@ -153,7 +153,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         See ``smcmc list samplers``; None: what races found the fastest.
     chains : int
     iterations : int, optional
-        Of each chain; None: until R-hat is at most 1.01 and ESS at least 400, as of `splitmerge_cli.sample`.
+        Of each chain; None: until they are long enough, as of `splitmerge_cli.sample`.
     random_state : int, RandomState or None
         Of the chains; an int makes fits repeatable.
     options : mapping, optional

@@ -21,6 +21,10 @@ from splitmerge_cli.cli.kept import check_kept, checked_scale
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import reproduce as papers
 
+Everything = Annotated[
+    bool, typer.Option("--all", help="Print every claim with its reason, and the verdicts under other readings.")
+]
+
 
 @app.command()
 @explain_errors
@@ -47,6 +51,7 @@ def reproduce(
             help="In place of a chosen setting, in all runs that have the key; again for each other key.",
         ),
     ] = None,
+    everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
     """Run what figures need (skipping what is done), draw them, check their claims."""
@@ -57,7 +62,7 @@ def reproduce(
         chosen = None if scale is None else checked_scale(scale)
         raise typer.Exit(check_kept(ids, chosen, out, kept, workers, config_dir, edition))
     at = checked_scale(scale or "quick")
-    raise typer.Exit(papers.reproduce(ids, at, out, workers, config_dir, edition, overrides or ()))
+    raise typer.Exit(papers.reproduce(ids, at, out, workers, config_dir, edition, overrides or (), everything))
 
 
 @app.command()
@@ -81,6 +86,7 @@ def plot(
         str, typer.Option("--width", help="page (183 mm at most), or column (89 mm; of runs, what can be read so).")
     ] = "page",
     edition: Edition = 1,
+    everything: Everything = False,
     config_dir: ConfigDir = None,
 ) -> None:
     """Draw figures, or the pictures of a run, from stored results and the data of the run alone."""
@@ -90,4 +96,6 @@ def plot(
     if width not in ("page", "column"):
         fail(f"--width {width}: expected page or column", 2)
     names = None if only is None else only.split(",")
-    raise typer.Exit(papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column"))
+    raise typer.Exit(
+        papers.plot(targets, checked_scale(scale), out, config_dir, names, edition, width == "column", everything)
+    )

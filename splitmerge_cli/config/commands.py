@@ -31,7 +31,7 @@ def command_of(
     changed : mapping, optional
         Keys with other values; a choice, such as ``sampler``, takes the place of that of `spec` and of its options. A
         number of `iterations`, or a `budget`, limits a run whose length nobody names; without one (``iterations``:
-        None) R-hat and ESS end it. A tuple has several values, for ``smcmc sweep``.
+        None) it ends when it is long enough. A tuple has several values, for ``smcmc sweep``.
     config_dir : str or Path, optional
         The folder of the user's own groups.
 

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
@@ -46,8 +46,8 @@ DEFAULT_SCANS = 1_000
 """Default iterations for documents, where one costs as much as they have tokens."""
 LONGER = 100
 """Times as many are the most where `until` ends chains before."""
-ENOUGH = {"rhat": 1.01, "ess": 400.0}
-"""`until` of chains whose length nobody names (Vehtari et al. 2021, section 4.1)."""
+ENOUGH = {"rhat": 1.05, "ess": 100.0, "mcse": 0.02}
+"""`until` of chains whose length nobody names (decision 38)."""
 
 DEFAULT_WARMUP = 50
 """Gibbs scans before samplers that learn from the history of the chains (Herlau et al. 2014, section 3)."""
@@ -58,8 +58,8 @@ _COUNT = 2**53
 _FEW = 10_000
 
 
-def _key(option: Option) -> Any:
-    return field(metadata={"option": option})
+def _key(option: Option, **of_field: Any) -> Any:
+    return field(metadata={"option": option}, **of_field)
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Trace:
 
 @dataclass(frozen=True)
 class Until:
-    """When chains have run long enough; without either they run to their end."""
+    """When chains have run long enough; without a target they run to their end."""
 
     rhat: float | None = _key(
         Number(
@@ -101,11 +101,22 @@ class Until:
             most=1e12,
         )
     )
+    mcse: float | None = _key(
+        Positive(
+            "mcse",
+            None,
+            "and when the Monte Carlo standard error of certainties, of the expected loss and, as a share, of the "
+            "number of clusters is at most this",
+            optional=True,
+            most=1.0,
+        ),
+        default=None,  # runs were stored without it
+    )
 
     @property
     def is_given(self) -> bool:
         """Whether chains end when they have run long enough."""
-        return self.rhat is not None or self.ess is not None
+        return any(target is not None for target in (self.rhat, self.ess, self.mcse))
 
 
 @dataclass(frozen=True)
@@ -153,7 +164,7 @@ class Schema:
         Count(
             "iterations",
             None,
-            "per chain; null: until R-hat is at most 1.01 and ESS at least 400, or what fits the budget",
+            "per chain; null: until R-hat, ESS and Monte Carlo errors reach their targets, or what fits the budget",
             optional=True,
             least=1,
             most=_COUNT,
@@ -263,6 +274,8 @@ def _read_fields(schema: Any, values: Mapping[str, Any], prefix: str, known: lis
     read: dict[str, Any] = {}
     for name, of in declared.items():
         if name not in values:
+            if of.default is not MISSING:
+                continue
             raise ConfigError(f"{prefix}{name}: a value is needed")
         key, value = prefix + name, values[name]
         if option := of.metadata.get("option"):

@@ -189,7 +189,7 @@ class RunSpecification(Schema):
         return self.with_(iterations=self.default_iterations) if self.is_open else self
 
     def with_open_length(self) -> "RunSpecification":
-        """Let R-hat and ESS end the chains of this run."""
+        """Let R-hat, ESS and Monte Carlo errors end the chains of this run."""
         values = {**self.values, "iterations": None, "budget": None, "until": dict(ENOUGH)}
         return replace(self, iterations=None, budget=None, until=Until(**ENOUGH), values=values, given=None)
 
@@ -213,6 +213,8 @@ class RunSpecification(Schema):
             for key, value in self.values.items()
             if key not in left_out
         }
+        if self.until.mcse is None:
+            found["until"] = {key: value for key, value in found["until"].items() if key != "mcse"}
         found["data"] = {key: value for key, value in found["data"].items() if key not in LATER or value != LATER[key]}
         found["model"] = _leave_out_later(found["model"], self.model)
         if (mix := found["schedule"].get("mix")) is None:
@@ -373,6 +375,7 @@ def differences(
     # of the sampler that another takes the place of, and of its schedule, nothing is left; nor of the model
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
+    left_out |= {"until"} if spec.is_open else set()  # where nobody names a length the program does
     plain = {
         key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
     }

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE, ONE, THE_SAME, TOO_FEW
-from splitmerge_cli.diagnostics.summary import ACCEPTING, ARRIVALS, FOUND, Row
+from splitmerge_cli.diagnostics.summary import ACCEPTING, ARRIVALS, FOUND, MCSE, Row
 
 NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
@@ -17,6 +17,8 @@ WHOLE = ("components",)
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
 """Chains that reached one state each by itself, at least, where no draw differs."""
+COARSE = {"expected_loss": 2.5, "interval_low": 5.0, "interval_high": 5.0}
+"""Times as large as that of certainties these Monte Carlo errors may be."""
 ONE_CHAIN = "one chain cannot show it, R-hat compares chains"
 
 
@@ -48,9 +50,15 @@ class Convergence:
     """Moves that were proposed `summary.TRIED` times or more, and that no chain accepted in its second half."""
     is_constant: bool = False
     """Whether nothing recorded differs between any two draws."""
+    mcse: float | None = None
+    """The largest Monte Carlo standard error of what is reported (`monte_carlo_errors.report_errors`), some divided by
+    `COARSE`; None where none is known."""
+    mcse_of: str | None = None
+    """What has it."""
 
-    def reaches(self, rhat: float | None, ess: float | None) -> bool:
-        """Whether chains are long enough: R-hat at most, and ESS at least, what is asked for (None: whatever it is).
+    def reaches(self, rhat: float | None, ess: float | None, mcse: float | None = None) -> bool:
+        """Whether chains are long enough: R-hat and Monte Carlo errors at most, and ESS at least, what is asked for
+        (None: whatever it is).
 
         Chains of fewer draws than R-hat needs are not; those that are constant are, since more of them show nothing
         else. A value that is undefined reaches nothing.
@@ -59,9 +67,9 @@ class Convergence:
             return False
         if self.is_constant:
             return True
-        return (rhat is None or (self.rhat is not None and self.rhat <= rhat)) and (
-            ess is None or (self.ess is not None and self.ess >= ess)
-        )
+        reached = rhat is None or (self.rhat is not None and self.rhat <= rhat)
+        reached &= ess is None or (self.ess is not None and self.ess >= ess)
+        return reached and (mcse is None or (self.mcse is not None and self.mcse <= mcse))
 
     @property
     def description(self) -> str:
@@ -92,6 +100,8 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
     least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))
     worst, quantity = max(_finite_values(rows), default=(None, None))
+    errors = [(value / COARSE.get(name, 1.0), name) for value, name in _finite_values(_overall(diagnosis, MCSE))]
+    mcse, mcse_of = max(errors, default=(None, None))
     one_sided = _describe_side({name: int(value) for name, value, _ in _overall(diagnosis, ARRIVALS)})
     notes = {note for _, _, note in rows}
     is_constant = notes == {THE_SAME} or (notes == {ONE} and all(note == CONSTANT for _, _, note in bulk))
@@ -104,6 +114,8 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         is_one_sided=one_sided is not None,
         never_accepted=tuple(move for move, chains, _ in _overall(diagnosis, ACCEPTING) if not chains),
         is_constant=is_constant,
+        mcse=mcse,
+        mcse_of=mcse_of,
     )
     not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + WHOLE)
     if named := tuple(name for name in not_sampled if not name.startswith("largest")):

@@ -120,6 +120,11 @@ def ess(draws: ArrayLike) -> float:
     return np.nan if why_no_ess(x) else _ess(_normal_scores(_halves(_scale(x))))
 
 
+def ess_of_mean(draws: ArrayLike) -> float:
+    """Effective sample size for the mean of ``[chains, draws]``, without ranks; all draws where none differs."""
+    return _ess(_halves(_scale(_chains(draws))))
+
+
 def ess_tail(draws: ArrayLike) -> float:
     """Effective sample size of the 0.05 and 0.95 quantiles, the smaller one; NaN where undefined."""
     x = _chains(draws)

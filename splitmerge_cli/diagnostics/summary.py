@@ -16,11 +16,13 @@ NO_SERIES = ("chain", "iteration", "seconds", "nmi", "ari", "run_id", "sampler",
 OF_ALL_RUNS = (
     *("mean", "rhat", "rhat_classic", "ess", "ess_tail", "tau"),
     *("acceptance", "null", "accepting", "seconds_per_iteration"),
-    *("found", "arrivals"),
+    *("found", "arrivals", "mcse"),
 )
 """Kinds of quantity that every diagnosis has, besides scores."""
 FOUND, ARRIVALS, ACCEPTING = "found", "arrivals", "accepting"
 """Rows of `count_found`, of `count_arrivals`, and of moves: chains that accepted one in their second halves."""
+MCSE = "mcse"
+"""Rows of `splitmerge_cli.diagnostics.monte_carlo_errors.report_errors`."""
 DISTANCE = "distance"
 """Variation of information, in nats, between a recorded partition and the last of the first chain, after Duttweiler et
 al.: chains in different partitions may have as many clusters, as large ones, and as high a density."""

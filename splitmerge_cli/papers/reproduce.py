@@ -13,12 +13,12 @@ from splitmerge_cli.config import ConfigError, RunSpecification, compose, specif
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, function_of, select
+from splitmerge_cli.papers.discovery import figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.editions import edition_option, figures_folder
-from splitmerge_cli.papers.experiments import jobs, needs_stand_in, out_override, timed_jobs
+from splitmerge_cli.papers.experiments import jobs, list_figures, needs_stand_in, out_override, timed_jobs
 from splitmerge_cli.papers.overrides import check_overrides, folder_suffix, override_jobs
-from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, units_frame
+from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, summarise, units_frame
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.files import replace_file, write_text
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifest
@@ -50,6 +50,7 @@ def reproduce(
     config_dir: str | Path | None = None,
     edition: int = 1,
     overrides: Sequence[str] = (),
+    everything: bool = False,
 ) -> int:
     """Run what figures need and is not there yet, draw them, and check their claims.
 
@@ -69,6 +70,8 @@ def reproduce(
         Whose seeds; see `splitmerge_cli.papers.editions`.
     overrides : sequence of str
         In place of what the runs have; see `splitmerge_cli.papers.overrides`.
+    everything : bool
+        Print all claims with their reasons and other readings, not the few lines of `summarise`.
 
     Returns
     -------
@@ -110,7 +113,7 @@ def reproduce(
             continue
         if name in specs:
             _compute(known[name], specs[name], tables)
-        _draw(known[name], [o.path for o in own if o.path], scale, tables, config_dir, folder, overrides)
+        _draw(known[name], [o.path for o in own if o.path], scale, tables, config_dir, folder, overrides, everything)
     return status
 
 
@@ -165,6 +168,7 @@ def _draw(
     config_dir: str | Path | None,
     folder: Path,
     overrides: Sequence[str] = (),
+    everything: bool = False,
 ) -> None:
     """Draw a figure from what is stored; write picture, data and verdicts to a folder, and print the verdicts."""
     with use_style():
@@ -179,10 +183,18 @@ def _draw(
     said = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
     write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, said, drawing.notes])) + "\n")
     write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
-    if drawing.verdicts:  # a comparison has none
+    # a comparison has no verdicts
+    if drawing.verdicts and everything:
         console(200).print(VerdictTable(claims))
-    for path in paths:
-        print(path)
+    elif drawing.verdicts:
+        place = dict(list_figures(config_dir))[entry.id].partition(":")[0]
+        paper = paper_of(entry.id)
+        named = f"{place} of {paper.name}" if paper is not None else place
+        print("\n".join(summarise(claims, f"{named}, {scale} scale")))
+    for path in paths if everything else paths[:1]:
+        print(f"picture  {path}" if path.suffix == ".png" else path)
+    if drawing.verdicts and not everything:
+        print(f"claims   {folder / f'{entry.id}-claims.csv'} (rules, reasons, other readings)")
 
 
 def draw_figure(
@@ -213,6 +225,7 @@ def plot(
     only: Sequence[str] | None = None,
     edition: int = 1,
     column: bool = False,
+    everything: bool = False,
 ) -> int:
     """Draw from stored results only.
 
@@ -229,6 +242,8 @@ def plot(
         Of which edition a figure's runs are.
     column : bool
         Draw at the width of a column, of runs those pictures that can be read so.
+    everything : bool
+        As for `reproduce`.
 
     Returns
     -------
@@ -256,7 +271,7 @@ def plot(
             missing.append(name)
             continue
         try:
-            _draw(known[name], found, scale, out, config_dir, out / figures_folder(edition))
+            _draw(known[name], found, scale, out, config_dir, out / figures_folder(edition), (), everything)
         except DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2

@@ -173,6 +173,42 @@ def headline(row: Any) -> str:
     return f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}" + (f" ({said})" if said else "")
 
 
+MOST_LISTED = 5
+"""Claims that `summarise` lists."""
+
+
+def summarise(claims: pd.DataFrame, title: str) -> list[str]:
+    """Return a few lines on the claims of a figure: its title, the number of claims by verdict, and up to `MOST_LISTED`
+    claims that are not reproduced or undecided.
+
+    Parameters
+    ----------
+    claims : pandas.DataFrame
+        As `frame` makes them. Verdicts under other readings are left out.
+    title : str
+    """
+    counted = claims[claims["counted"]]
+    by_verdict = counted["verdict"].value_counts()
+    totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in VERDICTS if verdict in by_verdict)
+    lines = [title, f"{len(counted)} claim{'s' * (len(counted) != 1)}: {totals}"]
+    doubtful = [
+        row for verdict in (NOT_REPRODUCED, UNDECIDED) for row in counted[counted["verdict"] == verdict].itertuples()
+    ]
+    width = len(NOT_REPRODUCED) + 2
+    for row in doubtful[:MOST_LISTED]:
+        here = f"here {with_unit(row.ours, row.unit)} {interval(row.low, row.high)}".rstrip()
+        paper = f"paper {with_unit(row.published, row.unit)}   " if np.isfinite(row.published) else ""
+        lines += [
+            f"{row.verdict:{width}}{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}",
+            f"{'':{width}}{paper}{here}",
+        ]
+        if row.statement:
+            lines.append(f"{'':{width}}{row.statement}")
+    if left := len(doubtful) - MOST_LISTED:
+        lines += [f"{'':{width}}... {left} more (--all lists them)"] * (left > 0)
+    return lines
+
+
 @dataclass(frozen=True)
 class VerdictTable:
     """The verdicts of a figure for a terminal of any width.

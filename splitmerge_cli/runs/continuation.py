@@ -216,7 +216,8 @@ def _is_stricter(until: Until, than: Until) -> bool:
         return True
     rhat = than.rhat is None or (until.rhat is not None and until.rhat <= than.rhat)
     ess = than.ess is None or (until.ess is not None and until.ess >= than.ess)
-    return than.is_given and rhat and ess
+    mcse = than.mcse is None or (until.mcse is not None and until.mcse <= than.mcse)
+    return than.is_given and rhat and ess and mcse
 
 
 def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], made: int) -> int | None:

@@ -65,7 +65,8 @@ def assemble(
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows)
+    averaged = {} if plan.recorder.not_estimated else partitions
+    diagnostics = evidence(trace, moves, of_chains, plan.spec.init, plan.largest_K, rows, averaged)
     judged = convergence(diagnostics)
     ends = None
     if both_ends.are_needed(plan, judged):
@@ -93,7 +94,7 @@ def assemble(
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
-    if pooled is not None and why_not is None:
+    if pooled is not None and why_not is None and plan.describes:
         from splitmerge_cli.runs import uncertainty
 
         labels = pooled.estimate.labels
@@ -111,10 +112,10 @@ def assemble(
         )
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
-    if plan.recorder.is_listed and plan.spec.experiment is None:
+    if plan.recorder.is_listed and plan.spec.experiment is None and plan.describes:
         groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
         summary |= {} if groups is None else {"groups": groups}
-    if summaries.is_described(plan):
+    if plan.describes and summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, convergence
-from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose
+from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
+from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose, second_half
 from splitmerge_cli.runs.search import SEARCHES
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def evidence(
     init: str,
     largest_K: int | None = None,
     further: Iterable["Row"] = (),
+    averaged: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list["Row"]:
     """The diagnosis of a run.
 
@@ -51,14 +53,22 @@ def evidence(
         Most clusters that there can be, where that is known.
     further : iterable of Row
         Rows that a kind of data adds.
+    averaged : mapping of int to numpy.ndarray, optional
+        The `partitions` that an estimate averages, where Monte Carlo errors are asked for.
     """
     rows = list(further)
+    if averaged is not None:
+        rows += report_errors(second_half({name: trace[name] for name in OF_COUNTS})["n_clusters"], averaged)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
         rows += count_found(trace, init in SEARCHES)
         rows += [] if init in SEARCHES else count_arrivals(trace, largest_K)
     return diagnose(trace, moves, rows, partitions)
 
 
+OF_COUNTS = ("chain", "iteration", "n_clusters")
+"""Columns of a trace that give the number of clusters."""
+LATER = ("mcse", "mcse_of")
+"""Fields of a judgement that runs were stored without: None."""
 JUDGED = ("rhat", "rhat_classic", "ess", "ess_tail", "found", "arrivals")
 """Kinds of rows, over all chains, by which chains are judged."""
 
@@ -93,8 +103,8 @@ def judgement_of(run: "Run") -> "Convergence":
     is judged now, or is not finished."""
     stored = (run.summary.get("convergence") if run.is_done else None) or {}
     names = [field.name for field in fields(Convergence)]
-    if not stored.keys() >= set(names):
+    if not stored.keys() >= set(names) - set(LATER):
         return convergence(evidence_of(run))
-    values: dict[str, Any] = {name: stored[name] for name in names}
+    values: dict[str, Any] = {name: stored.get(name) for name in names}
     values |= {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     return Convergence(**values)

@@ -1,24 +1,24 @@
-"""When chains have run long enough: ``until={rhat: 1.01, ess: 400}``, the default where no length is named.
+"""When chains have run long enough: ``until={rhat: 1.05, ess: 100, mcse: 0.02}``, the default where no length is named.
 
-Chains are looked at when all of them have made `FIRST` iterations, and each time half as many more: at iterations that
-depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is the second half of
-what each chain has made by then.
+Chains are looked at when all of them have made `FIRST` iterations (where no length is named `FIRST_OPEN`), and each
+time half as many more: at iterations that depend on nothing else, so that a run ends where it ends whatever the
+workers. What is looked at is the second half of what each chain has made by then.
 
 Where no length is named the most that a chain makes is a number of iterations, too
 (`splitmerge_cli.runs.limits.most_iterations`).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.convergence import convergence, format_rhat
+from splitmerge_cli.diagnostics.monte_carlo_errors import report_errors
 from splitmerge_cli.diagnostics.summary import measure, series_of
 from splitmerge_cli.runs import search
-from splitmerge_cli.runs.clusterings import late_rows
+from splitmerge_cli.runs.clusterings import Late, late_rows, select_averaged
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store import schema
 
@@ -30,18 +30,20 @@ if TYPE_CHECKING:
 
 FIRST = 1_000
 """Iterations before the first look."""
+FIRST_OPEN = 400
+"""Iterations before the first look where no length is named: 50 recorded partitions in each second half."""
 GROWTH = 1.5
 """Times as many before the next."""
 SOONEST = 200
 """Iterations before the first look at such a chain that may make few: 400 draws of four second halves."""
 EARLY = (30, 60, 120)
 """Iterations before looks at chains of large data, of which no draw may differ from another: these have no more to
-tell, and any others are too short for ESS."""
+tell, and others go on."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of such data makes."""
-APART_AFTER = 10_000
+APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
-at which its chains lie in different modes: most stay there (decision 31)."""
+at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,8 @@ class Look:
         The largest R-hat, and the smallest bulk or tail effective sample size; None: undefined, or infinite.
     rhat_of, ess_of : str or None
         The quantities that have them; None where every quantity is the same in all chains at all times.
+    mcse, mcse_of
+        The largest Monte Carlo error, and of what; as of `Convergence`.
     """
 
     iterations: int
@@ -66,6 +70,12 @@ class Look:
     rhat_of: str | None
     ess: float | None
     ess_of: str | None
+    mcse: float | None = None
+    mcse_of: str | None = None
+
+
+NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Monte Carlo error", "largest"))
+"""Targets, what they are called, and which value of all quantities counts."""
 
 
 def looks(plan: "Plan") -> Iterator[int]:
@@ -73,7 +83,7 @@ def looks(plan: "Plan") -> Iterator[int]:
     if plan.spec.until.is_given:
         if plan.spec.is_open and plan.iterations <= EARLY_MOST:
             yield from EARLY
-        at = float(min(FIRST, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
+        at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.spec.is_open else FIRST)
         while at < plan.iterations:
             yield int(at)
             at *= GROWTH
@@ -92,15 +102,24 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     if any(trace.empty for trace in traces):
         return Look(upto, False, None, None, None, None)
     made = [int(trace["iteration"].max()) for trace in traces]
-    series = series_of(pd.concat(traces, ignore_index=True), _late_partitions(plan, chains, made))
-    judged = convergence([row for name, draws in series.items() for row in measure(name, draws)[1]])
-    return look_of(judged, plan.spec.until, upto)
+    late = _late_partitions(plan, chains, made)
+    series = series_of(pd.concat(traces, ignore_index=True), {c: rows.labels for c, rows in late.items()})
+    rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
+    until, judged = plan.spec.until, convergence(rows)
+    if plan.spec.is_open and upto < SOONEST and not judged.is_constant:
+        return replace(look_of(judged, until, upto), reached=False)
+    # errors take longer than R-hat
+    if until.mcse is not None and judged.reaches(until.rhat, until.ess):
+        averaged = {} if plan.recorder.not_estimated else select_averaged(late)
+        judged = convergence([*rows, *report_errors(series["n_clusters"], averaged)])
+    return look_of(judged, until, upto)
 
 
 def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
     """Findings of a look at chains of so many iterations that were judged."""
-    reached = judged.reaches(until.rhat, until.ess)
-    return Look(iterations, reached, judged.rhat, judged.quantity, judged.ess, judged.ess_of)
+    reached = judged.reaches(until.rhat, until.ess, until.mcse)
+    values = judged.rhat, judged.quantity, judged.ess, judged.ess_of, judged.mcse, judged.mcse_of
+    return Look(iterations, reached, *values)
 
 
 def are_apart(plan: "Plan", found: Look) -> bool:
@@ -112,34 +131,38 @@ def are_apart(plan: "Plan", found: Look) -> bool:
 
 def describe_aim(plan: "Plan") -> str:
     """Say until when the chains of a run go on whose length nobody names."""
-    until = plan.spec.until
-    return (
-        f"running until R-hat <= {until.rhat:g} and ESS >= {until.ess:g}, at most {plan.iterations:,} iterations "
-        "(iterations=N for a fixed number)"
-    )
+    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
+    aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
+    return f"running until {_join(aims)}, at most {plan.iterations:,} iterations (iterations=N for a fixed number)"
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
     """Describe in words what a look has found; `found` as of `Look`."""
-    names = [one for one in (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest")) if asked[one[0]] is not None]
+    names = [one for one in NAMES if asked.get(one[0]) is not None]
     after = f"after {found['iterations']:,} iterations"
     if found["reached"]:
         if found["rhat_of"] is None and found["ess_of"] is None:
             return f"stopped {after}: no draw differs from another"
-        held = " and ".join(name for _, name, _ in names)
+        held = _join([name for _, name, _ in names])
         return f"stopped {after}: {held} target{'s' * (len(names) > 1)} reached"
     missed = []
     for key, name, extreme in names:
+        if found[key] is None and key == "mcse":  # looked at when the others are reached
+            continue
         if found[key] is None:
             value = f"{name} undefined"
         else:
-            shown = format_rhat(found[key]) if key == "rhat" else f"{found[key]:,.0f}"
+            shown = f"{found[key]:,.0f}" if key == "ess" else format_rhat(found[key])
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
     return f"not long enough {after}: {'; '.join(missed)}"
 
 
-def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+def _join(words: Sequence[str]) -> str:
+    return " and ".join(", ".join(words).rsplit(", ", 1))
+
+
+def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, Late]:
     """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return {}
@@ -149,5 +172,5 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         at = table["iteration"].to_numpy()
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
-            late[number] = np.stack(table["labels"].take(rows).to_numpy()).astype(np.int32)
+            late[number] = Late(at[rows], np.stack(table["labels"].take(rows).to_numpy()).astype(np.int32))
     return late

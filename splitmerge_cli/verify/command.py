@@ -91,7 +91,7 @@ class Checked:
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
     """Check samplers on small data; print a line for each model and a summary, or all tables. 0 when every exact
-    sampler is exact, else 1.
+    sampler is exact, else 1; 1, too, where nothing was compared.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     forms = [one for checked in found.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     console.print(_summarise_all(forms, len(cases), wrong), highlight=False, soft_wrap=True)
-    return 1 if wrong else 0
+    return 1 if wrong or not any(one.judged for one in forms) else 0
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -205,6 +205,8 @@ def _figures(exact: list[Checked]) -> str:
 def _summarise_all(forms: list[Checked], cases: int, wrong: int) -> Text:
     exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
     biased = sum(one.biased for one in forms)
+    if not any(one.judged for one in forms):
+        return Text(f"{cases} small cases: nothing was compared", style="bold red")
     text = Text(f"{cases} small cases: {exact} of {exact + wrong} forms exact")
     if wrong:
         text.append(f", {wrong} NOT EXACT", style="bold red")

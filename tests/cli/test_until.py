@@ -92,11 +92,12 @@ def test_ids_of_other_runs_are_what_they_were(tmp_path: Path) -> None:
 def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) -> None:
     args = [key for key in ARGS if not key.startswith("progress")]
     text = ran(*args, "progress=lines", f"out={tmp_path}")
-    assert text.startswith("running until R-hat <= 1.01 and ESS >= 400, at most 100,000 iterations (iterations=N ")
+    assert text.startswith("running until R-hat <= 1.05, ESS >= 100 and Monte Carlo error <= 0.02, at most 100,000 it")
     run = Run(Path(text.strip().splitlines()[-1]))
     found = run.summary["until"]
-    assert found["reached"] and found["rhat"] <= 1.01 and found["ess"] >= 400
-    assert run.config["iterations"] is None and run.config["until"] == {"rhat": 1.01, "ess": 400.0}
+    assert found["reached"] and found["rhat"] <= 1.05 and found["ess"] >= 100 and found["mcse"] <= 0.02
+    assert run.config["iterations"] is None and run.config["until"] == {"rhat": 1.05, "ess": 100.0, "mcse": 0.02}
+    assert f"stopped after {found['iterations']:,} iterations: R-hat, ESS and Monte Carlo error targets reached" in text
     # done before: the length that the data set is no part of the identity
     assert "done before" in ran(*args, f"out={tmp_path}")
 
@@ -104,13 +105,14 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
 def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "MOST", 1000)
+    monkeypatch.setattr(limits, "LEAST", 300)
+    monkeypatch.setattr(limits, "MOST", 300)
     args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
     text = ran(*args)
-    assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [1000] * 4 and "not long enough" in text
+    assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [300] * 4 and "not long enough" in text
     step = next(line for line in text.splitlines() if line.startswith("next: "))
     again = ran(*shlex.split(step)[3:], "progress=lines")
-    assert "goes on after the 1,000 iterations" in again
+    assert "goes on after the 300 iterations" in again
     longer, alone = (Run(Path(ran(*shlex.split(step)[3:], *more).splitlines()[-1])) for more in ([], ["out=alone"]))
     for name in TABLES:
         assert (longer.path / f"{name}.parquet").read_bytes() == (alone.path / f"{name}.parquet").read_bytes()
@@ -142,7 +144,7 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
     found = list(stopping.looks(plan))
     early = stopping.EARLY if most <= stopping.EARLY_MOST else ()
     assert found[-1] == most and found[: len(early)] == list(early)
-    assert found[len(early)] == max(200, min(1000, most // 50))
+    assert found[len(early)] == max(200, min(400, most // 50))
 
 
 APART = ["model=gaussian", "data=gaussian", "data.D=12", "data.components=3", "data.separation=8", "N=60"]

@@ -190,8 +190,11 @@ def test_a_line_for_each_model_and_a_summary(smcmc) -> None:
     assert lines[2].startswith("lshsm does not support emm, part of bernoulli (its items are no vectors")
     assert lines[-1].startswith("5 small cases: 17 of 17 forms exact; 9 biased as printed")
     # of topics nothing can be listed, and nothing was sampled
-    topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0").stdout
-    assert "not compared, as iterations=0" in topics and ": 0 of 0 forms exact" in topics
+    topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0")
+    assert topics.exit_code == 1
+    assert "not compared, as iterations=0" in topics.stdout and ": nothing was compared" in topics.stdout
+    unsupported = smcmc("verify", "sampler=pgsm", "model=hdp")
+    assert unsupported.exit_code == 1 and unsupported.stdout.endswith(": nothing was compared\n")
 
 
 @pytest.mark.parametrize(

@@ -83,4 +83,4 @@ def test_iterations_where_none_are_given(overrides, iterations):
     found = compose(overrides)
     assert found.iterations == iterations
     # a run whose length nobody names ends when its chains are good
-    assert found.until == (Until(1.01, 400.0) if not overrides else Until(None, None))
+    assert found.until == (Until(1.05, 100.0, 0.02) if not overrides else Until(None, None))

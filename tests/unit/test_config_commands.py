@@ -41,7 +41,7 @@ def test_what_is_changed_takes_the_place_of_what_was() -> None:
     assert command_of(mixed, {"schedule": "full_scan"}) == "smcmc run data=jain_neal"
     # of a length that nobody named: it still ends when it is long enough
     assert str(command_of(mixed, {"iterations": 9000, "sampler": "sams"})).endswith(
-        " sampler=sams iterations=9000 until.rhat=1.01 until.ess=400"
+        " sampler=sams iterations=9000 until.rhat=1.05 until.ess=100 until.mcse=0.02"
     )
     assert command_of(spec, {"iterations": None, "sampler": "auto"}) == "smcmc run data=jain_neal"
     # of another model, options of this one are left out

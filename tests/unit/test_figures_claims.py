@@ -16,7 +16,16 @@ from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval,
 from splitmerge_cli.papers import claims, discovery
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.sdds.posterior import mean_K
-from splitmerge_cli.papers.verdict_tables import ROOMY, UNITS, VerdictTable, counts, expected_errors, frame, units_frame
+from splitmerge_cli.papers.verdict_tables import (
+    ROOMY,
+    UNITS,
+    VerdictTable,
+    counts,
+    expected_errors,
+    frame,
+    summarise,
+    units_frame,
+)
 from splitmerge_cli.papers.verdicts import (
     NOT_REPRODUCED,
     NOT_TESTABLE,
@@ -236,6 +245,30 @@ def test_a_terminal_cuts_no_number_and_no_verdict(width):
     assert "…" not in text and "[full]" in text
     assert all(word in text for word in ("488.6 ms", "0.001234 ms", "not reproduced"))
     assert ("[0.001012, 0.002023]" in text) == (width >= ROOMY)
+
+
+def test_a_summary_counts_all_claims_and_lists_the_doubtful_ones() -> None:
+    texts = [claims.Claim("f-1", f"set {k}", "sdds", "mean_K", 10.0, "ms", f"sentence {k}") for k in range(9)]
+    kinds = [REPRODUCED, UNDECIDED, NOT_REPRODUCED, *[UNDECIDED] * 5, NOT_TESTABLE]
+    verdicts = [Verdict(claim, "", 12.0, 11.0, 13.0, 6, kind, "why") for claim, kind in zip(texts, kinds, strict=True)]
+    other = Verdict(texts[0], "another reading", 99.0, 98.0, 100.0, 6, NOT_REPRODUCED, "why")
+    lines = summarise(frame([*verdicts, other], texts, "quick"), "Figure 1 of A 2020, quick scale")
+    assert lines[:2] == [
+        "Figure 1 of A 2020, quick scale",
+        "9 claims: 1 reproduced, 1 not reproduced, 6 undecided, 1 not testable",
+    ]
+    assert lines[2:5] == [
+        "not reproduced  set 2, sdds: mean K",
+        "                paper 10 ms   here 12 ms [11, 13]",
+        "                sentence 2",
+    ]
+    # the four undecided ones that fit, in order, and how many do not
+    assert [line for line in lines if line.startswith("undecided")] == [
+        f"undecided       set {k}, sdds: mean K" for k in (1, 3, 4, 5)
+    ]
+    assert lines[-1] == "                ... 2 more (--all lists them)" and "99" not in "".join(lines)
+    one = summarise(frame(verdicts[:1], texts[:1], "quick"), "t")
+    assert one == ["t", "1 claim: 1 reproduced"]
 
 
 SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "", tolerance=0.05)

@@ -137,3 +137,16 @@ def test_a_run_judged_by_less_is_judged_again(stored: dict[str, Any] | None) -> 
         moves=lambda: pd.DataFrame(),
     )
     assert judgement_of(run).is_one_sided
+
+
+def test_monte_carlo_errors_are_judged_with_the_others() -> None:
+    known = [("rhat/K", None, 1.03, None), ("ess/K", None, 150.0, None)]
+    errors = [("mcse/certainty", None, 0.015, None), ("mcse/interval_low", None, 0.09, None)]
+    found = convergence([*known, *errors])
+    # an end of the interval may have five times the error of a certainty
+    assert (found.mcse, found.mcse_of) == (0.018, "interval_low")
+    assert found.reaches(1.05, 100, 0.02) and not found.reaches(1.05, 100, 0.017)
+    assert not found.reaches(1.02, 100, 0.02) and not found.reaches(1.05, 200, 0.02)
+    # what is not known reaches nothing
+    unknown = convergence([*known, ("mcse/certainty", None, float("nan"), "too few")])
+    assert unknown.reaches(1.05, 100) and not unknown.reaches(1.05, 100, 0.02)

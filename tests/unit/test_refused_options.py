@@ -330,6 +330,7 @@ TYPES: list[tuple[str | list[str], str]] = [
     ("schedule=[{sdds: true}]", "schedule.mix.sdds.weight=true: expected a number from"),
     ("until.rhat=0.9", "until.rhat=0.9: expected"),
     ("until.ess=0", "until.ess=0: expected"),
+    ("until.mcse=2", "until.mcse=2: expected"),
     (["until.rhat=1.01", "chains=1"], "until.rhat: expected chains of at least 2"),
     ("until=1.01", "until=1.01: expected until.rhat=VALUE or until.ess=VALUE"),
     ("model.alpha=" + "9" * 400, "model.alpha=999"),

@@ -21,6 +21,7 @@ from splitmerge_cli.config import (
 from splitmerge_cli.config.commands import command_of, name_beside, override
 from splitmerge_cli.config.composition import read_hydra
 from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
+from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, finish
 from splitmerge_cli.config.stored import pack, specify_stored, unpack
 
@@ -238,3 +239,16 @@ def test_a_run_made_of_a_job_is_called_by_the_words_of_both() -> None:
     job = specify(["model=auto", "data=csv", "data.path=x.csv", "seed=3"], leave_to_data=True)
     made = name_beside(job.with_(model="gaussian", covariance="full"), job)
     assert list(made.words) == ["data=csv", "data.path=x.csv", "seed=3", "model=gaussian", "model.covariance=full"]
+
+
+@pytest.mark.parametrize("until", [{"rhat": 1.01, "ess": 400.0}, {"rhat": None, "ess": None}])
+def test_runs_that_were_stored_without_monte_carlo_errors_are_what_they_were(until: dict[str, float | None]) -> None:
+    spec = specify(["data=jain_neal", *([] if until["rhat"] else ["iterations=50"])])
+    stored = specify_stored({**spec.values, "until": until}, "config.yaml")
+    assert stored.identity["until"] == until and stored.until == Until(until["rhat"], until["ess"])
+    assert stored.is_open == spec.is_open
+    # where nobody names a length the program of today does
+    words = "" if until["rhat"] else " iterations=50"
+    assert command_of(stored) == f"smcmc run data=jain_neal{words}"
+    limited = command_of(stored, {"iterations": 70})
+    assert limited == "smcmc run data=jain_neal iterations=70" + " until.rhat=1.01 until.ess=400" * stored.is_open
