@@ -104,6 +104,10 @@ def check_coupling(spec: RunSpecification) -> Plan:
             "model.covariance=full: missing cells are drawn, which does not couple; expected model.covariance=diag, or "
             "a table without missing cells"
         )
+    if spec.model.options.get("tails") == "t":
+        raise ConfigError(
+            "model.tails=t: weights of rows are drawn, which does not couple; expected model.tails=normal"
+        )
     if spec.budget is not None:
         raise ConfigError(
             f"budget={spec.budget:g}: of one chain; a certificate has pairs of chains, expected --seconds"

@@ -57,7 +57,7 @@ cdef class DenseParameters(DrawnParameters):
             theta[1 + 2 * d] = mean[d]
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
-                theta[1 + 2 * d] += rng.draw_normal() / sqrt((self.model.kappa0 + n) * precision)
+                theta[1 + 2 * d] += rng.draw_normal() / sqrt(self.model.kappa_of(k) * precision)
 
     cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
         """The shape of the precisions, what the precision of a mean is over that of its column; means; rates."""
@@ -146,7 +146,7 @@ cdef class FullParameters(DenseParameters):
         cdef double *F = work + D + 2 * self.model.n_squares
         cdef double zeta = self.model.zeta
         self.model.posterior(self.model.sums_of(k), self.model.squares_of(k), n, work, work + D)
-        theta[0] = zeta * draw_factor(rng, D, zeta * self.model.a_n(n), self.model.kappa0 + n, work)
+        theta[0] = zeta * draw_factor(rng, D, zeta * self.model.a_n(n), self.model.kappa_of(k), work)
         theta[0] -= D * (0.5 * zeta * log(zeta))
         if self.model.coarse:
             for d in range(D):

@@ -2,8 +2,10 @@
 cimport cython
 from libc.stdint cimport int8_t, int32_t, int64_t
 
+from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.normal cimport Normal
+from splitmerge_cli.models.row_weights cimport RowWeights
 
 
 cdef extern from "fixed_point.h":
@@ -24,11 +26,12 @@ cdef class DenseGaussian(Normal):
     cdef double grains                  # their sum
     cdef bint coarse                    # whether any is not 0
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
+    cdef Py_ssize_t width               # numbers in its row of `square`
     cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
     cdef Py_ssize_t step                # numbers from the mean of a coordinate in a block to that of the next
     cdef Py_ssize_t piece               # dimensions whose product cannot leave the range of a double
     cdef int64_t *sum                   # [cap, D]
-    cdef whole *square                  # [cap, n_squares]
+    cdef whole *square                  # [cap, width] with weights sums, the weight and its log behind the squares
     cdef double *at                     # [cap / 8, rows, 8] what scores a point
     cdef double *gain                   # [cap] iso, full: factor of the distance
     cdef double *level                  # [cap]
@@ -45,9 +48,16 @@ cdef class DenseGaussian(Normal):
     cdef double *mean                   # [D] of the cluster that is settled
     cdef double *scatter                # [max(n_squares, D)]
     cdef int64_t *both_sum              # [D] of a union
-    cdef whole *both_square             # [n_squares]
+    cdef whole *both_square             # [width]
     cdef double *lane                   # [5, 8] turn of no lane; of a turned one turn, level, degree; log q
-    # -- b0 or kappa0 resampled: tables of this model alone
+    # -- tails=t
+    cdef RowWeights weights             # of the rows; None: normal tails
+    cdef double *weight                 # [cap] sum over a cluster
+    cdef DrawnParameters own_parameters  # draws those of a cluster, for the weights given them
+    cdef double *theta                  # scratch of that: parameters, a draw's, a tile
+    cdef double *draft
+    cdef double *tile
+    # -- b0, kappa0 or weights resampled: tables of this model alone
     cdef double *free_c                 # [N + 2] log_c and log_n without what depends on b0 and kappa0
     cdef double *free_n
     cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
@@ -73,6 +83,16 @@ cdef class DenseGaussian(Normal):
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil
     cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
                           double *scatter) noexcept nogil
+    cdef double gather(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                       double *scatter) noexcept nogil
+    cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil
+    cdef double weight_in(self, const whole *square) noexcept nogil
+    cdef double log_weights_of(self, const whole *square) noexcept nogil
+    cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil
+    cdef void integrate_weight(self, const double *x, double *out) noexcept nogil
+    cdef void refresh_weights(self, Rng rng) noexcept nogil
+    cdef void recount(self) noexcept nogil
+    cdef double kappa_of(self, Py_ssize_t k) noexcept nogil
     cdef void settle(self, Py_ssize_t k) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef double score_counted(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil

@@ -32,29 +32,40 @@ log b_n by zeta.
 
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``scale_prior.pyx``) and are resampled.
 
+With ``model.tails=t`` a row has a weight w (``row_weights.pyx``), its covariance is over w. A cluster's statistics are
+then weighted: W = sum of w in the place of n, but in a_n and nu_n, which count rows. A predictive has
+
+    another point   q = prod 1 + s (x - m_n)^2 / (2 b_n),   s = w kappa_n / (kappa_n + w),   and the factor s^(D/2)
+    its own point   q = prod 1 - s (x - m_n)^2 / (2 b_n),   s = w kappa_n / (kappa_n - w)
+
+with kappa_n = kappa0 + W, and in the second line the factor (w (kappa_n - w) / kappa_n)^(D/2).
+
 Here is what the three share; what a covariance has of its own is in ``gaussian_independent.pyx`` (diag and iso) and
 ``gaussian_full.pyx``, and missing cells of the last are in ``missing_cells.pyx``.
 """
-from libc.math cimport INFINITY, NAN, exp, log, sqrt
-from libc.stdint cimport int8_t, int64_t
+from libc.math cimport INFINITY, NAN, exp, ldexp, lgamma, log, log1p, sqrt
+from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
+from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.normal cimport Normal
-from splitmerge_cli.models.scale_prior cimport ScalePrior
+from splitmerge_cli.models.normal cimport ISO, Normal
+from splitmerge_cli.models.row_weights cimport FRACTION, LOG_FRACTION, RowWeights
+from splitmerge_cli.models.scale_prior cimport Scaled, ScalePrior
 
+from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.models.dense_points import COLUMNS, prepare
-from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.normal import POWER, TAILS
 
 # options that say how the data are prepared
-_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0")
+_OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "tails")
 
 cdef extern from "simd_math.h":
     pass
@@ -82,11 +93,83 @@ cdef extern from *:
         for (ptrdiff_t r = 0; r < n_squares; r++)
             square[r] += more_square[r];
     }
+
+    /* Squares or products of a point of this weight, and behind them point, weight and log of the weight: added, or
+       taken out with the sign of the last two. */
+    static inline void count_weighted(whole *square, const double *x, ptrdiff_t D, ptrdiff_t n_squares, int is_iso,
+                                      int64_t parts, int64_t logs)
+    {
+        whole *sum = square + n_squares;
+        const int is_full = !is_iso && n_squares > D;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const whole v = (whole)parts * (int64_t)x[d];
+            sum[d] += v;
+            for (ptrdiff_t c = is_full ? 0 : d; c <= d; c++)
+                *square += v * (int64_t)x[c], square += !is_iso;
+        }
+        sum[D] += parts;
+        sum[D + 1] += logs;
+    }
+
+    /* Mean and scatter of weighted points, and their weight. The scatter is first about a whole number near the mean,
+       exactly: what is left are numbers smaller than it. `work`: 2 D numbers. */
+    static inline double moments_weighted(const whole *square, ptrdiff_t D, ptrdiff_t n_squares, int is_iso,
+                                          double *work, double *mean, double *scatter)
+    {
+        const whole *sum = square + n_squares, all = sum[D];
+        const double v = whole_double(all), unit = 0x1p-22;
+        const int is_full = !is_iso && n_squares > D;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            work[d] = all ? rint(whole_double(sum[d]) / v) : 0.0;
+            work[D + d] = whole_double(sum[d] - (int64_t)work[d] * all);
+            mean[d] = all ? work[d] + work[D + d] / v : 0.0;
+        }
+        whole of_all = *square;
+        double rest = 0.0;
+        for (ptrdiff_t d = 0; d < D; d++) {
+            const int64_t a = (int64_t)work[d];
+            for (ptrdiff_t c = is_full ? 0 : d; c <= d; c++) {
+                const int64_t b = (int64_t)work[c];
+                const whole off = a * (b * all - sum[c]) - b * sum[d];
+                const double product = all ? work[D + d] * work[D + c] / v : 0.0;
+                if (is_iso)
+                    of_all += off, rest += product;
+                else
+                    *scatter++ = unit * (whole_double(*square++ + off) - product);
+            }
+        }
+        if (is_iso)
+            *scatter = unit * (whole_double(of_all) - rest);
+        return unit * v;
+    }
+
+    static inline double whole_at(const whole *square, ptrdiff_t t)
+    {
+        return whole_double(square[t]);
+    }
+
+    /* s = w kappa / (kappa + w) and level + half log s, kappa = kappa0 + weight. */
+    static inline void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half,
+                                   double *turn, double *weighed)
+    {
+        EACH_LANE(h) {
+            const lanes kappa = kappa0 + LANES_AT(weight + h), s = w * kappa / (kappa + w);
+            LANES_TO(turn + h) = s;
+            LANES_TO(weighed + h) = LANES_AT(level + h) + half * lanes_log(s);
+        }
+    }
     """
     void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
     void weigh_block(const double *W, const double *power, double top, double *w) noexcept nogil
     void absorb_sums(int64_t *sum, whole *square, const int64_t *more, const whole *more_square, Py_ssize_t D,
                      Py_ssize_t n_squares) noexcept nogil
+    void count_weighted(whole *square, const double *x, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, int64_t parts,
+                        int64_t logs) noexcept nogil
+    double moments_weighted(const whole *square, Py_ssize_t D, Py_ssize_t n_squares, bint is_iso, double *work,
+                            double *mean, double *scatter) noexcept nogil
+    void weigh_lanes(const double *weight, const double *level, double kappa0, double w, double half, double *turn,
+                     double *weighed) noexcept nogil
+    double whole_at(const whole *square, Py_ssize_t t) noexcept nogil
 
 # A point's own share is taken out in closed form while q keeps its digits, and by counting where it does not.
 cdef double LEAST_LEFT = 1e-4
@@ -111,7 +194,7 @@ cdef class DenseGaussian(Normal):
 
     SHAPE = ""
     """Its word of the option `covariance`."""
-    OPTIONS = (*Normal.OPTIONS, POWER)
+    OPTIONS = (*Normal.OPTIONS, POWER, TAILS)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options | {"covariance": self.SHAPE})
@@ -128,6 +211,15 @@ cdef class DenseGaussian(Normal):
         if zeta != 1.0 and data.gaps:
             raise ValueError(f"model.power={zeta:g}: a real cell is missing; expected 1 or model.covariance=diag, or a "
                              "table without missing cells")
+        if given["tails"] == "t":
+            for problem, expected in (
+                    (zeta != 1.0 and f"model.power={zeta:g}", "model.power=1"),
+                    (data.coarse and "a column has a resolution", "model.resolution=none"),
+                    (data.gaps and "a real cell is missing", "a table without missing cells"),
+                    (isinstance(x, Rows) and "the rows are in shards", "rows in one place")):
+                if problem:
+                    raise ValueError(f"model.tails=t: {problem}; expected {expected}, or model.tails=normal")
+            self.weights = RowWeights(N, N if known is None else known)
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
             n = 1 if self.SHAPE == "iso" else D
             self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2,
@@ -140,13 +232,20 @@ cdef class DenseGaussian(Normal):
         self.given = None if isinstance(x, Rows) else points
         self.vectors = None if data.gaps else self.given
         self.measure()
+        self.width = self.n_squares if self.weights is None else self.n_squares + D + 2
         self._hold(data)
         self._take(data)
         self._allocate(N, N)
         self._set_prior(given["prior"].build(self.total, given["concentration"]))
         self._constants()
-        if self.scale_prior is not None:
+        if self.scale_prior is not None or self.weights is not None:
             self._own_tables()
+        if self.weights is not None:
+            self.keep_lists()
+            self.own_parameters = self.find_capability(DrawnParameters)(self)
+            self.theta = self.memory.doubles(self.own_parameters.size)
+            self.draft = self.memory.doubles(self.own_parameters.work_size)
+            self.tile = self.memory.doubles((self.own_parameters.tile_rows + 2) * TILE_ITEMS)
         self._start()
 
     cdef int _take(self, data) except -1:
@@ -160,16 +259,16 @@ cdef class DenseGaussian(Normal):
         self.mean = self.memory.doubles(D)
         self.scatter = self.memory.doubles(max(D, self.n_squares))
         self.both_sum = <int64_t *> self.memory.doubles(D)
-        self.both_square = <whole *> self.memory.doubles(2 * self.n_squares)
+        self.both_square = <whole *> self.memory.doubles(2 * self.width)
         self.lane = self.memory.doubles(40)
         for d in range(8):
             self.lane[d] = 1.0
         return 0
 
     cdef int _own_tables(self) except -1:
-        """Tables that follow b0 and kappa0, from those of the start, which the models of a run share."""
+        """Tables that follow b0 and kappa0, from those of the start, which the models of a run share. With weights the
+        factors of kappa_n are left to a cluster."""
         cdef Py_ssize_t n, room = self.total + 2
-        self.own_b0 = self.memory.doubles(self.scale_prior.n)
         cdef double half = 0.5 * self.D, kappa
         self.free_c, self.free_n = self.memory.doubles(room), self.memory.doubles(room)
         self.own_c, self.own_n = self.memory.doubles(room), self.memory.doubles(room)
@@ -179,7 +278,8 @@ cdef class DenseGaussian(Normal):
             self.free_n[n] = (self.log_n[n] + half * (log(kappa) - log(self.kappa0))
                               + 0.5 * self.zeta * n * self.log_b0)
         self.log_c, self.log_n = self.own_c, self.own_n
-        self.b0 = self.own_b0
+        if self.scale_prior is not None:
+            self.b0 = self.own_b0 = self.memory.doubles(self.scale_prior.n)
         self.scales_changed()
         return 0
 
@@ -224,10 +324,11 @@ cdef class DenseGaussian(Normal):
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t old = self.cap, k, row = self.rows * sizeof(double)
         self.sum = <int64_t *> self.memory.larger(self.sum, 8 * self.D * old, 8 * self.D * cap)
-        self.square = <whole *> self.memory.larger(self.square, 16 * self.n_squares * old, 16 * self.n_squares * cap)
+        self.square = <whole *> self.memory.larger(self.square, 16 * self.width * old, 16 * self.width * cap)
         self.at = <double *> self.memory.larger(self.at, old * row, cap * row)
         self.gain = <double *> self.memory.larger(self.gain, 8 * old, 8 * cap)
         self.level = <double *> self.memory.larger(self.level, 8 * old, 8 * cap)
+        self.weight = <double *> self.memory.larger(self.weight, 8 * old, 8 * cap)
         self.degree = <double *> self.memory.larger(self.degree, 8 * old, 8 * cap)
         self.log_det = <double *> self.memory.larger(self.log_det, 8 * old, 8 * cap)
         self.power = <double *> self.memory.larger(self.power, 8 * old, 8 * cap)
@@ -244,15 +345,21 @@ cdef class DenseGaussian(Normal):
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         memset(self.sums_of(k), 0, 8 * self.D)
-        memset(self.squares_of(k), 0, 16 * self.n_squares)
+        memset(self.squares_of(k), 0, 16 * self.width)
         self.stale[k] = True
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(k, self.point(i), 1)
+        if self.weights is None:
+            self.count(k, self.point(i), 1)
+        else:
+            self.count_row(i, k, 1)
         self.stale[k] = True
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        self.count(k, self.point(i), -1)
+        if self.weights is None:
+            self.count(k, self.point(i), -1)
+        else:
+            self.count_row(i, k, -1)
         self.stale[k] = True
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
@@ -260,7 +367,7 @@ cdef class DenseGaussian(Normal):
         cdef double *here = self.block_of(src)
         cdef double *there = self.block_of(dst)
         memcpy(self.sums_of(dst), self.sums_of(src), 8 * self.D)
-        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.n_squares)
+        memcpy(self.squares_of(dst), self.squares_of(src), 16 * self.width)
         self.stale[dst] = self.stale[src]
         self.stale_own[dst] = True
         if self.stale[src]:
@@ -269,6 +376,7 @@ cdef class DenseGaussian(Normal):
             there[8 * r] = here[8 * r]
         self.gain[dst] = self.gain[src]
         self.level[dst] = self.level[src]
+        self.weight[dst] = self.weight[src]
         self.degree[dst] = self.degree[src]
         self.log_det[dst] = self.log_det[src]
 
@@ -277,14 +385,34 @@ cdef class DenseGaussian(Normal):
 
     cdef void add_column(self, Py_ssize_t k, const int64_t *sum, const whole *square) noexcept nogil:
         """Add the sums of other points to those of cluster k."""
-        absorb_sums(self.sums_of(k), self.squares_of(k), sum, square, self.D, self.n_squares)
+        absorb_sums(self.sums_of(k), self.squares_of(k), sum, square, self.D, self.width)
         self.stale[k] = True
 
     cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
         return self.sum + self.D * k
 
     cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
-        return <whole *> (<char *> self.square + 16 * self.n_squares * k)
+        return <whole *> (<char *> self.square + 16 * self.width * k)
+
+    cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        """Add a row by its weight to the sums of cluster k, or take it out."""
+        count_weighted(self.squares_of(k), self.point(i), self.D, self.n_squares, self.shape_of == ISO,
+                       sign * self.weights.parts[i], sign * self.weights.logs[i])
+
+    cdef double gather(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
+                       double *scatter) noexcept nogil:
+        """``moments`` of n points; returns how much they count: n, or their weight."""
+        if self.weights is None:
+            self.moments(sum, square, n, mean, scatter)
+            return n
+        return moments_weighted(square, self.D, self.n_squares, self.shape_of == ISO, self.work, mean, scatter)
+
+    cdef double weight_in(self, const whole *square) noexcept nogil:
+        return ldexp(whole_at(square, self.n_squares + self.D), -FRACTION)
+
+    cdef double kappa_of(self, Py_ssize_t k) noexcept nogil:
+        """kappa_n of cluster k."""
+        return self.kappa0 + (self.size[k] if self.weights is None else self.weight_in(self.squares_of(k)))
 
     # -- posterior of one cluster
     cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
@@ -297,7 +425,7 @@ cdef class DenseGaussian(Normal):
         """Bring what scores a point against cluster k up to date."""
         cdef Py_ssize_t d, n = self.size[k]
         cdef double *block = self.block_of(k)
-        cdef double kappa = self.kappa0 + n, log_next = 0.0
+        cdef double shrink = (self.kappa0 + n) / (self.kappa0 + n + 1.0), log_next = 0.0
         self.stale[k] = False
         self.stale_own[k] = True
         self.log_det[k] = self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
@@ -306,7 +434,11 @@ cdef class DenseGaussian(Normal):
             log_next = self.posterior_with(self.sums_of(k), self.squares_of(k), n, n + 1.0, self.mean, self.scatter)
         for d in range(self.D):
             block[self.step * d] = self.mean[d]
-        self.write_scatter(k, block, kappa / (kappa + 1.0))
+        if self.weights is not None:
+            self.weight[k] = self.weight_in(self.squares_of(k))
+            # the weight of a point decides
+            shrink = 1.0
+        self.write_scatter(k, block, shrink)
         self.level[k] = self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
         self.degree[k] = self.zeta * (-self.a_n(n) - 0.5 * self.per)
         if self.coarse:
@@ -335,17 +467,21 @@ cdef class DenseGaussian(Normal):
     cdef void scales_changed(self) noexcept nogil:
         cdef Py_ssize_t n, d
         cdef double half = 0.5 * self.D, log_first, log_kappa, log_next
-        self.kappa0 = self.scale_prior.kappa0 / self.zeta
-        self.log_b0 = 0.0
-        for d in range(self.scale_prior.n):
-            self.own_b0[d] = self.scale_prior.b0[d] / self.zeta
-            self.log_b0 += log(self.b0[d])
-        self.log_b0 *= self.per
+        if self.scale_prior is not None:
+            self.kappa0 = self.scale_prior.kappa0 / self.zeta
+            self.log_b0 = 0.0
+            for d in range(self.scale_prior.n):
+                self.own_b0[d] = self.scale_prior.b0[d] / self.zeta
+                self.log_b0 += log(self.b0[d])
+            self.log_b0 *= self.per
         log_first = log_kappa = log(self.kappa0)
         for n in range(self.total + 2):
             log_next = log(self.kappa0 + n + 1.0)
             self.own_c[n] = self.free_c[n] + half * (log_kappa - log_next)
             self.own_n[n] = self.free_n[n] - half * (log_kappa - log_first) - 0.5 * self.zeta * n * self.log_b0
+            if self.weights is not None:
+                self.own_c[n] = self.free_c[n]
+                self.own_n[n] = self.free_n[n] + half * log_first - 0.5 * n * self.log_b0
             log_kappa = log_next
         for n in range(self.cap):
             self.stale[n] = True
@@ -354,7 +490,7 @@ cdef class DenseGaussian(Normal):
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
         """For each variance the precision, then the means of its columns; means only where kappa0 is resampled."""
         cdef Py_ssize_t d, n = self.size[k]
-        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * (self.kappa0 + n)), precision = 0.0, off
+        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * self.kappa_of(k)), precision = 0.0, off
         self.posterior(self.sums_of(k), self.squares_of(k), n, self.mean, self.scatter)
         for d in range(self.D):
             if d % self.per == 0:
@@ -365,6 +501,109 @@ cdef class DenseGaussian(Normal):
                 off = sqrt(precision) * (self.mean[d] - self.m0[d]) + noise * rng.draw_normal()
                 self.scale_prior.count_distance(off)
 
+    # -- weights of rows
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        if self.scale_prior is not None:
+            Scaled.refresh_parameters(self, rng)
+        if self.weights is not None:
+            self.refresh_weights(rng)
+        return self.K
+
+    cdef void refresh_weights(self, Rng rng) noexcept nogil:
+        """Draw mean and covariance of each cluster given its rows, nu and all weights given these, and forget them."""
+        cdef Py_ssize_t k, t, n
+        cdef int32_t i
+        cdef int32_t[TILE_ITEMS] items
+        cdef double *out = self.tile + self.own_parameters.tile_rows * TILE_ITEMS
+        cdef double *floor = out + TILE_ITEMS
+        for t in range(TILE_ITEMS):
+            floor[t] = -INFINITY
+        self.relist()
+        for k in range(self.K):
+            self.own_parameters.draw_posterior(rng, k, self.theta, self.draft)
+            i = self.head[k]
+            while i >= 0:
+                n = 0
+                while i >= 0 and n < TILE_ITEMS:
+                    items[n] = i
+                    n += 1
+                    i = self.after[i]
+                self.own_parameters.load_tile(items, n, self.tile)
+                # the first number is the log of the density at the mean
+                self.own_parameters.score_tile(self.tile, self.theta, 0.0, floor, out)
+                for t in range(n):
+                    self.weights.distance[items[t]] = max(0.0, 2.0 * (self.theta[0] - out[t]))
+        self.weights.draw(rng, self.D)
+        self.recount()
+
+    cdef void recount(self) noexcept nogil:
+        """Set the statistics of all clusters: the weights have changed."""
+        cdef Py_ssize_t i, k
+        for k in range(self.K):
+            self.clear(k)
+            self.is_valid[k] = False
+        for i in range(self.N):
+            if self.z[i] >= 0:
+                self.count_row(i, self.z[i], 1)
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        if self.weights is not None and not self.weights.equals((<DenseGaussian> other).weights):
+            return False
+        return Scaled.same_parameters(self, other, twin)
+
+    def capability(self, kind):
+        """As of every model; none where rows have weights, which the parameters of a cluster do not hold."""
+        return None if self.weights is not None else Normal.capability(self, kind)
+
+    @property
+    def row_weights(self):
+        """ndarray of float64, shape (N,): present weights of the rows, 1 with normal tails; a copy."""
+        return np.ones(self.N) if self.weights is None else self.weights.values[1:]
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: as of `Scaled`, then nu, the degrees of freedom, with ``tails=t``."""
+        return Scaled.hyperparameters.__get__(self) + (() if self.weights is None else ("nu",))
+
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        cdef Py_ssize_t t = Scaled.write_hyperparameters(self, out)
+        if self.weights is not None:
+            out[t] = self.weights.nu
+            t += 1
+        return t
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef double total = Scaled.log_extra(self)
+        return total if self.weights is None else total + self.weights.log_density()
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): those of `Scaled`, then nu and the weights of rows; None without any."""
+        scales = Scaled.parameters.__get__(self)
+        if self.weights is None:
+            return scales
+        weights = self.weights.values[:, None]
+        return weights if scales is None else np.concatenate([scales, weights])
+
+    def set_parameters(self, values):
+        """Set what ``parameters`` gives.
+
+        Raises
+        ------
+        ValueError
+            For another number of values, or one out of range.
+        """
+        if self.weights is None:
+            Scaled.set_parameters(self, values)
+            return
+        given = as_numbers("parameters", values).reshape(-1)
+        scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
+        self.weights.set_values(given[scales:])
+        if scales:
+            self.scale_prior.set_values(given[:scales])
+            self.scales_changed()
+        self.recount()
+
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         """power[k] and left[k] of point i for the eight columns from `block` on; `own` of them, or -1, counts it."""
@@ -374,6 +613,9 @@ cdef class DenseGaussian(Normal):
         cdef double *log_q = self.lane + 32
         cdef Py_ssize_t lane, n
         cdef double kappa
+        if self.weights is not None:
+            self.score_weighted(self.point(i), self.weights.weight[i], block, own)
+            return
         if own >= 0 and not self.coarse:
             lane = own - block
             n = self.size[own] - 1
@@ -391,6 +633,25 @@ cdef class DenseGaussian(Normal):
         score_power(level, degree, log_q, self.power + block)
         if own >= 0 and self.coarse:
             self.power[own] = self.score_counted(i, own)
+
+    cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """``score`` of a point with this weight."""
+        cdef double *turn = self.lane + 8
+        cdef double *level = turn + 8
+        cdef double *degree = level + 8
+        cdef Py_ssize_t lane, n
+        cdef double rest
+        weigh_lanes(self.weight + block, self.level + block, self.kappa0, w, 0.5 * self.D, turn, level)
+        memcpy(degree, self.degree + block, 8 * sizeof(double))
+        if own >= 0:
+            lane = own - block
+            n = self.size[own] - 1
+            rest = self.kappa0 + (self.weight[own] - w)
+            turn[lane] = -w * (rest + w) / rest
+            level[lane] = self.log_c[n] - 0.5 * self.log_det[own] + 0.5 * self.D * log(w * rest / (rest + w))
+            degree[lane] = self.a_n(n)
+        self.score_block(x, block, turn, degree + 8)
+        score_power(level, degree, degree + 8, self.power + block)
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:
@@ -465,7 +726,14 @@ cdef class DenseGaussian(Normal):
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         if self.stale[k]:
             self.settle(k)
-        return self.log_lik_of(self.size[k], self.log_det[k])
+        return self.log_lik_of(self.size[k], self.log_det[k]) + self.log_weights_of(self.squares_of(k))
+
+    cdef double log_weights_of(self, const whole *square) noexcept nogil:
+        """Terms of the log marginal likelihood of a cluster that depend on its weights alone; 0 without."""
+        if self.weights is None:
+            return 0.0
+        return 0.5 * self.D * (ldexp(whole_at(square, self.n_squares + self.D + 1), -LOG_FRACTION)
+                               - log(self.kappa0 + self.weight_in(square)))
 
     cdef double log_lik_of(self, Py_ssize_t n, double log_det) noexcept nogil:
         return self.log_n[n] - self.zeta * self.a_n(n) * (log_det - (self.log_b0 + self.log_twos)) / self.per
@@ -473,16 +741,26 @@ cdef class DenseGaussian(Normal):
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t n = self.size[a] + self.size[b]
         memcpy(self.both_sum, self.sums_of(a), 8 * self.D)
-        memcpy(self.both_square, self.squares_of(a), 16 * self.n_squares)
-        absorb_sums(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.n_squares)
-        return self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n, self.mean, self.scatter))
+        memcpy(self.both_square, self.squares_of(a), 16 * self.width)
+        absorb_sums(self.both_sum, self.both_square, self.sums_of(b), self.squares_of(b), self.D, self.width)
+        return (self.log_lik_of(n, self.posterior(self.both_sum, self.both_square, n, self.mean, self.scatter))
+                + self.log_weights_of(self.both_square))
 
     def log_densities(self, Py_ssize_t first):
         """In closed form, from the points as they were given: no factorisation holds a new one, which may be so far
         away that it leaves no digits of the others. Of a row with missing cells (full), that of the others. Under a
         power the density itself, not its power, with the parameters' posterior under the power."""
         cdef Py_ssize_t k, m = self.K - 1, start
+        cdef double[::1] x, found
         density = np.empty((self.N - first, m + 1))
+        if self.weights is not None:
+            self.begin_scan()
+            found = np.empty(self.cap)
+            for start in range(first, self.N):
+                x = self.given_points(start, start + 1)[0]
+                self.integrate_weight(&x[0], &found[0])
+                density[start - first] = np.delete(found[:m + 2], m) - self.log_units
+            return density
         step = max(1, COLUMNS // self.D)
         self.begin_scan()
         for start in range(first, self.N, step):
@@ -491,6 +769,47 @@ cdef class DenseGaussian(Normal):
                 # the last of the clusters are the new items; behind it stands an empty column
                 density[start - first:start - first + step, k] = self.densities_in(points, k if k < m else m + 1)
         return density
+
+    def left_out_densities(self):
+        if self.weights is None:
+            return Normal.left_out_densities(self)
+        cdef Py_ssize_t i, k, own
+        cdef double[:, ::1] density = np.full((self.N, self.K + 1), -INFINITY)
+        cdef double[::1] found = np.empty(self.cap)
+        self.begin_scan()
+        for i in range(self.N):
+            own = self.z[i]
+            self.leave(i, own)
+            self.integrate_weight(self.point(i), &found[0])
+            for k in range(self.K + (not self.allows_empty)):
+                if self.stands_for_option(k):
+                    density[i, k] = found[k] - self.log_units
+            self.join(i, own)
+        return np.asarray(density)
+
+    cdef void integrate_weight(self, const double *x, double *out) noexcept nogil:
+        """out[:K + 1], rounded up to eight: log predictive of a point, in units, that no column counts, its weight
+        integrated out: by the trapezoidal rule in the logarithm of the weight, from above what the prior of weights
+        allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact."""
+        cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.D), step = 1.1 / sqrt(shape + 1.0), half = 0.5 * nu
+        cdef double t = log(shape / half * (1.0 + 8.0 / sqrt(shape) + 25.0 / shape)), mass, term
+        cdef double constant = half * log(half) - lgamma(half) + log(step)
+        cdef Py_ssize_t k, block
+        cdef bint gains = True
+        for k in range(self.K + 1):
+            out[k] = -INFINITY
+            if self.stale[k]:
+                self.settle(k)
+        while gains:
+            gains = False
+            mass = constant + half * (t - exp(t))
+            for block in range(0, self.K + 1, 8):
+                self.score_weighted(x, exp(t), block, -1)
+            for k in range(self.K + 1):
+                term = mass + self.power[k]
+                gains |= term > out[k] - 30.0
+                out[k] = max(term, out[k]) + log1p(exp(-abs(term - out[k])))
+            t -= step
 
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
         """Points as they were given, from the columns' middles, in units."""
@@ -520,7 +839,7 @@ cdef class DenseGaussian(Normal):
         cdef Py_ssize_t k
         rows = []
         for k in range(self.K):
-            self.moments(self.sums_of(k), self.squares_of(k), self.size[k], self.mean, self.scatter)
+            self.gather(self.sums_of(k), self.squares_of(k), self.size[k], self.mean, self.scatter)
             rows.append([self.size[k], *numbers_at(self.mean, self.D), *numbers_at(self.scatter, self.n_squares)])
         return {"counts": np.array(rows)}
 

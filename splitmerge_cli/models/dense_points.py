@@ -28,6 +28,8 @@ BEYOND = 1e-4
 """Prior probability of a cell beyond the reach, b0 and kappa0 at their numbers or at such quantiles of their priors as
 `UNLIKELY` says."""
 UNLIKELY = 0.01
+OF_WEIGHTS = 1 << 28
+"""Terms in the place of one, so that sums have room for weights of rows (``row_weights.pyx``)."""
 MOST_SCALES = 1e3
 """The reach is no more than so many scales from the prior's mean, which a0 below 0.6 would make it."""
 
@@ -41,6 +43,7 @@ def prepare(
     steps: Any,
     zeta: float,
     a0: float,
+    tails: str = "normal",
     known: int | None = None,
     columns: Columns | None = None,
 ) -> dict[str, Any]:
@@ -71,7 +74,7 @@ def prepare(
         widest = np.where(gapped, reach, widest)
         # a single cell there, which is all that is likely to be
         rare = np.where(gapped, (widest + np.abs(location)) ** 2, 0.0)
-    units = units_of(widest, N, covariance)
+    units = units_of(widest, N, covariance, OF_WEIGHTS if tails == "t" else 1)
     if known is not None:
         N = known
     scale, kappa0 = scale / zeta, kappa0 if isinstance(kappa0, Gamma) else kappa0 / zeta

@@ -126,8 +126,13 @@ class Gaussian(Normal):
             return super().from_data(data, **params)
         params = settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
+        if data.missing and params.get("tails") == "t":
+            raise ValueError(
+                f"model.tails=t: {data.first_missing}; expected a table without missing cells, or model.tails=normal"
+            )
         if covariance == "diag":
-            return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
+            options = {key: value for key, value in params.items() if key not in ("covariance", "tails")}
+            return of_one_type(data.values, "real", **options)
         if covariance == "iso":
             raise ValueError(
                 f"model.covariance={covariance}: {data.first_missing}; expected a table without "

@@ -12,7 +12,6 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.dense_gaussian cimport DenseGaussian, numbers_at, whole
 from splitmerge_cli.models.missing_cells cimport MissingCells
 from splitmerge_cli.models.packed_factor cimport factorise, solve_rows
-from splitmerge_cli.models.scale_prior cimport Scaled
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.models.dense_capabilities import DenseShards, FullParameters
@@ -114,8 +113,8 @@ cdef class FullGaussian(DenseGaussian):
     cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
                                double *scatter) noexcept nogil:
         cdef Py_ssize_t d, c, at = 0
-        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa
-        moments_full(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        cdef double weight = self.gather(sum, square, n, mean, scatter), kappa = self.kappa0 + weight
+        cdef double pull = self.kappa0 * weight / kappa
         for d in range(self.D):
             mean[d] -= self.m0[d]
             for c in range(d + 1):
@@ -123,7 +122,7 @@ cdef class FullGaussian(DenseGaussian):
             scatter[at + d] += 2.0 * self.b0[d] + times * self.grain[d]
             at += d + 1
         for d in range(self.D):
-            mean[d] = self.m0[d] + n * mean[d] / kappa
+            mean[d] = self.m0[d] + weight * mean[d] / kappa
         return factorise(scatter, self.D)
 
     cdef void write_scatter(self, Py_ssize_t k, double *block, double shrink) noexcept nogil:
@@ -244,7 +243,7 @@ cdef class FullGaussian(DenseGaussian):
         that over the root of zeta, A lower triangular, column after column: the root of a chi-square of 2 a - c degrees
         of freedom, c from 0, then standard normals (Bartlett 1933)."""
         cdef Py_ssize_t r, c, s, D = self.D, n = self.size[k]
-        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * (self.kappa0 + n))
+        cdef double a = self.zeta * self.a_n(n), noise = 1.0 / sqrt(self.zeta * self.kappa_of(k))
         cdef double *column = self.work
         cdef double *u = self.work + D
         cdef double *solved = self.work + 2 * D
@@ -281,8 +280,7 @@ cdef class FullGaussian(DenseGaussian):
     # -- missing cells
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         cdef Py_ssize_t k
-        if self.scale_prior is not None:
-            Scaled.refresh_parameters(self, rng)
+        DenseGaussian.refresh_parameters(self, rng)
         if self.cells is not None:
             self.impute(rng, self.z, self.K)
             for k in range(self.K):
@@ -296,7 +294,7 @@ cdef class FullGaussian(DenseGaussian):
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         if self.cells is not None and not self.cells.equals((<FullGaussian> other).cells):
             return False
-        return Scaled.same_parameters(self, other, twin)
+        return DenseGaussian.same_parameters(self, other, twin)
 
     @property
     def n_imputed(self):
@@ -317,7 +315,7 @@ cdef class FullGaussian(DenseGaussian):
     def parameters(self):
         """ndarray of float64, shape (P, 1): those of the scales that are resampled, then the missing cells, row by row,
         from the middle of their column; None without any. Units are powers of two, so no bit is lost."""
-        scales = Scaled.parameters.__get__(self)
+        scales = DenseGaussian.parameters.__get__(self)
         if self.cells is None:
             return scales
         cells = self.cells.in_data_units(self.units, False)[:, None]
@@ -333,7 +331,7 @@ cdef class FullGaussian(DenseGaussian):
         """
         cdef Py_ssize_t k
         if self.cells is None:
-            Scaled.set_parameters(self, values)
+            DenseGaussian.set_parameters(self, values)
             return
         self.take_parameters(values, self.z)
         for k in range(self.K):

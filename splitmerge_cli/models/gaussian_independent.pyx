@@ -130,12 +130,12 @@ cdef class DiagonalGaussian(DenseGaussian):
     cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
                                double *scatter) noexcept nogil:
         cdef Py_ssize_t d
-        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total = 0.0, off = 1.0
-        moments_diag(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        cdef double weight = self.gather(sum, square, n, mean, scatter), kappa = self.kappa0 + weight
+        cdef double pull = self.kappa0 * weight / kappa, total = 0.0, off = 1.0
         for d in range(self.D):
             mean[d] -= self.m0[d]
             scatter[d] = self.b0[d] + 0.5 * (scatter[d] + times * self.grain[d] + pull * mean[d] * mean[d])
-            mean[d] = self.m0[d] + n * mean[d] / kappa
+            mean[d] = self.m0[d] + weight * mean[d] / kappa
         for d in range(self.D):
             off *= scatter[d] / self.b0[d]
             if not 1e-200 < off < 1e200:
@@ -189,13 +189,13 @@ cdef class IsotropicGaussian(DenseGaussian):
     cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
                                double *scatter) noexcept nogil:
         cdef Py_ssize_t d
-        cdef double kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa, total
-        moments_iso(sum, square, self.D, n, self.inverse[n], mean, scatter)
+        cdef double weight = self.gather(sum, square, n, mean, scatter), kappa = self.kappa0 + weight
+        cdef double pull = self.kappa0 * weight / kappa, total
         total = scatter[0]
         for d in range(self.D):
             mean[d] -= self.m0[d]
             total += pull * mean[d] * mean[d]
-            mean[d] = self.m0[d] + n * mean[d] / kappa
+            mean[d] = self.m0[d] + weight * mean[d] / kappa
         scatter[0] = self.b0[0] + 0.5 * (total + times * self.grains)
         return self.D * log(scatter[0])
 

@@ -29,6 +29,8 @@ RESOLUTION = Resolution("resolution", "auto", "the step to which real columns ar
 POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is raised to it, 1: as it is; smcmc run "
                "takes auto, where a calibration curve levels off", least=1e-6, most=1.0, later=True)
 """Option of conjugate models whose likelihood is a product over items given the parameters of their cluster."""
+TAILS = Choice("tails", "normal", "t: clusters have the tails of Student's t, by a weight of each row, its degrees of "
+               "freedom resampled", choices=("normal", "t"), later=True)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):

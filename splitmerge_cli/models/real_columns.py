@@ -64,11 +64,11 @@ def settle_resolution(data: Any, params: dict[str, Any]) -> dict[str, Any]:
     """Return a model's options with the resolution that the data ask for.
 
     ``auto``, the default, is ``none`` for data that are not a table of the user's own. A model of an array has none
-    unless it is asked for.
+    unless it is asked for; so has one with the tails of Student's t.
     """
     if params.get("resolution", "auto") != "auto":
         return params
-    if not data.is_recorded:
+    if not data.is_recorded or params.get("tails") == "t":
         return params | {"resolution": "none"}
     if data.scales is None:
         return params | {"resolution": "auto"}
@@ -209,9 +209,9 @@ def factor_piece(widest: Numbers, location: Numbers, scale: Numbers, units: Numb
     return max(1, min(max(len(units), 1), int(300.0 / max(np.log10(factor).max(initial=0.0), 0.01))))
 
 
-def units_of(widest: Numbers, N: int, covariance: str) -> Numbers:
-    """Units of columns with cells at most so far from their middle, of N rows."""
-    units: Numbers = resolution(widest, N)
+def units_of(widest: Numbers, N: int, covariance: str, terms: int = 1) -> Numbers:
+    """Units of columns with cells at most so far from their middle, of N rows that count as so many terms each."""
+    units: Numbers = resolution(widest, N, terms)
     if covariance == "iso":
-        units[:] = resolution(widest.max(), N, len(widest))
+        units[:] = resolution(widest.max(), N, terms * len(widest))
     return units

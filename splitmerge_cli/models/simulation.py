@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.models.row_weights import DEGREES
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -167,10 +168,15 @@ def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Arra
 
 
 def simulate_points(rng: Rng, given: Given) -> Array:
-    """Points of normal clusters, float64 ``[n, m]``, on the grid of a column that is recorded to a resolution."""
+    """Points of normal clusters, float64 ``[n, m]``, on the grid of a column that is recorded to a resolution; of
+    clusters with the tails of Student's t, each by a weight of its own."""
     x, of = given.data.values, given.options
     D, steps = x.shape[1], of["resolution"]
     b0, kappa0, cells = _read_scales(given, D)
+    weights, spread = np.ones((len(given.evidence), 1)), np.ones((len(given.z), 1))
+    if of.get("tails") == "t":
+        nu, weights, cells = _draw_weights(rng, given, cells)
+        spread = np.sqrt(0.5 * nu / rng.gamma(0.5 * nu, 1.0, spread.shape))
     # of one column all are one model, whose missing cells no state holds
     covariance = of["covariance"] if D > 1 or len(cells) else "diag"
     if covariance == "full" and len(given.evidence):
@@ -181,12 +187,13 @@ def simulate_points(rng: Rng, given: Given) -> Array:
     drawn = given.take(x)
     drawn = np.asarray(drawn.toarray() if _is_sparse(drawn) else drawn, dtype=np.float64)
     n, off = given.counts(drawn), drawn[: len(given.evidence)] - m0
-    mean = given.sums(off) / np.maximum(n, 1.0)
-    off = np.nan_to_num(off - mean[given.evidence])
+    mass = given.sums(np.where(np.isnan(off), 0.0, weights))
+    mean = given.sums(weights * off) / np.where(mass > 0.0, mass, 1.0)
+    off = np.sqrt(weights) * np.nan_to_num(off - mean[given.evidence])
     # a likelihood to a power has its statistics times that
-    n = zeta * n
-    kappa = kappa0 + n
-    centre, pull = m0 + n * mean / kappa, kappa0 * n / kappa
+    n, mass = zeta * n, zeta * mass
+    kappa = kappa0 + mass
+    centre, pull = m0 + mass * mean / kappa, kappa0 * mass / kappa
     z, (K, m) = given.z, mean.shape
     if covariance == "full":
         # in units of the prior's scales, so that columns of any units are near one another
@@ -196,19 +203,19 @@ def simulate_points(rng: Rng, given: Given) -> Array:
         scale = zeta * scatter + pull[:, :, None] * far + (2.0 + n * grain / b0)[:, :, None] * np.eye(m)
         root = unit[:, None] * _draw_roots(rng, 2.0 * of["a0"] + m - 1 + n[:, 0], scale)
         centre = centre + np.einsum("kde,ke->kd", root, rng.normal(size=(K, m))) / np.sqrt(kappa)
-        noise, made = rng.normal(size=(len(z), m)), centre[z]
+        noise, made = spread * rng.normal(size=(len(z), m)), centre[z]
         for d in range(m):
             made[:, d] += np.einsum("ne,ne->n", root[z, d, : d + 1], noise[:, : d + 1])
         return _round(made, step, drawn)
     a, b = of["a0"] + 0.5 * n, b0 + 0.5 * (zeta * given.sums(off**2) + n * grain + pull * mean**2)
     if covariance == "iso":
         # one variance, of the columns that are not drawn, too
-        scatter, far = _total_scatter(given, x, np.broadcast_to(np.asarray(of["m0"], dtype=np.float64), (D,)))
+        scatter, far = _total_scatter(given, x, weights, np.broadcast_to(np.asarray(of["m0"], dtype=np.float64), (D,)))
         b = b0[:1] + 0.5 * (zeta * scatter + n[:, :1] * (wide**2).sum() / 12.0 + pull[:, :1] * far)
         a = of["a0"] + 0.5 * D * n[:, :1]
     deviation = np.sqrt(b / rng.gamma(a, 1.0)) * np.ones(m)
     centre = centre + deviation * rng.normal(size=(K, m)) / np.sqrt(kappa)
-    return _round(centre[z] + deviation[z] * rng.normal(size=(len(z), m)), step, drawn)
+    return _round(centre[z] + spread * deviation[z] * rng.normal(size=(len(z), m)), step, drawn)
 
 
 def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
@@ -236,6 +243,16 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
     return b0, kappa0, rest
 
 
+def _draw_weights(rng: Rng, given: Given, state: Array) -> tuple[float, Array, Array]:
+    """Degrees of freedom, weights of the known rows ``[n, 1]`` and what else a state holds; drawn without a state."""
+    n = len(given.evidence)
+    if not n and given.parameters is None:
+        return float(rng.choice(DEGREES)), np.ones((0, 1)), state
+    if len(state) < 1 + n:
+        raise ValueError("trace.partitions: the partitions were recorded without the weights of rows")
+    return float(state[0]), state[1 : 1 + n, None], state[1 + n :]
+
+
 def _fill(x: Any, cells: Array, known: int) -> Any:
     """Points with the cells that a state holds in place of the missing ones of the known points, given from the middle
     of their column."""
@@ -250,13 +267,13 @@ def _fill(x: Any, cells: Array, known: int) -> Any:
     return x
 
 
-def _total_scatter(given: Given, x: Any, m0: Array) -> tuple[Array, Array]:
+def _total_scatter(given: Given, x: Any, weights: Array, m0: Array) -> tuple[Array, Array]:
     """Squared distances from the mean of a cluster, summed over its points, and of that mean from m0: ``[K, 1]``."""
     n, z = given.sums(np.ones((len(given.labels), 1))), given.evidence
     if not _is_sparse(x):
-        kept = x[: len(z)] - m0
-        mean = given.sums(kept) / np.maximum(n, 1.0)
-        return given.sums(((kept - mean[z]) ** 2).sum(axis=1, keepdims=True)), (mean**2).sum(1, keepdims=True)
+        kept, mass = x[: len(z)] - m0, given.sums(weights)
+        mean = given.sums(weights * kept) / np.where(mass > 0.0, mass, 1.0)
+        return given.sums(weights * ((kept - mean[z]) ** 2).sum(axis=1, keepdims=True)), (mean**2).sum(1, keepdims=True)
     mean = given.sums(x) / np.maximum(n, 1.0)
     squares = given.sums(np.asarray(x.multiply(x).sum(axis=1), dtype=np.float64).reshape(-1, 1))
     scatter = np.maximum(squares - n * (mean**2).sum(1, keepdims=True), 0.0)

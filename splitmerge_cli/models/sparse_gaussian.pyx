@@ -29,7 +29,7 @@ from splitmerge_cli.models.normal cimport DIAG, ISO, Normal
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.normal import POWER, TAILS
 from splitmerge_cli.models.real_columns import prior_of
 
 cdef extern from "fixed_point.h":
@@ -269,7 +269,7 @@ cdef class SparseGaussian(Normal):
     not moved to its middle: one far from 0 for its spread, by 1e9 say, loses digits that ``Gaussian`` keeps.
     """
 
-    OPTIONS = (*Normal.OPTIONS, POWER)
+    OPTIONS = (*Normal.OPTIONS, POWER, TAILS)
 
     cdef const int64_t *starts          # [N + 1] of the points' entries
     cdef const int32_t *index           # [entries] column
@@ -292,6 +292,9 @@ cdef class SparseGaussian(Normal):
         given = read_options("model", self.OPTIONS, options)
         if given["power"] != 1.0:
             raise ValueError(f"model.power={given['power']:g}: the points are sparse; expected 1, which is all that "
+                             "such data have")
+        if given["tails"] != "normal":
+            raise ValueError(f"model.tails={given['tails']}: the points are sparse; expected normal, which is all that "
                              "such data have")
         if not scipy.sparse.issparse(x) or x.format != "csr":
             x = scipy.sparse.csr_array(x)

@@ -18,6 +18,7 @@ from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitio
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
+    Late,
     clusterings_of,
     interval_of_trace,
     late_partitions,
@@ -33,6 +34,7 @@ from splitmerge_cli.runs.store.arrays import numbers_of
 from splitmerge_cli.runs.store.files import json_text
 from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.runs.summaries import FAR
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.convergence import Convergence
@@ -104,7 +106,12 @@ def assemble(
     if plan.recorder.is_listed:
         data, labels = plan.dataset, summary["point_estimate"]["labels"]
         listed = data if data.copies is None else data.copies
-        store.write_clusters(labels, listed.names, membership, None if data.copies is None else data.copies.items)
+        weights = _mean_weights(plan, late)
+        store.write_clusters(
+            labels, listed.names, membership, None if data.copies is None else data.copies.items, weights
+        )
+        if weights is not None:
+            summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
     if plan.recorder.is_listed and plan.spec.experiment is None and plan.describes:
         groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
         summary |= {} if groups is None else {"groups": groups}
@@ -112,6 +119,15 @@ def assemble(
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
+
+
+def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:
+    """Posterior means of the weights of rows, over late draws of all chains; None where rows have no weights."""
+    draws = [rows.parameters for rows in late.values() if rows.parameters is not None]
+    if plan.spec.model.options.get("tails") != "t" or not draws:
+        return None
+    # behind all else that a state holds
+    return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
 
 
 def _diagnosed_trace(path: Path) -> dict[str, NDArray[Any]]:

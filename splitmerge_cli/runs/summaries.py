@@ -36,6 +36,8 @@ WORDS = {CLUSTER_SUMMARY: ("prototype", "telling"), COLUMN_SUMMARY: ("column", "
 """Columns that are shown."""
 NAMED = 10
 """Outliers that are named."""
+FAR = 0.2
+"""Rows of a smaller mean weight lie far from the middle of their cluster."""
 MOST_ROWS = 100_000
 """Clusters times columns up to which `COLUMN_SUMMARY` is written."""
 
@@ -119,6 +121,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     if most is not None and len(rows) > most:
         yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
+    yield from far_lines(run)
     yield from group_lines(run)
     yield from interval_lines(run)
     if not columns:
@@ -139,11 +142,22 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
         return
     of = {int(row["cluster"]) for row in outliers}
     items = [i for i, k in enumerate(labels) if k in of]
+    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
+    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {_name_items(run, items)}"
+
+
+def far_lines(run: Run) -> Iterator[str]:
+    """A line that names the rows of little weight, `NAMED` at most."""
+    if items := run.summary.get("far"):
+        rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
+        named = _name_items(run, [row - 1 for row in items])
+        yield f"{rows} far from the middle of a cluster (weight below {FAR:g}): {named}"
+
+
+def _name_items(run: Run, items: Sequence[int]) -> str:
     names = run.clusters().get("name")
     said = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
-    more = f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
-    clusters = f"cluster{'s' * (len(of) != 1)} {', '.join(map(str, sorted(of)[:NAMED]))}{', ...' * (len(of) > NAMED)}"
-    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {', '.join(said)}{more}"
+    return ", ".join(said) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 
 def group_lines(run: Run) -> Iterator[str]:

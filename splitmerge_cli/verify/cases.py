@@ -25,6 +25,7 @@ from splitmerge_cli.verify.continuous import (
     gaussian_log_weight,
     lines_log_weight,
     mixed_log_weight,
+    tailed_log_weight,
 )
 from splitmerge_cli.verify.enumerate import (
     Concentration,
@@ -142,7 +143,8 @@ def lines_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
 def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` points in the plane. Not options of the model: `sparse`, given as a sparse matrix; ``missing``, as
-    `_with_missing` says, with a full covariance as `_lose_reals` does."""
+    `_with_missing` says, with a full covariance as `_lose_reals` does. With the tails of Student's t the rows have
+    the first of `WEIGHTS`."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "covariance": "diag", "m0": 0.5, "kappa0": 0.4}
     options |= {"a0": 1.5, "b0": 0.8, "resolution": "none"} | dict(params)
     zeta = float(options.get("power", 1.0))
@@ -153,7 +155,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     if sparse:
         points[::2, 1] = 0.0
         another = partial(SparseGaussian, csr_array(points), **options)
-    is_joint = options["covariance"] == "full"
+    is_joint, has_tails = options["covariance"] == "full", options.get("tails") == "t"
     if missing:
         points = _lose_reals(points, [0, 1]) if is_joint else _with_missing(points)
         another = partial(build.from_data, Dataset("small", "points", points), **options)  # type: ignore[attr-defined]
@@ -164,7 +166,33 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
+    if has_tails:
+        held, integrable = _hold_scales(points, options)
+
+        def weigh_tails(scales: Any, weights: Any, concentration: Concentration) -> Callable[[State], float]:
+            if isinstance(scales[0], tuple) or isinstance(scales[1], tuple):
+                raise ValueError("model.tails=t: weights are integrated with b0 and kappa0 fixed alone")
+            prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
+            return tailed_log_weight(points, concentration, prior, covariance, m0, scales[1], a0, scales[0], weights)
+
+        build_weighted, states = partial(_with_weights, another), mixture_states(size)
+        at_start, integrated = partial(weigh_tails, held, WEIGHTS[:size]), partial(weigh_tails, integrable, None)
+        return _mixture_case(build_weighted, states, at_start, options, title, integrated)
     return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title)
+
+
+WEIGHTS = (0.25, 1.75, 0.5, 3.0, 1.0, 0.125, 2.5, 0.75)
+"""Weights of rows at the start, in turn, where these have any: a case has no more rows."""
+
+
+def _with_weights(build: Callable[[], Model]) -> Model:
+    """A model whose rows have the first of `WEIGHTS`."""
+    model = build()
+    parameters = model.parameters
+    assert parameters is not None
+    parameters[-model.N :, 0] = WEIGHTS[: model.N]
+    model.set_parameters(parameters)
+    return model
 
 
 def _case_of_reals(
@@ -407,6 +435,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
         {"covariance": "full", "resolution": [0.5, 2.0]},
         {"covariance": "full", "power": 0.4},
+        *({"covariance": covariance, "tails": "t"} for covariance in ("diag", "iso", "full")),
         {"covariance": "full", "resolution": [2.0, 0.0], "missing": True, "b0": 0.05, "kappa0": 0.2},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},

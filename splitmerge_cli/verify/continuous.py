@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, multigammaln
+from scipy.special import gammaln, logsumexp, multigammaln, roots_genlaguerre
 
+from splitmerge_cli.models.row_weights import DEGREES
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
 
 
@@ -104,6 +105,86 @@ def gaussian_log_weight(
         b0 = np.ravel(b0)[0]
     log_lik = _normal_log_lik(points - np.asarray(m0, dtype=float), covariance, kappa0, a0, b0, grain, power)
     return mixture_log_weight(log_lik, concentration, prior)
+
+
+def tailed_log_weight(
+    x: ArrayLike,
+    concentration: Concentration,
+    prior: str,
+    covariance: str,
+    m0: ArrayLike,
+    kappa0: float,
+    a0: float,
+    b0: ArrayLike,
+    weights: ArrayLike | None,
+) -> Callable[[State], float]:
+    """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
+
+    The other parameters are those of `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
+    are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
+    Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
+
+    Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
+    """
+    y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
+
+    @cache
+    def of_cluster(items: tuple[int, ...]) -> NDArray[np.float64]:
+        """Log marginal likelihood, one number, or one for each of the degrees of freedom."""
+        rows = y[list(items)]
+        if weights is not None:
+            w = np.asarray(weights, dtype=float)[None, list(items)]
+            return weighted_log_lik(rows, covariance, kappa0, a0, b0, w)
+        on_grid, found = None, []
+        for nu in DEGREES:
+            if nu < 8:
+                w = _every(_WIDE, len(items))
+                on_grid = weighted_log_lik(rows, covariance, kappa0, a0, b0, w) if on_grid is None else on_grid
+                half, log_lik_of = 0.5 * nu, on_grid
+                share = half * np.log(half) - gammaln(half) + half * np.log(_WIDE) - half * _WIDE + np.log(_WIDE_STEP)
+            else:
+                node, share = roots_genlaguerre(12, nu / 2 - 1)
+                log_lik_of = weighted_log_lik(rows, covariance, kappa0, a0, b0, _every(2 * node / nu, len(items)))
+                share = np.log(share / share.sum())
+            found.append(logsumexp(log_lik_of + _every(share, len(items)).sum(axis=-1)))
+        return np.array(found)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        return float(logsumexp(sum(of_cluster(tuple(np.flatnonzero(z == k).tolist())) for k in range(z.max() + 1))))
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+_WIDE_STEP = 0.6
+_WIDE = np.exp(np.arange(-10.0, 3.4, _WIDE_STEP))
+"""Weights of a row over which the trapezoidal rule goes."""
+
+
+def _every(values: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Return all n-tuples of these values, shape ``[values, ..., values, n]``."""
+    return np.stack(np.meshgrid(*[values] * n, indexing="ij"), axis=-1)
+
+
+def weighted_log_lik(
+    y: NDArray[np.float64], covariance: str, kappa0: float, a0: float, b0: ArrayLike, w: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Log marginal likelihood of rows about m0 as one cluster, shape ``[...]`` for weights ``[..., rows]``."""
+    (n, D), mass = y.shape, w.sum(axis=-1)
+    scale = np.ravel(b0)[0] if covariance == "iso" else np.broadcast_to(np.asarray(b0, dtype=float), D)
+    mean = w @ y / mass[..., None]
+    off = y - mean[..., None, :]
+    scatter = np.einsum("...n,...nd,...ne->...de", w, off, off)
+    scatter = scatter + (kappa0 * mass / (kappa0 + mass))[..., None, None] * mean[..., None] * mean[..., None, :]
+    total = 0.5 * D * (np.log(w).sum(axis=-1) + np.log(kappa0 / (kappa0 + mass)) - n * np.log(np.pi))
+    if covariance == "full":
+        nu = 2 * a0 + D - 1
+        constant = multigammaln((nu + n) / 2, D) - multigammaln(nu / 2, D) + nu / 2 * np.log(2 * scale).sum()
+        return np.asarray(total + constant - (nu + n) / 2 * _log_det(2 * scale * np.eye(D) + scatter))
+    squares = np.diagonal(scatter, axis1=-2, axis2=-1)
+    squares, columns = (squares.sum(axis=-1, keepdims=True), D) if covariance == "iso" else (squares, 1)
+    a = a0 + n * columns / 2
+    each = gammaln(a) - gammaln(a0) + a0 * np.log(2 * scale) - a * np.log(2 * scale + squares)
+    return np.asarray(total + each.sum(axis=-1))
 
 
 def mixed_log_weight(

@@ -28,6 +28,7 @@ KINDS = {
         ],
         200,
     ),
+    "weights": (["sampler=sams", "model=gaussian", "model.tails=t", "data=gaussian", "N=60"], 200),
     "lines, uncollapsed": (
         [
             *("sampler=triadic", "model=lines", "data=lines", "model.conjugate=false", "model.noise=nig", "N=30"),

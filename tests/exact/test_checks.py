@@ -54,6 +54,7 @@ def replicate(model, dataset: Dataset, state: State, draws: int = DRAWS, **which
     options, parameters = checks.options_of(model, dataset), state.parameters
     if parameters is not None:
         scales = len(parameters) - (int(np.isnan(x).sum()) if options["covariance"] == "full" else 0)
+        scales -= len(state.labels) if options.get("tails") == "t" else 0
         parameters = np.append(parameters[:scales], np.tile(parameters[scales:], draws))
     whole = replace(dataset, values=values, names=None)
     made = model.target.simulate(rng, Given(whole, labels, options, parameters, **which))
@@ -91,6 +92,8 @@ def test_a_replicated_cell_is_a_draw_from_the_predictive(scales) -> None:
 
 POINTS = np.array([[0.0, 0.2], [1.0, 1.1], [8.0, 1.0], [2.0, 1.6], [9.0, 0.0], [7.5, 2.0], [8.2, 0.7]])
 GAPS = np.where(np.arange(14).reshape(7, 2) % 9 == 3, np.nan, POINTS)
+TAILED = np.array([8.0, 0.25, 1.75, 0.5, 3.0, 1.0, 0.125, 2.5])
+"""Degrees of freedom, and weights of the points."""
 STEP = 0.4
 GRID = np.stack(np.meshgrid(np.arange(-40, 50, STEP), np.arange(-25, 30, STEP), indexing="ij"), axis=-1).reshape(-1, 2)
 # directions, and places between points of the grid
@@ -106,6 +109,9 @@ OF_POINTS = {
         from_object(POINTS, "points"),
         np.array([0.9, 0.4, 0.3]),
     ),
+    "diag, t": ("gaussian", {"covariance": "diag", "tails": "t"}, from_object(POINTS, "points"), TAILED),
+    "iso, t": ("gaussian", {"covariance": "iso", "tails": "t"}, from_object(POINTS, "points"), TAILED),
+    "full, t": ("gaussian", {"covariance": "full", "tails": "t"}, from_object(POINTS, "points"), TAILED),
     "gaps": ("gaussian", {"covariance": "full"}, Dataset("t", "points", GAPS), np.array([0.5, -3.0])),
     "sparse diag": ("gaussian", {"covariance": "diag"}, Dataset("t", "points", csr_array(POINTS)), None),
     "sparse iso": ("gaussian", {"covariance": "iso"}, Dataset("t", "points", csr_array(POINTS)), None),

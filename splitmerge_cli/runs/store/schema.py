@@ -72,9 +72,11 @@ PARAMETERS = "parameters"
 """Column of the partitions where b0 or kappa0 is resampled: b0 in the order of the columns (one with covariance=iso),
 kappa0, those that are resampled."""
 
-CLUSTERS = ("row", "cluster", "name", "certainty", "second", "second_probability")
-"""Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier the last three are missing."""
-MEMBERSHIP = CLUSTERS[3:]
+WEIGHT = "weight"
+"""Column of ``clusters.csv`` where rows have weights (``model.tails=t``): the posterior mean."""
+MEMBERSHIP = ("certainty", "second", "second_probability")
+CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
+"""Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
 FIT = "fit"

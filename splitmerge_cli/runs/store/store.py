@@ -386,12 +386,14 @@ class RunStore:
         names: list[str] | None = None,
         membership: Mapping[str, NDArray[Any]] | None = None,
         item_of_row: NDArray[np.int32] | None = None,
+        weights: NDArray[np.float64] | None = None,
     ) -> None:
         """Write ``clusters.csv``: the point estimate, `row` counted from 1, `cluster` from 0, `name` where known.
 
         `membership` has the columns `schema.MEMBERSHIP`, a value that there is not being NaN or below 0; without it
         they are empty. Where rows that repeat others are read once, `item_of_row` is the item that each row of the
-        table is, `names` are those of the rows, and `copy_of` is the row that a row repeats.
+        table is, `names` are those of the rows, and `copy_of` is the row that a row repeats. `weights` are those of
+        the items, where they have any.
         """
         items, copy_of = list(range(len(labels))), list[int | None]()
         if item_of_row is not None:
@@ -406,6 +408,8 @@ class RunStore:
             values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
             shown = [value if value is not None and value >= 0 else None for value in values]
             table[column] = [shown[i] for i in items]
+        if weights is not None:
+            table[schema.WEIGHT] = weights.round(6)[items].tolist()
         if item_of_row is not None:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")

@@ -1,0 +1,69 @@
+"""Runs whose rows have weights (``model.tails=t``): what they write, print and predict, and how they go on."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.analysis.coupled_pairs import check_coupling
+from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.runs.store.read import Run
+
+GENERATOR = np.random.default_rng(1)
+POINTS = (GENERATOR.normal(size=(150, 2)) / np.sqrt(GENERATOR.chisquare(2, (150, 1)) / 2)).round(3)
+MODEL = {"name": "gaussian", "tails": "t", "covariance": "diag"}
+SHORT: dict[str, Any] = {"iterations": 400, "chains": 2, "progress": "none", "options": {"trace.partitions": 5}}
+
+
+def test_a_run_names_the_rows_that_lie_far_away(smcmc, tmp_path: Path) -> None:
+    pd.DataFrame(POINTS, columns=["x", "y"]).to_csv(tmp_path / "far.csv", index=False)
+    keys = ["model=gaussian", "model.tails=t", "chains=2", "iterations=400", "trace.partitions=5", "progress=none"]
+    result = smcmc("run", "data=csv", "data.path=far.csv", *keys)
+    run = Run(result.stdout.split()[-1])
+    weights = run.clusters()["weight"]
+    far = (np.flatnonzero(weights < 0.2) + 1).tolist()
+    assert 2 <= len(far) <= 10
+    line = f"{len(far)} rows lie far from the middle of a cluster (weight below 0.2): {', '.join(map(str, far))}"
+    assert line in result.stderr
+    # those are rows far from the middle of all
+    assert np.linalg.norm(POINTS[np.array(far) - 1], axis=1).min() > np.quantile(np.linalg.norm(POINTS, axis=1), 0.8)
+    assert {"nu"} < set(run.trace().columns)
+    # a state is degrees of freedom, then weights, of which means are written
+    states = np.stack(run.partitions()["parameters"])
+    assert states.shape[1] == 1 + len(POINTS)
+    posterior = sm.sample(MODEL, POINTS, **SHORT)
+    np.testing.assert_array_equal(np.stack(posterior.run.partitions()["parameters"]), states)
+
+
+def test_densities_of_rows_and_checks_of_the_model() -> None:
+    """New rows, rows left out, and replications."""
+    posterior = sm.sample(MODEL, POINTS, **SHORT)
+    assert np.isfinite(posterior.log_predictive(np.array([[0.0, 0.0], [1e3, -1e6]]))).all()
+    left_out = posterior.leave_one_out(states=40).log_density
+    assert np.argmin(left_out) == np.linalg.norm(POINTS, axis=1).argmax()
+    assert posterior.run.summary["fit"]["draws"] > 0
+
+
+def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) -> None:
+    frame = pd.DataFrame(POINTS.round(1), columns=["x", "y"])
+    frame.to_csv(tmp_path / "whole.csv", index=False)
+    frame.iloc[2, 1] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    told = ["model=gaussian", "model.tails=t", "iterations=20", "chains=2", "progress=none"]
+    for path, keys, message in (
+        ("gaps.csv", [], "expected a table without missing cells, or model.tails=normal"),
+        ("whole.csv", ["model.power=0.5"], "model.tails=t: model.power=0.5; expected model.power=1"),
+        ("whole.csv", ["model.resolution=0.1"], "model.tails=t: a column has a resolution"),
+        ("whole.csv", ["sampler=subcluster"], "sampler=subcluster"),
+    ):
+        result = smcmc("run", "data=csv", f"data.path={path}", *told, *keys)
+        assert result.exit_code == 2
+        assert message in result.stderr
+    # values that repeat are read without their resolution
+    smcmc("run", "data=csv", "data.path=whole.csv", *told)
+    spec = specify([*told[:2], "data=gaussian", "N=20", "iterations=20"])
+    with pytest.raises(ConfigError, match="weights of rows are drawn, which does not couple"):
+        check_coupling(spec)

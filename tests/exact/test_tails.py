@@ -1,0 +1,290 @@
+"""Normal clusters with the tails of Student's t, by a weight of each row: weights and degrees of freedom given the
+partition by quadrature, the joint chain against the posterior with both integrated out, densities of rows whose weight
+is integrated out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`.
+"""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import logsumexp
+from scipy.stats import t as student
+from small_cases import check_resumption
+
+from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.row_weights import DEGREES
+from splitmerge_cli.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify.continuous import tailed_log_weight, weighted_log_lik
+from splitmerge_cli.verify.frequencies import sampled_frequencies
+from splitmerge_cli.verify.transitions import total_variation
+
+COVARIANCES = ["diag", "iso", "full"]
+PRIOR = {"m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
+POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [2.6, -1.0], [7.1, -0.2]])
+LABELS = (0, 0, 1, 1)
+SCALES = PRIOR["kappa0"], PRIOR["a0"], PRIOR["b0"]
+PLACES = np.linspace(-40.0, 5.0, 1801)
+WEIGHTS = np.array([0.25, 1.75, 0.5, 3.0])
+
+
+def log_lik(covariance, points, weights, labels):
+    given = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
+    return tailed_log_weight(points, 1.0, "uniform", covariance, *given, weights)((tuple(labels), max(labels) + 1))
+
+
+def build(covariance, points=POINTS, **options):
+    return Gaussian(points, covariance=covariance, tails="t", prior="uniform", **PRIOR | options)
+
+
+def draw_states(covariance, points, labels, draws=4000, thin=6):
+    """Degrees of freedom and weights of a chain that refreshes them at a fixed partition."""
+    model = build(covariance, points)
+    model.set_labels(np.array(labels, dtype=np.int32))
+    refresh, found = Refresh(model, Rng(11)), []
+    for _ in range(draws):
+        for _ in range(thin):
+            refresh.step()
+        found.append(model.parameters[:, 0])
+    return np.array(found)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_draws_given_the_partition_have_their_conditional(covariance):
+    """Quadrature over the weights of two rows in a cluster: degrees of freedom by chi-square, a weight by Kolmogorov
+    and Smirnov. A wrong number of columns, or another prior of the weights, is seen."""
+    points = POINTS[1:3]
+    found = draw_states(covariance, points, (0, 0))
+    t = np.linspace(-14.0, 4.1, 363)
+    w = np.exp(np.stack(np.meshgrid(t, t, indexing="ij"), axis=-1))
+    given = weighted_log_lik(points - PRIOR["m0"], covariance, *SCALES, w)
+
+    def weigh(columns=2, log_prior=stats.gamma.logpdf):
+        # a density in the logarithms of the weights
+        log_p = np.array([given + (log_prior(w, nu / 2, scale=2 / nu) + np.log(w)).sum(axis=-1) for nu in DEGREES])
+        log_p += (0.5 * (columns - 2) * np.log(w)).sum(axis=-1)
+        return np.exp(log_p - log_p.max())
+
+    def pvalues(density):
+        by_nu = density.sum(axis=(1, 2)) / density.sum()
+        counts = (found[:, :1] == DEGREES).sum(axis=0)
+        total = density.sum(axis=(0, 2))
+        cumulative = (np.cumsum(total) - 0.5 * total) / total.sum()
+        of_weight = stats.kstest(found[:, 1], lambda value: np.interp(np.log(value), t, cumulative)).pvalue
+        return stats.chisquare(counts, by_nu * len(found)).pvalue, of_weight
+
+    assert min(pvalues(weigh())) > 1e-3
+    assert pvalues(weigh(columns=3))[1] < 1e-9
+    assert pvalues(weigh(log_prior=lambda w, a, scale: stats.gamma.logpdf(w, a + 0.5, scale=scale)))[1] < 1e-9
+
+
+MOVES = {
+    "gibbs": (Gibbs, {}),
+    "sams": (Dyadic, {"allocation": "sams"}),
+    "sdds": (SDDS, {}),
+    "triadic": (Triadic, {"beta": 0.3}),
+}
+
+
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    [
+        pytest.param(covariance, name, marks=() if (a + b) % len(COVARIANCES) == 0 else pytest.mark.slow)
+        for a, covariance in enumerate(COVARIANCES)
+        for b, name in enumerate(MOVES)
+    ],
+)
+def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
+    """Its partitions have the posterior with weights and degrees of freedom integrated out, within noise; which is far
+    from that with the weights held."""
+    case = small_case(Gaussian, 4, 2, {"covariance": covariance, "tails": "t"})
+    before = case.model.parameters
+    sampler, options = MOVES[name]
+    rng = Rng(5)
+    samplers = [sampler(case.model, rng, **options), Refresh(case.model, rng)]
+    frequencies, noise = sampled_frequencies(case, samplers, rng, 100_000)
+    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
+    assert total_variation(case.pi, case.partitions[1]) > 6 * noise
+    np.testing.assert_array_equal(case.model.parameters, before)
+
+
+def log_density_of_new(covariance, x, k, weights, nu, labels=LABELS):
+    """log p(x | cluster k) with its weight integrated out, by fine quadrature over its logarithm."""
+    members = np.flatnonzero(np.array(labels) == k) if k <= max(labels) else np.empty(0, dtype=int)
+    points, w = np.vstack([POINTS[members], x]), weights[members]
+    without = log_lik(covariance, POINTS[members], w, [0] * len(members)) if len(members) else 0.0
+
+    every = np.column_stack([np.tile(w, (len(PLACES), 1)), np.exp(PLACES)])
+    log_p = weighted_log_lik(points - PRIOR["m0"], covariance, *SCALES, every) - without
+    log_p += stats.gamma.logpdf(np.exp(PLACES), nu / 2, scale=2 / nu) + PLACES
+    return logsumexp(log_p) + np.log(PLACES[1] - PLACES[0])
+
+
+@pytest.mark.parametrize("nu", [1.0, 8.0, 128.0])
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
+    """New rows, near and far, in a cluster and in a new one; a row left out, and a cluster that it leaves."""
+    new = np.array([[0.3, 1.0], [40.0, -300.0]])
+    data, options = Dataset("t", "points", POINTS), {"covariance": covariance, "tails": "t", **PRIOR}
+    whole = Dataset("t", "points", np.vstack([POINTS, new]))
+    model = Gaussian.with_new(data, whole, **options)
+    model.set_labels(np.array([*LABELS, 2, 2], dtype=np.int32))
+    model.set_parameters([nu, *WEIGHTS])
+    log_density, _ = model.log_predictive(4)
+    expected = [[log_density_of_new(covariance, x, k, WEIGHTS, nu) for k in range(3)] for x in new]
+    np.testing.assert_allclose(log_density, expected, atol=2e-5)
+
+    labels = (0, 0, 1, 2)
+    model = build(covariance)
+    model.set_labels(np.array(labels, dtype=np.int32))
+    model.set_parameters([nu, *WEIGHTS])
+    log_density, _ = model.left_out_predictive()
+    for i in range(4):
+        others = np.array([-1 if j == i else z for j, z in enumerate(labels)])
+        for k in range(4):
+            if k < 3 and not (others == k).any():
+                assert log_density[i, k] == -np.inf
+            else:
+                expected = log_density_of_new(covariance, POINTS[i], k, WEIGHTS, nu, others)
+                assert log_density[i, k] == pytest.approx(expected, abs=2e-5)
+
+
+def test_a_cluster_of_many_rows_is_a_student_t():
+    """A column whose mean and variance are as good as known: the density of a new row is that of Student's t."""
+    rng = np.random.default_rng(3)
+    points = rng.normal(size=(20_000, 1))
+    new = np.array([[0.0], [1.5], [12.0]])
+    data, whole = Dataset("t", "points", points), Dataset("t", "points", np.vstack([points, new]))
+    model = Gaussian.with_new(data, whole, tails="t")
+    model.set_labels(np.array([0] * 20_000 + [1] * 3, dtype=np.int32))
+    model.set_parameters([4.0, *np.ones(20_000)])
+    expected = student.logpdf(new[:, 0], 4.0, points.mean(), points.std())
+    np.testing.assert_allclose(model.log_predictive(20_000)[0][:, 0], expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_rows_of_weight_one_are_those_of_normal_clusters(covariance):
+    model, normal = build(covariance), Gaussian(POINTS, covariance=covariance, prior="uniform", **PRIOR)
+    for labels in (LABELS, (0, 1, 1, 2)):
+        for each in (model, normal):
+            each.set_labels(np.array(labels, dtype=np.int32))
+        assert model.log_lik_total() == pytest.approx(normal.log_lik_total(), abs=1e-9)
+    # a prior of nu, and the densities of four weights
+    prior = np.log(1 / 15) + 4 * stats.gamma.logpdf(1.0, 4.0, scale=0.25)
+    assert model.log_prior_total() - normal.log_prior_total() == pytest.approx(prior, abs=1e-12)
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_statistics_leave_no_trace_of_moves(covariance):
+    """Far outliers, scales resampled, many moves: all is as of a model that is set to the state, to the bit; and as the
+    dense formulas have it."""
+    rng = np.random.default_rng(4)
+    points = rng.standard_t(1.0, size=(60, 2))
+    options = {"m0": 0.5, "kappa0": "gamma(2,3)", "a0": 1.5, "b0": 0.8, "prior": "uniform"}
+    model = Gaussian(points, covariance=covariance, tails="t", **options)
+    draws = Rng(6)
+    Chain(model, draws, [Dyadic(model, draws), Gibbs(model, draws), Refresh(model, draws)]).advance(200)
+    for sampler in (Dyadic(model, draws), Gibbs(model, draws)):
+        for _ in range(20):
+            sampler.step()
+    again = Gaussian(points, covariance=covariance, tails="t", **options)
+    again.set_labels(model.labels)
+    again.set_parameters(model.parameters)
+    np.testing.assert_array_equal(again.parameters, model.parameters)
+    assert again.log_joint() == model.log_joint()
+    kappa0, nu, *weights = model.parameters[:, 0].tolist()
+    assert np.ptp(np.log(weights)) > 3
+    given = tailed_log_weight(points, 1.0, "uniform", covariance, 0.5, kappa0, 1.5, 0.8, np.array(weights))
+    labels = tuple(model.labels.tolist())
+    assert model.log_lik_total() == pytest.approx(given((labels, model.K)), abs=1e-6)
+    assert model.hyperparameter_values == {"kappa0": kappa0, "nu": nu}
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+def test_a_state_with_weights_goes_on_to_the_bit(covariance):
+    def chain():
+        options = {"b0": "hierarchical", "kappa0": "hierarchical", "concentration": "gamma(1,1)", "tails": "t"}
+        model = Gaussian(np.repeat(POINTS, 4, axis=0) * [1e-3, 7.0], covariance=covariance, **options)
+        rng = Rng(6)
+        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+
+    first, second = check_resumption(chain, recorded={"concentration", "b0", "kappa0", "nu"})
+    np.testing.assert_array_equal(second.model.parameters, first.model.parameters)
+
+
+def test_one_group_with_heavy_tails_is_one_cluster():
+    """As many clusters as for normal rows; with normal tails there are more. Outliers have the least weights."""
+    rng = np.random.default_rng(0)
+    normal = rng.normal(size=(400, 3))
+    scale = np.sqrt(rng.chisquare(3, size=(400, 1)) / 3)
+
+    def sample(points, tails):
+        model = Gaussian(points, prior="mfm", tails=tails)
+        draws = Rng(1)
+        moves = [Dyadic(model, draws), Gibbs(model, draws), *([Refresh(model, draws)] if tails == "t" else [])]
+        return model, Chain(model, draws, moves).advance(600)
+
+    model, found = sample(normal / scale, "t")
+    assert (found["K"][200:] == 1).mean() > 0.7
+    assert np.exp(np.log(found["nu"][200:]).mean()) == pytest.approx(3.0, rel=0.3)
+    assert stats.spearmanr(model.row_weights, -np.abs(normal / scale).max(axis=1)).statistic > 0.5
+    assert (sample(normal / scale, "normal")[1]["K"][200:] == 1).mean() < 0.05
+    _, found = sample(normal, "t")
+    assert (found["K"][200:] == 1).mean() > 0.9
+    assert np.exp(np.log(found["nu"][200:]).mean()) > 20
+
+
+def test_weights_are_set_and_read():
+    model = build("diag", b0="gamma(1,2)")
+    assert model.hyperparameters == ("b0", "nu")
+    assert model.refreshes
+    model.set_parameters([0.5, 0.25, 4.0, *WEIGHTS])
+    np.testing.assert_array_equal(model.parameters[:, 0], [0.5, 0.25, 4.0, *WEIGHTS])
+    np.testing.assert_array_equal(model.row_weights, WEIGHTS)
+    for values, message in (
+        ([0.5, 0.25, 4.0, 1.0], "expected 5 numbers, got 2"),
+        ([0.5, 0.25, 3.0, *WEIGHTS], "expected degrees of freedom among 1, 1.414, 2"),
+        ([0.5, 0.25, 4.0, 1.0, 1.0, 1.0, 0.0], "then weights from"),
+        ([0.5, 0.25, 4.0, 1.0, 1.0, 1.0, np.nan], "then weights from"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.set_parameters(values)
+    np.testing.assert_array_equal(model.row_weights, WEIGHTS)
+    for kind in (DrawnParameters, PlugIn, Shards):
+        assert model.capability(kind) is None
+
+
+def test_refusals_name_the_key():
+    gaps = np.where(np.arange(8).reshape(4, 2) == 3, np.nan, POINTS)
+    for make, message in (
+        (lambda: build("full", power=0.5), "model.tails=t: model.power=0.5; expected model.power=1"),
+        (lambda: build("diag", resolution=0.1), "a column has a resolution; expected model.resolution=none"),
+        (lambda: build("full", gaps), "a real cell is missing; expected a table without missing cells"),
+        (lambda: SparseGaussian(POINTS, tails="t"), "model.tails=t: the points are sparse; expected normal"),
+        (lambda: Gaussian(POINTS, tails="x"), "model.tails=x: expected one of normal, t"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make()
+    data = Dataset("t", "points", gaps)
+    for covariance in ("diag", "full"):
+        with pytest.raises(ValueError, match=r"model\.tails=t"):
+            Gaussian.from_data(data, covariance=covariance, tails="t")
+
+
+@pytest.mark.parametrize("covariance", COVARIANCES)
+@pytest.mark.parametrize("points", [np.array([[1.5, -2.0]]), np.full((8, 2), 3.25), POINTS * 1e-12, POINTS * 1e12])
+def test_degenerate_points_give_a_chain(points, covariance):
+    model = Gaussian(points, covariance=covariance, tails="t", b0="hierarchical", kappa0="hierarchical")
+    rng = Rng(1)
+    out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(300)
+    for key in ("log_joint", "log_lik", "b0", "kappa0", "nu"):
+        assert np.isfinite(out[key]).all()
+    assert logsumexp(sum(model.left_out_predictive()), axis=1).shape == (len(points),)
