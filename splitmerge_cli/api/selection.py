@@ -1,10 +1,11 @@
 """Resolve ``auto``: the model that reads a table as it is, and the covariance that predicts it best.
 
 ``model=auto``
-    By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
-    `mixed` otherwise. The first two only where no cell is missing and their reader finds the same cells: two words such
-    as female and male, binary though they are, are left to `mixed`. Where nobody says otherwise the scales b0 and
-    kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
+    By the kind of data. A table: `bernoulli` where every column is binary, `gaussian` where every one is real, else
+    `mixed`. The first two only where no cell is missing and their reader finds the same cells: two words such as female
+    and male, binary though they are, are left to `mixed`. Unless named, the scales b0 and kappa0 of real columns come
+    from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows are read as their
+    principal components (`splitmerge_cli.data.tables.reduced`).
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
     others: the simplest of those whose difference from the best is within its standard error. Of rows that repeat each
@@ -13,14 +14,13 @@
     left, nothing is compared.
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
-    others: a whole number has its probability as a count, and as a real number the mean log
-    density over its unit interval, which is at most the log of the probability of that interval.
+    others: a whole number has its probability as a count, and as a real number the mean log density over its unit
+    interval, which is at most the log of the probability of that interval.
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
-    these are taken if they give a row a higher log predictive density given the others, in the units of the data, by
-    more than four standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided
-    before, the covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the
-    columns as they are.
+    these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
+    standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided before, the
+    covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the columns.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
 """
@@ -67,6 +67,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
+from splitmerge_cli.data.tables.reduced import reduce_keys
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
@@ -95,6 +96,8 @@ A_POWER = {POWER: 0.5}
 
 def counts_of(dataset: Dataset) -> list[str | int]:
     """The columns of a mixed table that are read as counts, as they are typed."""
+    if dataset.reduction is not None:  # densities of scores do not compare
+        return []
     named: Sequence[str | int] = dataset.meta.get("typed") or dataset.columns or range(1, dataset.values.shape[1] + 1)
     return [key for key, column in zip(named, dataset.types or (), strict=True) if column.type == "count"]
 
@@ -175,7 +178,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
         return Settled(spec, None)
     if calibrates:
         _require_power(spec.model.name)
-    by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
+    by = (_describe_folds() if compares else {}) | ({"powers": list(POWERS)} if calibrates else {})
     for decided, what in _candidates(readings, rescaled, calibrates):
         run = finished_run(decided)
         chosen = None if run is None else run.summary.get("chosen")
@@ -220,8 +223,8 @@ def _settle_readings(
     folder: Path,
 ) -> tuple[RunSpecification, dict[str, Any]]:
     """A run with what predicts held-out rows best: of the `readings`, the second of which reads counts as real numbers,
-    each with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be
-    chosen of those that have one; and how that was chosen."""
+    each as it is or `rescaled`, and of the covariances where these are ``auto``, if a power is to be chosen of those
+    that have one; and how that was chosen."""
     found: dict[str, Any] = {}
     spec, on_scales = readings[0], rescaled[0]
     with _without_warnings():
@@ -277,11 +280,6 @@ def _describe_folds() -> dict[str, int]:
     return {"rows": held_out.MOST_ROWS, "iterations": sum(held_out.ROUNDS), "chains": CHAINS, "draws": held_out.DRAWS}
 
 
-def _describe_calibration() -> dict[str, list[float]]:
-    """How powers are compared."""
-    return {"powers": list(POWERS)}
-
-
 def read_counts(
     data: Any,
     of_table: Mapping[str, Any],
@@ -290,8 +288,8 @@ def read_counts(
     seed: int,
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its counts; and how these were found. Options of the model as the user gives them."""
+    """How an object is read as a mixed table: arguments `of_table` of `from_object`, with the types that ``model=auto``
+    finds of its counts, and how; options of the model as the user gives them."""
     of_table = dict(of_table)
     as_counts = from_object(data, MIXED, **of_table)
     typed = dict(of_table.get("types") or {})
@@ -453,6 +451,7 @@ def _choose_model(spec: RunSpecification) -> dict[str, Any]:
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
+    named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
     return {"model": model, **named, **_unnamed_options(spec, model, dataset)}
 
 
