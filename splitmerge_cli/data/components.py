@@ -10,7 +10,7 @@ FOLDS = 10
 MOST = 50
 """Principal components that are considered."""
 LEAST_VARIANCE = 1e-12
-"""Least variance of what components leave out, of a standardised column: rounding errors of columns of lower rank."""
+"""Least variance in a direction that is left out: rounding errors, where columns determine each other."""
 DIGITS = 9
 """Digits of a score behind the point, which all libraries of linear algebra agree on."""
 
@@ -44,8 +44,8 @@ class Components:
         return np.asarray(np.round((x - self.mean) / self.deviation @ self.directions.T, DIGITS))
 
     def log_rest(self, x: Numbers) -> Numbers:
-        """What is added to the log density of the scores of rows ``[N, D]`` to make one of the rows, ``[N]``: normal
-        residuals, and the Jacobian of standardising."""
+        """Log density beside the scores, ``[N]``, which makes theirs one of the rows ``[N, D]``: normal residuals, and
+        the Jacobian of standardising."""
         r, D = self.directions.shape
         rows = (x - self.mean) / self.deviation
         left = (rows**2).sum(axis=1) - ((rows @ self.directions.T) ** 2).sum(axis=1)
@@ -80,15 +80,15 @@ def find_rank(x: Numbers) -> int:
     most = max(1, min(MOST, N - int(np.bincount(fold).max()) - 1, x.shape[1] - 1))
     density = np.empty((N, most + 1))
     for k in range(fold.max() + 1):
-        density[fold == k] = held_out_densities(rows[fold != k], rows[fold == k], most)
+        density[fold == k] = densities_by_rank(rows[fold != k], rows[fold == k], most)
     behind = density[:, [density.mean(axis=0).argmax()]] - density
     within = behind.mean(axis=0) <= behind.std(axis=0) / np.sqrt(N)
     return max(1, int(within.argmax()))
 
 
-def held_out_densities(train: Numbers, test: Numbers, most: int) -> Numbers:
-    """Log densities of the rows of `test` under 0, 1, ..., `most` probabilistic principal components of `train`,
-    ``[rows, most + 1]``."""
+def densities_by_rank(train: Numbers, test: Numbers, most: int) -> Numbers:
+    """Log densities of the rows in `test` under 0, 1, ..., `most` probabilistic principal components that are fitted to
+    `train`, ``[rows, most + 1]``."""
     D = train.shape[1]
     mean = train.mean(axis=0)
     variance, directions = _principal(train - mean)

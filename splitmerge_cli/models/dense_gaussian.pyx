@@ -51,7 +51,7 @@ from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.models.dense_points import COLUMNS, prepare
-from splitmerge_cli.models.normal import POWER
+from splitmerge_cli.models.normal import POWER, SELECT
 
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0")
@@ -111,7 +111,7 @@ cdef class DenseGaussian(Normal):
 
     SHAPE = ""
     """Its word of the option `covariance`."""
-    OPTIONS = (*Normal.OPTIONS, POWER)
+    OPTIONS = (*Normal.OPTIONS, POWER, SELECT)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options | {"covariance": self.SHAPE})

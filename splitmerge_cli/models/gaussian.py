@@ -2,6 +2,7 @@
 
 covariance   dense                 with missing cells    sparse
 diag         DiagonalGaussian      Mixed                 SparseGaussian
+  select     SelectedGaussian      --                    --
 iso          IsotropicGaussian     --                    SparseGaussian
 full         FullGaussian          FullGaussian          --
 """
@@ -20,6 +21,7 @@ from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, Isotrop
 from splitmerge_cli.models.mixed import of_one_type
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import settle_resolution, units_of
+from splitmerge_cli.models.selected_columns import SelectedGaussian
 from splitmerge_cli.models.simulation import simulate_points
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 
@@ -112,9 +114,17 @@ class Gaussian(Normal):
     }
 
     def __new__(cls, x: Any, known: int | None = None, **options: Any) -> Any:
+        selects = options.pop("select", False)
         if scipy.sparse.issparse(x):
+            if selects:
+                raise ValueError("model.select=true: the points are sparse; expected false, or dense points")
             return SparseGaussian(x, **options)
-        return DENSE[_covariance(options)](x, known, **options)
+        cls = DENSE[_covariance(options)]
+        if not selects:
+            return cls(x, known, **options)
+        if cls is not DiagonalGaussian:
+            raise ValueError(f"model.select=true: expected model.covariance=diag, got {options['covariance']}")
+        return SelectedGaussian(x, known, select=selects, **options)
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
@@ -127,6 +137,8 @@ class Gaussian(Normal):
         params = settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
         if covariance == "diag":
+            if params.pop("select", False):
+                raise ValueError(f"model.select=true: {data.first_missing}; expected a table without missing cells")
             return of_one_type(data.values, "real", **{k: v for k, v in params.items() if k != "covariance"})
         if covariance == "iso":
             raise ValueError(

@@ -14,7 +14,7 @@ import smcmc
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.api.scales import find_scales
 from splitmerge_cli.config import specify
-from splitmerge_cli.data.components import find_rank, fit_components, held_out_densities
+from splitmerge_cli.data.components import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
@@ -39,7 +39,7 @@ def draw_types(N: int, D: int, K: int, distance: float, seed: int = 0) -> tuple[
 def test_held_out_densities_are_those_of_probabilistic_principal_components(N: int, D: int) -> None:
     x = np.random.default_rng(1).normal(size=(N, D)) * np.arange(1, D + 1)
     train, test = x[:-3], x[-3:]
-    found = held_out_densities(train, test, 3)
+    found = densities_by_rank(train, test, 3)
     variance, directions = np.linalg.eigh(np.cov(train.T, bias=True))
     variance, directions = variance[::-1], directions[:, ::-1]
     for r in range(4):
@@ -50,7 +50,7 @@ def test_held_out_densities_are_those_of_probabilistic_principal_components(N: i
         n = len(train)
         theirs = PCA(2).fit(np.sqrt((n - 1) / n) * (train - train.mean(axis=0)))
         scores = theirs.score_samples(np.zeros((1, D)))
-        np.testing.assert_allclose(held_out_densities(train, train.mean(axis=0)[None], 2)[0, 2], scores[0])
+        np.testing.assert_allclose(densities_by_rank(train, train.mean(axis=0)[None], 2)[0, 2], scores[0])
 
 
 def test_the_density_of_scores_and_what_is_left_out_is_one_of_rows() -> None:
@@ -59,7 +59,7 @@ def test_the_density_of_scores_and_what_is_left_out_is_one_of_rows() -> None:
     scores = found.scores(x)
     of_scores = multivariate_normal(np.zeros(2), np.cov(scores.T, bias=True)).logpdf(scores)
     y = (x - x.mean(axis=0)) / x.std(axis=0)
-    whole = held_out_densities(y, y, 2)[:, 2] - np.log(x.std(axis=0)).sum()
+    whole = densities_by_rank(y, y, 2)[:, 2] - np.log(x.std(axis=0)).sum()
     np.testing.assert_allclose(of_scores + found.log_rest(x), whole, atol=1e-7)
 
 

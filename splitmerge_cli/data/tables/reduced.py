@@ -18,7 +18,7 @@ ReduceOption = str | int | None
 
 
 def reduce_keys(dataset: Dataset) -> dict[str, str]:
-    """What ``model=auto`` asks for: components of a table with more real columns than rows."""
+    """The key that ``model=auto`` sets for a table with more real columns than rows."""
     types = dataset.kind.types_of(dataset) if dataset.kind.has_columns and not is_sparse(dataset.values) else ()
     return {KEY: AUTO} if sum(column.type == "real" for column in types) > dataset.N else {}
 
@@ -56,7 +56,7 @@ class Reduction:
 
     @property
     def log_jacobian(self) -> NDArray[np.float64]:
-        """float64 ``[N]``: what is added to the log density of the scores of each row."""
+        """float64 ``[N]``: added to the log density of the scores it makes one in the units of the data."""
         return self.components.log_rest(self.table.values[:, self.real]) + self.table.log_jacobian
 
 
