@@ -6,14 +6,15 @@ and variance for all rows, with the same prior:
     p(x, g | z) = p(g) prod_d f_d(all rows)^(1 - g_d) (prod_k f_d(rows of cluster k))^g_d
 
 with f_d the marginal likelihood of ``gaussian_independent.pyx``. Each column is in with probability rho, rho uniform
-and integrated out: p(g) = s! (D - s)! / (D + 1)! for s columns that are in. The indicators are a part of the state. Given
-the partition ``refresh`` draws one after the other,
+and integrated out: p(g) = s! (D - s)! / (D + 1)! for s columns that are in. The indicators are a part of the state.
+Given the partition ``refresh`` draws one after the other,
 
-    P(g_d = 1 | z, the others) = (1 + s_d) B_d / ((1 + s_d) B_d + D - s_d),    B_d = prod_k f_d(cluster k) / f_d(all rows)
+    P(g_d = 1 | z, the others) = (1 + s_d) B_d / ((1 + s_d) B_d + D - s_d)
+    B_d = prod_k f_d(rows of cluster k) / f_d(all rows)
 
-with s_d the others that are in (docs/derivations.md, "Columns that tell clusters apart"). Given the indicators, moves of
-the partition see the columns that are in alone: their numbers are copied to the front, so that a scan costs what these
-cost. (Tadesse, Sha and Vannucci 2005, with joint normal distributions.)
+with s_d the others that are in (docs/derivations.md, "Columns that tell clusters apart"). Given the indicators, moves
+of the partition see the columns that are in alone: their numbers are copied to the front, so that a scan costs what
+these cost. (Tadesse, Sha and Vannucci 2005, with joint normal distributions.)
 """
 from libc.math cimport exp, lgamma, log
 from libc.stdint cimport int8_t, int32_t
@@ -216,7 +217,7 @@ cdef class SelectedGaussian(DiagonalGaussian):
 
     cdef object aside_densities(self, Py_ssize_t first):
         """Log density of the columns that are out of each new point, given those before `first`."""
-        cdef Py_ssize_t k, d, D = self.columns
+        cdef Py_ssize_t k, D = self.columns
         cdef double kappa = self.zeta * (self.kappa0 + first), degree = self.zeta * self.a_n(first) + 0.5
         out = np.flatnonzero(self.parameters[:, 0] == 0.0)
         if not out.size:

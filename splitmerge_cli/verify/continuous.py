@@ -118,7 +118,10 @@ def selected_log_weight(
     points = np.asarray(x, dtype=float)
     N, D = points.shape
     hyper: Any = np.column_stack([np.broadcast_to(values, D) for values in of_column])
-    columns = [gaussian_log_weight(points[:, [d]], 1.0, "uniform", "diag", *hyper[d], power=power) for d in range(D)]
+    columns = [
+        gaussian_log_weight(points[:, [d]], 1.0, "uniform", "diag", m0, kappa0, a0, b0, step, power)
+        for d, (m0, kappa0, a0, b0, step) in enumerate(hyper)
+    ]
     whole = np.array([log_weight(((0,) * N, 1)) for log_weight in columns])
     ways = np.array(list(itertools.product([0, 1], repeat=D)))
     log_ways = gammaln(1 + ways.sum(axis=1)) + gammaln(1 + D - ways.sum(axis=1)) - gammaln(2 + D)
