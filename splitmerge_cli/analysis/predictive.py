@@ -218,7 +218,7 @@ def by_state(
     column being a new one, and log weights ``[K + 1]``, the prior's probability of these.
     """
     found = (_exchangeable if dataset.kind.has_rows else _predict_coupled)(model, dataset, new, states)
-    if new.scales is None:
+    if new.scales is None and new.reduction is None:
         return found
     jacobian = new.log_jacobian[:, None]
     return ((state, log_density + jacobian, log_weight) for state, log_density, log_weight in found)
@@ -309,8 +309,10 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     # new rows are items of their own, equal though they may be
     every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
     # on the scales of the data, whose powers may come from these
-    every_row |= {} if dataset.scales is None else {"scale": None}
-    found = load_dataset(source.with_options(**every_row, **kind.reader_options(dataset)), kind, digests)
+    table = dataset.original
+    every_row |= {} if table.scales is None else {"scale": None}
+    every_row |= {} if dataset.reduction is None else {"reduce": None}
+    found = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
     try:
         return kind.new_items(dataset, kind.as_given(found))
     except DataError as error:

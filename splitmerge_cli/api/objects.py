@@ -47,8 +47,10 @@ def dataset_again(run: Run, data: Any, truth: ArrayLike | None) -> Dataset:
     kind, wanted = specification_of(run).model.kind, run.config["data"].get("sha256")
     # words that were left out
     words: dict[str, Any] = {}
-    # columns on a scale of their own
-    scales = {"scale": run.summary["scales"]} if run.is_done and "scales" in run.summary else {}
+    # columns on a scale of their own, and reduced ones
+    summary = run.summary if run.is_done else {}
+    scales = {"scale": summary["scales"]} if "scales" in summary else {}
+    scales |= {"reduce": summary["reduced"]["components"]} if "reduced" in summary else {}
     if kind.has_topics:
         words = run.summary["documents"]["options"] if run.is_done else default_words(kind)
 

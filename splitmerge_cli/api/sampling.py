@@ -32,6 +32,7 @@ from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.recognition import DOCUMENTS, NETWORK, recognise
+from splitmerge_cli.data.tables.reduced import reduce_keys
 
 
 @answer_misspelt
@@ -95,7 +96,8 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns``, ``data.types``, ``data.repeated`` and ``data.scale``: ``{"data.types": {"year": "real"}}``;
+        ``data.columns``, ``data.types``, ``data.repeated``, ``data.scale`` and ``data.reduce``: ``{"data.types":
+        {"year": "real"}}``;
         of texts ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are
         left out as of ``data=corpus``.
     workers : int, optional
@@ -183,6 +185,8 @@ def specify_sample(
                 kind = kind_of_model(keys["model"]).name
                 read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
                 keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+                if not isinstance(data, Dataset):
+                    of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
         if asks_scale and keys["model"] in OF_REALS:
             of_table, of_scale = read_scales(data, of_table, keys, fits, say)
             chosen = chosen if of_scale is None else (chosen or {}) | of_scale
@@ -198,5 +202,6 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_OBJECTS = ("columns", "types", "repeated", "scale", "stop_words", "min_documents", "max_share", "min_length")
+OF_TABLES = ("columns", "types", "repeated", "scale", "reduce")
+OF_OBJECTS = (*OF_TABLES, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""

@@ -45,7 +45,7 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
         A table in the units of the data.
     """
     kind, x = dataset.kind, dataset.values
-    if not kind.has_columns or is_sparse(x) or dataset.scales is not None:
+    if not kind.has_columns or is_sparse(x) or dataset.scales is not None or dataset.reduction is not None:
         return {}
     types = kind.types_of(dataset)
     if sum(column.type == "real" for column in types) > MOST_COLUMNS:

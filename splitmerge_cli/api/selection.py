@@ -1,10 +1,11 @@
 """Resolve ``auto``: the model that reads a table as it is, and the covariance that predicts it best.
 
 ``model=auto``
-    By the kind of data. A table: `bernoulli` where every column is read as binary, `gaussian` where every one is real,
-    `mixed` otherwise. The first two only where no cell is missing and their reader finds the same cells: two words such
-    as female and male, binary though they are, are left to `mixed`. Where nobody says otherwise the scales b0 and
-    kappa0 of real columns come from the data (``hierarchical``), and the covariance of several is chosen.
+    By the kind of data. A table: `bernoulli` where every column is binary, `gaussian` where every one is real, else
+    `mixed`. The first two only where no cell is missing and their reader finds the same cells: two words such as female
+    and male, binary though they are, are left to `mixed`. Unless named, the scales b0 and kappa0 of real columns come
+    from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows are read as their
+    principal components (`splitmerge_cli.data.tables.reduced`).
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
     others: the simplest of those whose difference from the best is within its standard error. Of rows that repeat each
@@ -13,14 +14,13 @@
     left, nothing is compared.
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
-    others: a whole number has its probability as a count, and as a real number the mean log
-    density over its unit interval, which is at most the log of the probability of that interval.
+    others: a whole number has its probability as a count, and as a real number the mean log density over its unit
+    interval, which is at most the log of the probability of that interval.
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
-    these are taken if they give a row a higher log predictive density given the others, in the units of the data, by
-    more than four standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided
-    before, the covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the
-    columns as they are.
+    these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
+    standard errors. ``model=auto`` asks that, too, unless ``data.scale`` is named. Counts are decided before, the
+    covariance after. Nothing is compared where m0, b0 or resolution is a number: it is in the units of the columns.
 ``model.power=auto``
     By a calibration curve: `splitmerge_cli.api.power`.
 """
@@ -69,6 +69,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
+from splitmerge_cli.data.tables.reduced import reduce_keys
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
@@ -99,6 +100,8 @@ A_POWER = {POWER: 0.5}
 def counts_of(dataset: Dataset) -> list[str | int]:
     """The columns of a mixed table that are read as counts: their names, else their numbers, which are no text, since
     a cell of the first row that is the same would make that a row of names."""
+    if dataset.reduction is not None:  # densities of scores do not compare
+        return []
     named: Sequence[str | int] = dataset.columns or []
     if len(set(named)) < dataset.values.shape[1]:
         named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
@@ -160,7 +163,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | _describe_calibration()))
+    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | {"powers": list(POWERS)}))
     if spec.resume and (stored := choices.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
@@ -194,7 +197,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         return Settled(spec, None)
     if calibrates:
         _require_power(spec.model.name)
-    by = (_describe_comparison() if compares else {}) | (_describe_calibration() if calibrates else {})
+    by = (_describe_comparison() if compares else {}) | ({"powers": list(POWERS)} if calibrates else {})
     with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
         decided, chosen = _settle_readings(readings, rescaled, say, fits)
         if calibrates:
@@ -286,11 +289,6 @@ def _describe_comparison() -> dict[str, int]:
         "chains": CHAINS,
         "draws": candidates.DRAWS,
     }
-
-
-def _describe_calibration() -> dict[str, list[float]]:
-    """How powers are compared."""
-    return {"powers": list(POWERS)}
 
 
 def read_counts(
@@ -435,6 +433,7 @@ def _choose_model(spec: RunSpecification) -> dict[str, Any]:
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
+    named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
     return {"model": model, **named, **_unnamed_options(spec, model, dataset)}
 
 

@@ -46,7 +46,7 @@ def columns(overrides: Overrides = None, config_dir: ConfigDir = None) -> None:
     place = spec.data.values["path"]
     typer.echo(f"{place}: {dataset.N:,} {dataset.kind.item}s")
     if dataset.types is not None:
-        console(WIDTH).print(_table(dataset))
+        console(WIDTH).print(_table(dataset.original))
     for note in dataset.notes:
         if READ_AS not in note:
             complain(f"note: {note}")

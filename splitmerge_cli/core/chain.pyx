@@ -481,7 +481,7 @@ cdef class Chain:
             self.number_by_appearance(self.present)
             self.history.record(self.number, self.present)
         if self.iteration % self.thin == 0:
-            ll = self.model.log_lik(self.model.numbers, self.model.K)
+            ll = self.model.log_lik(self.model.numbers, self.model.K) + self.model.log_lik_aside
             lj = ll + self.model.log_prior_all() + self.model.log_extra()
             out.iteration[row] = self.iteration
             out.seconds[row] = self.seconds

@@ -29,6 +29,7 @@ cdef class Model(Partition):
     cdef double weight_alone        # that of a cluster which a lone item leaves: a new one, beside the others; or of
     # an empty one that is kept
     cdef double weight_new          # that of a new cluster beside all present ones
+    cdef double log_lik_aside       # log likelihood that no cluster changes: of columns that are the same in all
     cdef double unit                # scan_alone / weight_alone
 
     # -- must implement. `k` may be a scratch cluster.

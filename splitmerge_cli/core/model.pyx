@@ -588,7 +588,7 @@ cdef class Model(Partition):
 
     def log_lik_total(self):
         """float: log likelihood of all items given the partition."""
-        return self.log_lik(self.numbers, self.K)
+        return self.log_lik(self.numbers, self.K) + self.log_lik_aside
 
     def log_prior_total(self):
         """float: log prior of the state."""

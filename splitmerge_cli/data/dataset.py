@@ -44,7 +44,7 @@ class Copies:
     names: list[str] | None = None
 
 
-FACTS = ("documents", "notes", "repeated_rows", "scales")
+FACTS = ("documents", "notes", "reduced", "repeated_rows", "scales")
 """Entries of ``Dataset.meta`` that a run's summary has."""
 Labels = NDArray[np.int32] | None
 PICTURES = ("traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram", "calibration")
@@ -295,6 +295,8 @@ class Dataset:
     scales : tuple of Scale or None, or None
         ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
         where all are in the units of the data.
+    reduction : Reduction or None
+        ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
 
     Raises
     ------
@@ -316,6 +318,7 @@ class Dataset:
     positions: tuple[int, ...] | None = None
     copies: Copies | None = None
     scales: Scales | None = None
+    reduction: Any = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -377,13 +380,23 @@ class Dataset:
         return self.values if self.scales is None else in_units(self.values, self.scales)
 
     @property
+    def original(self) -> Dataset:
+        """The table whose columns describe clusters: that before its columns were reduced."""
+        table: Dataset = self if self.reduction is None else self.reduction.table
+        return table
+
+    @property
     def log_jacobian(self) -> NDArray[np.float64]:
         """float64 ``[N]``: what is added to the log density of each row to make it one in the units of the data."""
+        if self.reduction is not None:
+            found: NDArray[np.float64] = self.reduction.log_jacobian
+            return found
         return np.zeros(self.N) if self.scales is None else log_jacobian(self.values, self.scales)
 
     def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
         """These rows of a table alone, without true labels and names."""
-        return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
+        reduction = None if self.reduction is None else self.reduction.take(rows)
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None, reduction=reduction)
 
     @property
     def notes(self) -> list[str]:

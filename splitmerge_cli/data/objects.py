@@ -18,6 +18,7 @@ from splitmerge_cli.data.labels import numbered_labels
 from splitmerge_cli.data.tables.columns import index
 from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
+from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.table import Table
@@ -36,6 +37,7 @@ def from_object(
     types: Mapping[str | int, str] | None = None,
     repeated: str = "keep",
     scale: ScaleOption = None,
+    reduce: ReduceOption = None,
     **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
@@ -66,6 +68,8 @@ def from_object(
         items of all rows are ``copies.items``.
     scale : mapping, optional
         Of tables, as data.scale of a file: real columns that are read on a scale of their own.
+    reduce : {"none", "pca", "auto"} or int, optional
+        Of tables, as data.reduce of a file: real columns that are read as their principal components.
     **words : object
         ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
         file, but that no stop word is left out where nothing is given.
@@ -86,13 +90,14 @@ def from_object(
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     given: dict[str, Any] = words if types is None else {"types": types}
     if columns is None:
-        return read_scales(read_repeated(of_kind.from_object(data, labels, name, **given), repeated), scale)
+        found = read_repeated(of_kind.from_object(data, labels, name, **given), repeated)
+        return reduce_columns(read_scales(found, scale), reduce)
     data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
     given["whole"] = True
     found = of_kind.from_object(data, labels, name, **given)
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
     found = replace(found, positions=positions, meta=found.meta | width_entry(chosen, width))
-    return read_scales(read_repeated(found, repeated), scale)
+    return reduce_columns(read_scales(read_repeated(found, repeated), scale), reduce)
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:

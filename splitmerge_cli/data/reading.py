@@ -22,6 +22,9 @@ class KindReading:
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new items; a table with named columns has those of the data, in any order."""
+        if dataset.reduction is not None:
+            reduced: Dataset = dataset.reduction.project(self.new_items(dataset.original, new))
+            return reduced
         new = as_pandas(new)
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
@@ -43,7 +46,7 @@ class KindReading:
             # whole numbers stay what they are, unless a cell is missing
             kept = dataset.values.dtype.kind == "f" or not new.missing
             values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
-        return replace(dataset, values=values, truth=None, names=None, copies=None)
+        return replace(dataset, values=values, truth=None, names=None, copies=None, reduction=None)
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as an object, in the words and units of their file."""

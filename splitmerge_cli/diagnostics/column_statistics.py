@@ -76,7 +76,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     Divergences are those of distributions with one observation more, spread as those of all items: a cluster of one
     item has no variance, a level that does not occur no logarithm.
     """
-    own = np.asarray(labels, dtype=np.int64)
+    own, dataset = np.asarray(labels, dtype=np.int64), dataset.original
     x, D = dataset.values, dataset.values.shape[1]
     names = dataset.column_names
     columns, scales = dataset.kind.types_of(dataset), dataset.scales or ()

@@ -13,7 +13,7 @@ NOT_CONVERGED = 1.1
 """R-hat from which on chains have not converged."""
 OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest")
 """Quantities of every trace. The others are hyper-parameters, which a trace has where they are unknown."""
-WHOLE = ("components",)
+WHOLE = ("components", "informative")
 """Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
 MOVED = 2
 """Chains that reached one state each by itself, at least, where no draw differs."""

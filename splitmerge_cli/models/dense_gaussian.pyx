@@ -62,7 +62,7 @@ from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, share
 from splitmerge_cli.models.dense_points import COLUMNS, prepare
-from splitmerge_cli.models.normal import POWER, TAILS
+from splitmerge_cli.models.normal import POWER, SELECT, TAILS
 
 # options that say how the data are prepared
 _OF_DATA = ("covariance", "kappa0", "m0", "b0", "resolution", "power", "a0", "tails")
@@ -194,7 +194,7 @@ cdef class DenseGaussian(Normal):
 
     SHAPE = ""
     """Its word of the option `covariance`."""
-    OPTIONS = (*Normal.OPTIONS, POWER, TAILS)
+    OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT)
 
     def __init__(self, x, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options | {"covariance": self.SHAPE})

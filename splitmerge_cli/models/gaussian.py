@@ -2,6 +2,7 @@
 
 covariance   dense                 with missing cells    sparse
 diag         DiagonalGaussian      Mixed                 SparseGaussian
+  select     SelectedGaussian      --                    --
 iso          IsotropicGaussian     --                    SparseGaussian
 full         FullGaussian          FullGaussian          --
 """
@@ -20,6 +21,7 @@ from splitmerge_cli.models.gaussian_independent import DiagonalGaussian, Isotrop
 from splitmerge_cli.models.mixed import of_one_type
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import settle_resolution, units_of
+from splitmerge_cli.models.selected_columns import SelectedGaussian
 from splitmerge_cli.models.simulation import simulate_points
 from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 
@@ -112,9 +114,19 @@ class Gaussian(Normal):
     }
 
     def __new__(cls, x: Any, known: int | None = None, **options: Any) -> Any:
+        selects = options.pop("select", False)
         if scipy.sparse.issparse(x):
+            if selects:
+                raise ValueError("model.select=true: the points are sparse; expected false, or dense points")
             return SparseGaussian(x, **options)
-        return DENSE[_covariance(options)](x, known, **options)
+        cls = DENSE[_covariance(options)]
+        if not selects:
+            return cls(x, known, **options)
+        if cls is not DiagonalGaussian:
+            raise ValueError(f"model.select=true: expected model.covariance=diag, got {options['covariance']}")
+        if options.get("tails") == "t":
+            raise ValueError("model.select=true: expected model.tails=normal, got t")
+        return SelectedGaussian(x, known, select=selects, **options)
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
@@ -131,6 +143,8 @@ class Gaussian(Normal):
                 f"model.tails=t: {data.first_missing}; expected a table without missing cells, or model.tails=normal"
             )
         if covariance == "diag":
+            if params.pop("select", False):
+                raise ValueError(f"model.select=true: {data.first_missing}; expected a table without missing cells")
             options = {key: value for key, value in params.items() if key not in ("covariance", "tails")}
             return of_one_type(data.values, "real", **options)
         if covariance == "iso":

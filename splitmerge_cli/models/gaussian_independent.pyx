@@ -110,7 +110,6 @@ cdef extern from *:
                      double *scatter) noexcept nogil
 
 
-@cython.final
 cdef class DiagonalGaussian(DenseGaussian):
     """Mixture of normal distributions of points, a variance per dimension."""
 

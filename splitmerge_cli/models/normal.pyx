@@ -13,7 +13,7 @@ from splitmerge_cli.models.scale_prior cimport Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import (
-    Choice, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
+    Choice, Flag, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
@@ -31,6 +31,8 @@ POWER = Number("power", 1.0, "zeta of the coarsened posterior: the likelihood is
 """Option of conjugate models whose likelihood is a product over items given the parameters of their cluster."""
 TAILS = Choice("tails", "normal", "t: clusters have the tails of Student's t, by a weight of each row, its degrees of "
                "freedom resampled", choices=("normal", "t"), later=True)
+SELECT = Flag("select", False, "diag: whether a column may be the same in all clusters; which ones is a part of the "
+              "posterior", later=True)
 
 
 def _tables(cls, Py_ssize_t N, Py_ssize_t D, covariance, kappa0, a0, log_b0, log_units, zeta):

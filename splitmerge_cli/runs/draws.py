@@ -159,8 +159,8 @@ def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataF
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()
-    # b0 and kappa0 are recorded with the partitions
-    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
+    # b0, kappa0 and the indicators of columns are recorded with the partitions
+    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0", "informative")]
     rows = recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
     # with `thin` the trace has not every iteration whose partition was recorded
     known = np.flatnonzero(rows[names].notna().all(axis=1))

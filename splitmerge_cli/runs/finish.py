@@ -26,6 +26,7 @@ from splitmerge_cli.runs.clusterings import (
     select_averaged,
 )
 from splitmerge_cli.runs.grouping import find_groups
+from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders.base import best
@@ -87,6 +88,8 @@ def assemble(
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
     summary[schema.FIT] = find_misfit(plan, late)
+    if plan.spec.model.as_typed.get("select"):
+        summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.spec.until.is_given:

@@ -14,6 +14,7 @@ from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying, name_groups
 from splitmerge_cli.runs.identity import of_data
+from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import report_damage
 from splitmerge_cli.runs.store.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
@@ -122,6 +123,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
         yield f"{len(rows) - most} more: smcmc summary {shell_word(str(run.path))}"
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from far_lines(run)
+    yield from describe_informative(run.summary)
     yield from group_lines(run)
     yield from interval_lines(run)
     if not columns:

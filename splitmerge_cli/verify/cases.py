@@ -19,12 +19,12 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.models.normal import Normal
 from splitmerge_cli.models.real_columns import resolutions_of
-from splitmerge_cli.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.verify.continuous import (
     candidates_log_weight,
     gaussian_log_weight,
     lines_log_weight,
     mixed_log_weight,
+    selected_log_weight,
     tailed_log_weight,
 )
 from splitmerge_cli.verify.enumerate import (
@@ -154,15 +154,25 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
     another: Callable[[], Model] = partial(build, points, **options)
     if sparse:
         points[::2, 1] = 0.0
-        another = partial(SparseGaussian, csr_array(points), **options)
+        another = partial(build, csr_array(points), **options)
     is_joint, has_tails = options["covariance"] == "full", options.get("tails") == "t"
     if missing:
         points = _lose_reals(points, [0, 1]) if is_joint else _with_missing(points)
         another = partial(build.from_data, Dataset("small", "points", points), **options)  # type: ignore[attr-defined]
 
-    def weigh(x: Any, b0: Any, kappa0: Any, concentration: Concentration) -> Callable[[State], float]:
+    selects = options.get("select", False)
+    if selects:
+        another = partial(_build_apart, another)
+
+    def weigh(
+        x: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
+    ) -> Callable[[State], float]:
         prior, covariance, m0, a0 = (options[k] for k in ("prior", "covariance", "m0", "a0"))
         steps = resolutions_of(options["resolution"], points.shape[1], points.T)
+        if sums:
+            return selected_log_weight(x, concentration, prior, m0, kappa0, a0, b0, steps, power=zeta)
+        if selects:  # of the column that is in
+            x, m0, b0, steps = x[:, :1], np.ravel(m0)[:1], np.ravel(b0)[:1], steps[:1]
         return gaussian_log_weight(x, concentration, prior, covariance, m0, kappa0, a0, b0, steps, zeta)
 
     title = ("sparse " if sparse else "") + _format_points(points)
@@ -178,7 +188,15 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
         build_weighted, states = partial(_with_weights, another), mixture_states(size)
         at_start, integrated = partial(weigh_tails, held, WEIGHTS[:size]), partial(weigh_tails, integrable, None)
         return _mixture_case(build_weighted, states, at_start, options, title, integrated)
-    return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title)
+    summed = partial(weigh, sums=True) if selects else None
+    return _case_of_reals(another, points, range(points.shape[1]), missing and is_joint, weigh, options, title, summed)
+
+
+def _build_apart(build: Callable[[], Model]) -> Model:
+    """A model of two columns, the first of which alone tells clusters apart."""
+    model = build()
+    model.set_parameters(np.array([1.0, 0.0]))
+    return model
 
 
 WEIGHTS = (0.25, 1.75, 0.5, 3.0, 1.0, 0.125, 2.5, 0.75)
@@ -203,12 +221,14 @@ def _case_of_reals(
     weigh: Callable[[Any, Any, Any, Concentration], Callable[[State], float]],
     options: dict[str, Any],
     title: str,
+    summed: Callable[[Any, Any, Any, Concentration], Callable[[State], float]] | None = None,
 ) -> Case:
     """The case of a mixture with real `columns`; `joint`: their missing cells are a part of the state, and the density
-    of the second of them is known. `weigh` gives log weights of a table, b0, kappa0 and a concentration."""
+    of the second of them is known. `weigh` gives log weights of a table, b0, kappa0 and a concentration; `summed` the
+    same with indicators of columns summed out, which are at their start in `weigh`."""
     held, integrable = _hold_scales(x[:, columns], options)
     filled = _fill_reals(x, columns, build()) if joint else x
-    integrated = partial(weigh, x, *integrable) if held is not integrable or joint else None
+    integrated = partial(summed or weigh, x, *integrable) if held is not integrable or joint or summed else None
     case = _mixture_case(build, mixture_states(len(x)), partial(weigh, filled, *held), options, title, integrated)
     if not joint:
         return case
@@ -437,6 +457,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "power": 0.4},
         *({"covariance": covariance, "tails": "t"} for covariance in ("diag", "iso", "full")),
         {"covariance": "full", "resolution": [2.0, 0.0], "missing": True, "b0": 0.05, "kappa0": 0.2},
+        {"covariance": "diag", "select": True},
         {"covariance": "diag", "missing": True},
         {"covariance": "diag", "missing": True, "b0": "gamma(2,3)", "kappa0": "gamma(2,4)"},
     ],

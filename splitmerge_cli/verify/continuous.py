@@ -5,6 +5,7 @@ They are the dense formulas, which nothing compiled has a part in.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
@@ -151,6 +152,32 @@ def tailed_log_weight(
 
     def log_lik(z: NDArray[np.int64]) -> float:
         return float(logsumexp(sum(of_cluster(tuple(np.flatnonzero(z == k).tolist())) for k in range(z.max() + 1))))
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
+def selected_log_weight(
+    x: ArrayLike, concentration: Concentration, prior: str, *of_column: ArrayLike, power: float = 1.0
+) -> Callable[[State], float]:
+    """Log weight of a partition under a Gaussian mixture of independent columns, each of which is the same in all
+    clusters with probability 1 - rho, rho uniform: summed over the 2^D ways.
+
+    `of_column` are m0, kappa0, a0, b0 and resolution as of `gaussian_log_weight`, a number or one for each column.
+    """
+    points = np.asarray(x, dtype=float)
+    N, D = points.shape
+    hyper: Any = np.column_stack([np.broadcast_to(values, D) for values in of_column])
+    columns = [
+        gaussian_log_weight(points[:, [d]], 1.0, "uniform", "diag", m0, kappa0, a0, b0, step, power)
+        for d, (m0, kappa0, a0, b0, step) in enumerate(hyper)
+    ]
+    whole = np.array([log_weight(((0,) * N, 1)) for log_weight in columns])
+    ways = np.array(list(itertools.product([0, 1], repeat=D)))
+    log_ways = gammaln(1 + ways.sum(axis=1)) + gammaln(1 + D - ways.sum(axis=1)) - gammaln(2 + D)
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        apart = np.array([log_weight((tuple(z.tolist()), int(z.max()) + 1)) for log_weight in columns])
+        return float(logsumexp(log_ways + ways @ apart + (1 - ways) @ whole))
 
     return mixture_log_weight(log_lik, concentration, prior)
 

@@ -59,7 +59,7 @@ def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROW
 
 def cluster_means(run: Run) -> Figure:
     """Draw means of columns and shares of levels by cluster."""
-    dataset = dataset_of(run)
+    dataset = dataset_of(run).original
     labels = np.array(run.summary["point_estimate"]["labels"])
     known = statistics(dataset, labels)
     ordered = [int(labels[items[0]]) for items in by_size(labels)]

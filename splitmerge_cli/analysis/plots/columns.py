@@ -61,7 +61,7 @@ class Found:
     @classmethod
     def from_run(cls, run: Run) -> "Found":
         """Read a finished run; its data are loaded again."""
-        dataset = dataset_of(run)
+        dataset = dataset_of(run).original
         labels = np.array(run.summary["point_estimate"]["labels"])
         certainty = run.clusters()["certainty"].to_numpy(dtype=float)
         ranks = {int(labels[items[0]]): rank for rank, items in enumerate(by_size(labels))}

@@ -14,6 +14,7 @@ from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.npy import read_npy
 from splitmerge_cli.data.tables.parquet import read_feather, read_parquet
+from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, SEPARATORS
@@ -45,6 +46,7 @@ def csv(
     sheet: str | int | None = None,
     repeated: str = "keep",
     scale: ScaleOption = None,
+    reduce: ReduceOption = None,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -90,6 +92,9 @@ def csv(
     scale : mapping, optional
         ``points``, ``mixed``: real columns that are read on a scale of their own; see
         `splitmerge_cli.data.tables.scaled.read_scales`.
+    reduce : {"none", "pca", "auto"} or int, optional
+        ``points``, ``mixed``: real columns that are read as their principal components; see
+        `splitmerge_cli.data.tables.reduced.reduce_columns`.
 
     Returns
     -------
@@ -160,4 +165,5 @@ def csv(
     require(N is None or table.rows >= N, "N", N, f"at most {table.rows}, the number of rows of {table.path}")
     check_names(table)
     wanted.note(table)
-    return read_scales(read_repeated(of_kind.from_table(table, wanted, N, header), repeated), scale)
+    found = read_repeated(of_kind.from_table(table, wanted, N, header), repeated)
+    return reduce_columns(read_scales(found, scale), reduce)

@@ -1,0 +1,238 @@
+"""Columns that tell clusters apart (model.select): every state of partition and indicators, the kernel that draws the
+indicators, densities of items, and what a run says. Kernels of the partition are in the tests of every sampler."""
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy.special import gammaln, logsumexp
+from small_cases import check_resumption
+
+import smcmc
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.runs.informative import describe_informative
+from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.verify.continuous import gaussian_log_weight, selected_log_weight
+from splitmerge_cli.verify.enumerate import log_prior, normalise, partitions
+from splitmerge_cli.verify.paths import execution_paths
+from splitmerge_cli.verify.transitions import stationarity_defect, total_variation
+
+POINTS = np.array([[0.1, 1.3, 4.0], [0.4, 0.9, -3.0], [-0.3, 1.1, 2.5], [2.6, -1.0, 3.5], [3.1, -0.2, -2.0]])
+HYPER = {"m0": [0.5, 0.2, 0.0], "kappa0": 0.4, "a0": 1.5, "b0": [0.8, 0.5, 2.0]}
+WAYS = list(itertools.product([0.0, 1.0], repeat=3))
+FEATURES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "resolution": {"resolution": [0.5, 0.0, 1.5]},
+    "power": {"power": 0.4},
+    "both": {"power": 0.4, "resolution": [0.5, 0.0, 1.5]},
+}
+
+
+def build(points: NDArray[np.float64] = POINTS, known: int | None = None, **options: Any) -> Any:
+    given: dict[str, Any] = {"resolution": "none", "concentration": 1.3, "select": True} | HYPER | options
+    return Gaussian(points, known, **given)
+
+
+def column_log_lik(points: NDArray[np.float64], labels: NDArray[np.int32], **options: Any) -> NDArray[np.float64]:
+    """Log likelihood of each column, by the dense formulas."""
+    steps = options.get("resolution", [0.0] * 3)
+    hyper = zip(points.T, HYPER["m0"], HYPER["b0"], steps, strict=True)
+    state = tuple(labels.tolist()), int(labels.max()) + 1
+    rest = HYPER["kappa0"], HYPER["a0"]
+    weights = [
+        gaussian_log_weight(x[:, None], 1.0, "uniform", "diag", m0, *rest, b0, step, options.get("power", 1.0))
+        for x, m0, b0, step in hyper
+    ]
+    return np.array([weight(state) for weight in weights])
+
+
+def log_joint(points: NDArray[np.float64], labels: NDArray[np.int32], way: Any, **options: Any) -> float:
+    """Log joint density of partition, indicators and points, as docs/derivations.md has it."""
+    inside, s, D = np.array(way), sum(way), len(way)
+    apart = column_log_lik(points, labels, **options)
+    whole = column_log_lik(points, np.zeros(len(points), dtype=np.int32), **options)
+    log_way = gammaln(1 + s) + gammaln(1 + D - s) - gammaln(2 + D)
+    N, c = len(points), 1.3
+    crp = log_prior(c, "crp", labels) + gammaln(c) - gammaln(c + N)
+    return float(inside @ apart + (1 - inside) @ whole + log_way + crp)
+
+
+def states(N: int) -> list[NDArray[np.int32]]:
+    return [np.array(labels, dtype=np.int32) for labels in partitions(N)]
+
+
+def place(model: Any, labels: NDArray[np.int32], way: Any) -> None:
+    model.set_labels(labels)
+    model.set_parameters(np.array(way))
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_log_joint_is_the_dense_formula_in_every_state(name: str) -> None:
+    model, options = build(**FEATURES[name]), FEATURES[name]
+    for labels, way in itertools.product(states(5), WAYS):
+        place(model, labels, way)
+        assert model.log_joint() == pytest.approx(log_joint(POINTS, labels, way, **options), abs=1e-9)
+        assert model.hyperparameter_values == {"informative": sum(way)}
+        np.testing.assert_array_equal(model.parameters[:, 0], way)
+
+
+def test_the_enumeration_sums_over_the_indicators() -> None:
+    weight = selected_log_weight(POINTS, 1.3, "crp", *(HYPER[key] for key in ("m0", "kappa0", "a0", "b0")), 0.0)
+    by_hand = [logsumexp([log_joint(POINTS, labels, way) for way in WAYS]) for labels in states(5)]
+    found = [weight((tuple(labels.tolist()), int(labels.max()) + 1)) for labels in states(5)]
+    np.testing.assert_allclose(normalise(found), normalise(by_hand), rtol=1e-9)
+
+
+def refresh_matrix(model: Any, labels: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Transition matrix of the indicators at a partition, by enumeration of all execution paths."""
+    rng = Rng(0)
+    refresh, P = Refresh(model, rng), np.zeros((len(WAYS), len(WAYS)))
+    for t, way in enumerate(WAYS):
+        found = execution_paths(model, rng, refresh, labels, int(labels.max()) + 1, np.array(way))
+        for probability, end in zip(found["probability"], found["parameters"], strict=True):
+            P[t, WAYS.index(tuple(end[:, 0]))] += probability
+        assert (found["labels"] == labels).all()
+    return P
+
+
+@pytest.mark.parametrize("name", FEATURES)
+def test_indicators_alone_are_exact(name: str) -> None:
+    """Stationary at every partition; each mutant of the conditional, a factor left out or turned round, is not."""
+    model, options = build(**FEATURES[name]), FEATURES[name]
+    worst = dict.fromkeys(("prior", "likelihood", "one row less"), 0.0)
+    for labels in states(5):
+        P = refresh_matrix(model, labels)
+        np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
+        pi = normalise([log_joint(POINTS, labels, way, **options) for way in WAYS])
+        assert stationarity_defect(P, pi) < 1e-11
+        ways = np.array(WAYS)
+        gain = ways @ (column_log_lik(POINTS, labels, **options) - column_log_lik(POINTS, 0 * labels, **options))
+        s = ways.sum(axis=1)
+        mutants = {"prior": gain, "likelihood": gammaln(1 + s) + gammaln(4 - s) - gain, "one row less": 0.8 * gain}
+        for mutant, log_p in mutants.items():
+            worst[mutant] = max(worst[mutant], stationarity_defect(P, normalise(log_p)))
+    assert min(worst.values()) > 1e-3
+
+
+def test_chain_has_the_posterior_of_partitions_and_indicators() -> None:
+    model, rng = build(), Rng(4)
+    samplers = [Dyadic(model, rng, allocation="sams"), Gibbs(model, rng), Refresh(model, rng)]
+    found = Chain(model, rng, samplers, partitions=1).advance(40_000)
+    index = {(tuple(labels.tolist()), way): t for t, (labels, way) in enumerate(itertools.product(states(5), WAYS))}
+    pi = normalise([log_joint(POINTS, np.array(labels, dtype=np.int32), way) for labels, way in index])
+    rows = zip(found["partition_labels"].tolist(), found["partition_parameters"].tolist(), strict=True)
+    counts = np.bincount([index[tuple(labels), tuple(way)] for labels, way in rows], minlength=len(pi))
+    assert total_variation(counts / counts.sum(), pi) < 0.05
+    np.testing.assert_array_equal(found["informative"], found["partition_parameters"].sum(axis=1))
+
+
+@pytest.mark.parametrize("name", ["plain", "resolution"])
+def test_densities_of_new_rows_are_ratios_of_likelihoods(name: str) -> None:
+    options, new = FEATURES[name], np.array([[0.4, -0.8, 5.0], [9.0, 0.3, -1.0]])
+    model = build(np.vstack([POINTS, new]), 5, **options)
+    one = np.zeros(6, dtype=np.int32)
+    for labels, way in itertools.product([states(5)[7], states(5)[30]], WAYS):
+        K, inside = int(labels.max()) + 1, np.array(way)
+        place(model, np.append(labels, [K, K]).astype(np.int32), way)
+        found, _ = model.log_predictive(5)
+        for i, k in itertools.product(range(2), range(K + 1)):
+            points = np.vstack([POINTS, new[i]])
+            ratio = column_log_lik(points, np.append(labels, np.int32(k)), **options) - column_log_lik(
+                POINTS, labels, **options
+            )
+            of_all = column_log_lik(points, one, **options) - column_log_lik(POINTS, one[:5], **options)
+            assert found[i, k] == pytest.approx(inside @ ratio + (1 - inside) @ of_all, abs=1e-8)
+
+
+def test_a_density_under_a_power_integrates_to_one() -> None:
+    x = np.sinh(np.linspace(-9.0, 9.0, 3001))
+    points = np.vstack([POINTS[:, :1], x[:, None]])
+    for way in (0.0, 1.0):
+        model = build(points, 5, power=0.4, m0=0.5, b0=0.8)
+        place(model, np.append([0, 0, 0, 1, 1], np.full(len(x), 2)).astype(np.int32), [way])
+        density = np.exp(model.log_predictive(5)[0])
+        np.testing.assert_allclose(np.trapezoid(density, x, axis=0), 1.0, atol=1e-3)
+
+
+def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
+    model, inverse, joint = build(), [], []
+    for labels, way in itertools.product(states(5), WAYS):
+        place(model, labels, way)
+        log_density, log_weight = model.left_out_predictive()
+        inverse.append(-logsumexp(log_density + log_weight, axis=1))
+        joint.append(model.log_joint())
+    found = -logsumexp(np.stack(inverse) + (np.array(joint) - logsumexp(joint))[:, None], axis=0)
+    for i in range(5):
+        rest = np.delete(POINTS, i, axis=0)
+        without = [log_joint(rest, labels, way) for labels, way in itertools.product(states(4), WAYS)]
+        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(without), abs=1e-9)
+
+
+def test_room_for_more_clusters_keeps_all_columns() -> None:
+    """Columns of statistics grow while few of the data's columns are in."""
+    points = np.random.default_rng(1).normal(size=(40, 6)) * 3
+    model = build(points, m0=0.0, b0=1.0)
+    model.set_parameters(np.array([0.0, 1.0, 0.0, 0.0, 0.0, 0.0]))
+    labels = np.arange(40, dtype=np.int32)
+    model.set_labels(labels)
+    model.set_parameters(np.ones(6))
+    plain = Gaussian(points, resolution="none", concentration=1.3, m0=0.0, kappa0=0.4, a0=1.5, b0=1.0)
+    plain.set_labels(labels)
+    assert model.log_lik_total() == pytest.approx(plain.log_lik_total(), abs=1e-9)
+    model.set_parameters(np.zeros(6))
+    plain.set_labels(0 * labels)
+    assert model.log_lik_total() == pytest.approx(plain.log_lik_total(), abs=1e-9)
+
+
+def test_resuming_goes_on_as_if_never_stopped() -> None:
+    def make() -> Chain:
+        model, rng = build(), Rng(8)
+        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+
+    check_resumption(make, 60)
+
+
+@pytest.mark.parametrize("values", [[1.0, 0.0], [1.0, 0.5, 0.0], [1.0, np.nan, 0.0]])
+def test_other_indicators_are_rejected(values: list[float]) -> None:
+    with pytest.raises(ValueError, match="expected 3 numbers, each 0 or 1"):
+        build().set_parameters(np.array(values))
+
+
+def draw_informative(seed: int, D: int = 100) -> tuple[pd.DataFrame, NDArray[np.int64]]:
+    """300 rows, three clusters that differ in five columns of D."""
+    rng = np.random.default_rng(seed)
+    z = np.arange(300) % 3
+    x = rng.normal(size=(300, D))
+    x[:, :5] += rng.permuted(np.tile([-2.0, 0.0, 2.0], (5, 1)), axis=1).T[z]
+    return pd.DataFrame(x, columns=[f"c{d}" for d in range(D)]), z
+
+
+@pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged")
+def test_five_columns_of_a_hundred_are_found() -> None:
+    frame, z = draw_informative(0)
+    model = {"name": "gaussian", "select": True}
+    posterior = smcmc.sample(model, frame, iterations=600, chains=2, progress="none")
+    found = posterior.run.summary["informative"]
+    assert {name for name, p in found.items() if p > 0.5} == {f"c{d}" for d in range(5)}
+    assert len(set(zip(posterior.point_estimate(), z, strict=True))) < 12
+    (line,) = describe_informative(posterior.run.summary)
+    assert line.startswith("5 of 100 columns tell the clusters apart: c")
+    assert np.isfinite(posterior.log_predictive(frame.iloc[:3])).all()
+
+
+def test_lines_about_columns() -> None:
+    def line(probability: dict[str, float] | None) -> list[str]:
+        return list(describe_informative({"informative": probability}))
+
+    assert line(None) == []
+    assert line({"a": 0.2, "b": 0.1}) == ["none of 2 columns tell the clusters apart"]
+    assert line({"a": 0.2, "b": 0.9}) == ["1 of 2 columns tells the clusters apart: b"]
+    many = line({f"c{j}": 1.0 - j / 100 for j in range(12)})
+    assert many == ["12 of 12 columns tell the clusters apart: c0, c1, c2, c3, c4, c5, c6, c7, c8, c9, and 2 more"]
