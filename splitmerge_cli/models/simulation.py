@@ -159,6 +159,32 @@ def simulate_shares(rng: Rng, given: Given) -> Any:
     return rng.multinomial(totals, p[given.z])[:, :m].astype(np.int32)
 
 
+def draw_pseudo_counts(rng: Rng, tables: Array, exposure: Array, options: Mapping[str, Any]) -> Array:
+    """Parameters a_kd of Dirichlet-multinomial clusters given sums of tables ``[K, D]`` and exposures ``[K]``."""
+    precision = rng.gamma(options["shape"] + tables.sum(axis=1)) / (options["rate"] + exposure)
+    share = rng.gamma(options["alpha"] + tables)
+    return np.maximum(precision[:, None] * share / share.sum(axis=1, keepdims=True), 1e-300)
+
+
+def simulate_scattered_shares(rng: Rng, given: Given) -> Any:
+    """Rows of given totals: parameters a_kd of the clusters, shares of every row Dirichlet(a_k), then rows; int32
+    ``[n, m]``. Columns that are not drawn are one, as of `simulate_shares`."""
+    x, N, known = given.data.values, given.data.N, len(given.evidence)
+    totals = np.asarray(x.sum(axis=1), dtype=np.int64).ravel()
+    tables, exposure = np.zeros((given.K, x.shape[1])), np.zeros(given.K)
+    if given.parameters is not None:
+        row, column = np.nonzero(x.toarray() if _is_sparse(x) else x)
+        np.add.at(tables, (given.labels[row], column), np.where(row < known, given.parameters[2 * N :], 0.0))
+        exposure = np.bincount(given.evidence, given.parameters[:known], given.K)
+    a = draw_pseudo_counts(rng, tables, exposure, given.options)
+    drawn = given.take(a)
+    if (m := drawn.shape[1]) < x.shape[1]:
+        drawn = np.concatenate([drawn, np.maximum(a.sum(axis=1) - drawn.sum(axis=1), 1e-300)[:, None]], axis=1)
+    p = np.array([rng.dirichlet(drawn[k]) for k in given.z])
+    totals = totals if given.rows is None else totals[given.rows]
+    return rng.multinomial(totals, p)[:, :m].astype(np.int32)
+
+
 def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Array:
     """A column of L levels: shares Dirichlet(alpha + n), then cells, ``[n]``."""
     counts = given.sums(np.stack([x == level for level in range(L)], axis=1))
