@@ -434,6 +434,11 @@ cdef class Model(Partition):
         """
         return cls.from_data(whole, **cls.with_defaults_of(data, **params))
 
+    @classmethod
+    def most_parameters(cls, data):
+        """int: numbers of ``parameters`` on a Dataset, at most: by default a scale of each column, and kappa0."""
+        return data.values.shape[1] + 1
+
     def log_predictive(self, Py_ssize_t first):
         """Log predictive densities of the items from `first` on, each by itself, given the partition of those before.
 

@@ -1,4 +1,4 @@
-"""Mixture of Dirichlet-multinomial distributions: every row has shares of its own, drawn about the shares of its cluster.
+"""Mixture of Dirichlet-multinomial distributions: each row has shares of its own, drawn about those of its cluster.
 
 Row i of cluster k has counts x_i1, ..., x_iD with total n_i: x_i ~ Multinomial(n_i, p_i), p_i ~ Dirichlet(a_k1, ...,
 a_kD). The sum A_k of the a_kd is the cluster's precision: A_k ~ Gamma(shape, rate), a_k / A_k ~ Dirichlet(alpha, ...,
@@ -9,8 +9,8 @@ sit, and the exposure e_i = - log eta_i, eta_i ~ Beta(A_k, n_i). With T_kd and E
     p(x, t, e | z) = prod_i c_i  prod_k prod_d (alpha)_(T_kd) / (D alpha)_(T_k)
                                  (shape)_(T_k) rate^shape / (rate + E_k)^(shape + T_k)
 
-so given t and e a cluster of counts is one of tables. ``refresh`` draws a_k given t and e, then each row's t and e given
-a_k, and forgets a_k.
+so given t and e a cluster of counts is one of tables. ``refresh`` draws a_k given t and e, then each row's t and e
+given a_k, and forgets a_k.
 """
 from libc.math cimport INFINITY, exp, fabs, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
@@ -101,8 +101,8 @@ class _Rows:
         return total + self.sum(gammaln(a + self.count) - gammaln(a))
 
     def log_density_alone(self, rng, tables, exposure, D, alpha, shape, rate):
-        """The same with a integrated out over its prior: importance sampling, by halves from the prior and given these
-        tables and exposures, whatever they are."""
+        """Log probabilities with a integrated out over its prior: importance sampling, by halves from the prior and
+        given these tables and exposures, whatever they are."""
         t, own = self.sum(tables), np.bincount(self.row, minlength=len(self.n))
         log_z = (self.sum(gammaln(alpha + tables) - gammaln(alpha)) + gammaln(D * alpha) - gammaln(D * alpha + t)
                  + gammaln(shape + t) - gammaln(shape) + shape * np.log(rate) - (shape + t) * np.log(rate + exposure))
@@ -199,6 +199,10 @@ cdef class OverdispersedMultinomial(CountVectors):
         self._start()
 
     @classmethod
+    def most_parameters(cls, data):
+        return 2 * data.N + np.count_nonzero(data.values)
+
+    @classmethod
     def reference_log_lik(cls, values, labels, *, alpha, shape, rate, state, **options):
         """float: log likelihood of counts and of the auxiliary variables of a `state`, as ``parameters`` has it, by
         adding the rows one after the other, for tests."""
@@ -285,8 +289,8 @@ cdef class OverdispersedMultinomial(CountVectors):
                 - self.shape * log1p(own / self.rate) - t * log(self.rate + own))
 
     # -- auxiliary variables
-    cdef void draw_pseudo_counts(self, Rng rng, Py_ssize_t k, double tables, double exposure) noexcept nogil:
-        """Make gamma draws of the shares of row k of `drawn` the a_kd of a cluster, given its tables and exposure."""
+    cdef void scale_shares(self, Rng rng, Py_ssize_t k, double tables, double exposure) noexcept nogil:
+        """Turn gamma draws of shares, row k of `drawn`, into a_kd, given tables and exposure of the cluster."""
         cdef Py_ssize_t d
         cdef double *a = self.drawn + k * self.D
         cdef double scale = rng.draw_gamma(self.shape + tables) / ((self.rate + exposure) * sum_of(a, self.D))
@@ -294,8 +298,8 @@ cdef class OverdispersedMultinomial(CountVectors):
             a[d] = max(a[d] * scale, LEAST)
 
     cdef void propose_cluster(self, Rng rng, Py_ssize_t i) noexcept nogil:
-        """Draw the a_kd of a cluster of row i alone behind the live ones, by a coin from their prior or as if tables and
-        exposure of the row were those of the start: a distribution that no state has a part in."""
+        """Draw a_kd for row i alone, behind those of the live clusters: by a coin from the prior, or as if tables and
+        exposure of the row were those of the start, a distribution that no state has a part in."""
         cdef Py_ssize_t d
         cdef int64_t t
         cdef bint given = rng.draw_coin(0.5)
@@ -308,7 +312,7 @@ cdef class OverdispersedMultinomial(CountVectors):
             tables += given * first_tables(self.count[t])
         for d in range(self.D):
             a[d] = rng.draw_gamma(a[d])
-        self.draw_pseudo_counts(rng, self.K, tables, given * self.first_exposure(i))
+        self.scale_shares(rng, self.K, tables, given * self.first_exposure(i))
 
     cdef double log_prior_over_proposal(self, Py_ssize_t i, const double *a) noexcept nogil:
         """log density of a_kd under their prior, over that of ``propose_cluster``."""
@@ -369,7 +373,7 @@ cdef class OverdispersedMultinomial(CountVectors):
         for k in range(self.K):
             for d in range(self.D):
                 self.drawn[k * self.D + d] = rng.draw_gamma(self.alpha + self.sums[d * self.cap + k])
-            self.draw_pseudo_counts(rng, k, self.total_sum[k], GRAIN * self.exposure_sum[k])
+            self.scale_shares(rng, k, self.total_sum[k], GRAIN * self.exposure_sum[k])
         self.begin_scan()
         i = rng.draw_index(self.N)
         for k in range(self.reseated):
@@ -437,7 +441,7 @@ cdef class OverdispersedMultinomial(CountVectors):
 
     # -- densities of rows whose tables and exposures are integrated out
     def _densities(self, Py_ssize_t first, Py_ssize_t K):
-        """Log densities of the rows from `first` on in the first K clusters, given a draw of their a_k, and in a cluster
+        """Log densities of the rows from `first` on in the first K clusters, given a draw of their a_k, and in clusters
         of their own: ndarray of float64, shape (N - first, K + 1)."""
         rows, options = _Rows(self.data, first), {"alpha": self.alpha, "shape": self.shape, "rate": self.rate}
         tables = self.statistics()["sums"][:K]

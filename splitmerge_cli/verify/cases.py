@@ -348,8 +348,8 @@ def _mixture_case(
 
 
 def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
-    """`size` rows of three counts, tables and exposures as a chain starts with them; where these are resampled, with the
-    clusters' parameters integrated out by quadrature."""
+    """`size` rows of three counts, with tables and exposures as a chain starts with them; where these are resampled,
+    integrated out by quadrature."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "alpha": 0.7, "shape": 1.5, "rate": 0.4}
     options |= dict(params)
     of_model = {key: options[key] for key in ("alpha", "shape", "rate")}
@@ -358,13 +358,13 @@ def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params
     another = partial(build, x, **options)
     state, reference = another().parameters, build.reference_log_lik  # type: ignore[attr-defined]
 
-    def held(concentration: Concentration) -> Callable[[State], float]:
+    def weigh_held(concentration: Concentration) -> Callable[[State], float]:
         return mixture_log_weight(lambda z: reference(x, z, state=state, **options), concentration, options["prior"])
 
-    def integrated(concentration: Concentration) -> Callable[[State], float]:
+    def weigh_all(concentration: Concentration) -> Callable[[State], float]:
         return scattered_counts_log_weight(x, concentration, options["prior"], **of_model)
 
-    return _mixture_case(another, mixture_states(size), held, options, f"counts {x.tolist()}", integrated)
+    return _mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
 
 
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:

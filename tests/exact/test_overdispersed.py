@@ -51,7 +51,7 @@ def test_joint_chain_has_the_posterior_by_quadrature(samplers):
 
 @pytest.mark.parametrize("a, x", [(0.3, 5), (2.5, 40), (0.7, 3000), (80.0, 300)])
 def test_tables_are_those_of_the_restaurant(a, x):
-    """Mean and variance of sums of independent coins, one for each customer; one by one and by inversion."""
+    """The number of tables is a sum of independent coins, one for each customer: mean, variance, and all of it."""
     p = a / (a + np.arange(x))
     drawn = np.array([draw_tables(Rng(seed), a, x) for seed in range(20_000)])
     mean, variance = p.sum(), (p * (1 - p)).sum()
@@ -118,7 +118,8 @@ def test_states_resume_and_bad_ones_are_rejected():
     check_resumption(chain)
     model = OverdispersedMultinomial(X, **OPTIONS)
     state = model.parameters
-    for place, value, message in ((-1, 0.0, "0 tables"), (-1, 2.5, "tables"), (0, -1.0, "exposures"), (5, np.nan, "finite")):
+    bad = (-1, 0.0, "0 tables"), (-1, 2.5, "tables"), (0, -1.0, "exposures"), (5, np.nan, "finite")
+    for place, value, message in bad:
         changed = state.copy()
         changed[place] = value
         with pytest.raises(ValueError, match=message):
