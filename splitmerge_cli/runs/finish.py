@@ -104,10 +104,10 @@ def assemble(
         data, labels = plan.dataset, summary["point_estimate"]["labels"]
         listed = data if data.copies is None else data.copies
         store.write_clusters(labels, listed.names, membership, None if data.copies is None else data.copies.items)
-    if plan.recorder.is_listed and plan.spec.experiment is None:
+    if plan.recorder.is_listed and plan.spec.experiment is None and plan.describes:
         groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
         summary |= {} if groups is None else {"groups": groups}
-    if summaries.is_described(plan):
+    if plan.describes and summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))

@@ -8,6 +8,7 @@ does not give these densities, rows of five folds are held out.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
@@ -56,13 +58,39 @@ Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 """By name, the options of a model, and the data as it reads them."""
 
 
-def covariances(
-    model: Component, dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
-    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has.
+@dataclass
+class Fits:
+    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it.
 
-    `sample` makes a `Posterior` of a model and a data set, the `seed` draws the rows that are compared; `later` are
-    options that the data are to allow, too, with the covariance.
+    Attributes
+    ----------
+    sample : Sample
+    seed : int
+        Draws the rows that are compared.
+    say : callable
+        Receives a line for each fit, and for each candidate that is dropped.
+    """
+
+    sample: Sample
+    seed: int = 0
+    say: Callable[[str], None] = field(default=lambda line: None)
+    _made: dict[tuple[str, str, int], NDArray[np.float64]] = field(default_factory=dict, repr=False)
+
+    def leave_out(self, options: Mapping[str, Any], dataset: Dataset, iterations: int) -> NDArray[np.float64]:
+        """Log density of rows given the others; of rows that are copies, one."""
+        rows = np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+        if _has_power(options):
+            return _hold_out(options, dataset, self.sample, rows)
+        part = dataset.take(np.sort([copies[0] for copies in keep_together(dataset, rows)]))
+        known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
+        if known not in self._made:
+            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=DRAWS).log_density
+        return self._made[known]
+
+
+def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
+    are options that the data are to allow, too, with the covariance.
 
     Returns
     -------
@@ -88,7 +116,7 @@ def covariances(
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, seconds = _compare(compared, sample, seed, problems)
+    found, seconds = _compare("covariance", compared, fits, problems)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
@@ -97,28 +125,44 @@ def covariances(
 
 
 def _compare(
-    candidates: Candidates, sample: Sample, seed: int, problems: dict[str, str]
+    what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
     """Leave-one-out log densities of the rows under each candidate, and the seconds that each took; into `problems`
     goes why a candidate has none."""
     found: dict[str, NDArray[np.float64]] = {}
     seconds = dict.fromkeys(candidates, 0.0)
     left = list(candidates)
-    for iterations in ROUNDS:
+    for most in ROUNDS:
+        ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
-            began = time.perf_counter()
+            began, iterations = time.perf_counter(), _shorten(options, dataset, most)
             try:
-                found[name] = _leave_out(options, dataset, sample, seed, iterations)
+                found[name] = fits.leave_out(options, dataset, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
                 left.remove(name)
+            else:
+                fits.say(f"{what} {name}, {iterations} iterations: {_describe_density(what, found, name, ahead)}")
+                ahead = max(ahead or name, name, key=lambda one: found[one].mean())
             seconds[name] += time.perf_counter() - began
-        ahead = max(left, key=lambda name: found[name].mean(), default="")
+        for name in left:
+            if _is_behind(found[ahead] - found[name], BEHIND):
+                fits.say(f"{what} {name} is dropped: more than {BEHIND:g} standard errors behind {what} {ahead}")
         left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
         if len(left) < 2 or _has_power(candidates[ahead][0]):
             break
     return {name: density for name, density in found.items() if not problems.get(name)}, seconds
+
+
+def _describe_density(what: str, found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
+    """The mean log density of a candidate, and how far it is from the best until now."""
+    said = f"{found[name].mean():.3f} nats a row"
+    if not ahead:
+        return said
+    difference, error = _difference(found[name] - found[ahead])
+    side = "ahead of" if difference > 0 else "behind"
+    return f"{said}, {abs(difference):.3f} {side} {what} {ahead} (standard error {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -162,20 +206,6 @@ def _has_power(options: Mapping[str, Any]) -> bool:
     return float(options.get("power", 1.0)) != 1.0
 
 
-def _leave_out(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int, iterations: int
-) -> NDArray[np.float64]:
-    """Log density of rows given the others; of rows that are copies, one."""
-    rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
-    if _has_power(options):
-        return _hold_out(options, dataset, sample, rows)
-    kept = np.sort([copies[0] for copies in keep_together(dataset, rows)])
-    posterior = sample(options, _shorten(options, dataset, iterations))(dataset.take(kept))
-    if not posterior.complete:
-        raise KeyboardInterrupt
-    return np.asarray(posterior.leave_one_out(states=DRAWS).log_density)
-
-
 def _hold_out(
     options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]
 ) -> NDArray[np.float64]:
@@ -183,15 +213,11 @@ def _hold_out(
     density, sample_rows = [], sample(options)
     for held in folds(dataset, rows, FOLDS):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        if not posterior.complete:
-            raise KeyboardInterrupt
         density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
     return np.concatenate(density)
 
 
-def compare_counts(
-    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, sample: Sample, seed: int = 0
-) -> pd.DataFrame:
+def compare_counts(options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
 
     Parameters
@@ -210,15 +236,13 @@ def compare_counts(
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
     problems: dict[str, str] = {}
-    found, seconds = _compare(candidates, sample, seed, problems)
+    found, seconds = _compare("counts", candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     return _rank("counts", found, seconds, (COUNTS, REALS))
 
 
-def compare_scales(
-    options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, sample: Sample, seed: int = 0
-) -> pd.DataFrame:
+def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
     their own.
 
@@ -236,7 +260,7 @@ def compare_scales(
     """
     given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, seconds = _compare(candidates, sample, seed, {})
+    found, seconds = _compare("columns", candidates, fits, {})
     return _rank("columns", found, seconds, (AS_THEY_ARE, RESCALED), AHEAD)
 
 
