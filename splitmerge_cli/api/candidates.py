@@ -13,13 +13,15 @@ from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
+from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -41,6 +43,8 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
+SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
+"""Models of vectors of counts given their totals, the simplest first: further readings of whole numbers."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0
@@ -217,19 +221,53 @@ def _hold_out(
     return np.concatenate(density)
 
 
-def compare_counts(options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits) -> pd.DataFrame:
+def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
+    """Leave-one-out log probability of totals under a negative binomial distribution with mean and variance of the
+    others.
+
+    Examples
+    --------
+    >>> log_totals([3, 5, 4, 9]).round(2).tolist()
+    [-2.32, -2.11, -2.21, -3.98]
+    """
+    n = np.asarray(totals, dtype=np.float64)
+    mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
+    variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
+    size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
+    log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
+    return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
+
+
+def as_vectors(table: Dataset) -> Dataset | None:
+    """A mixed table, three columns at least, as vectors of counts; None if a cell is no whole number from 0."""
+    x, are_numbers = table.values, all(not one.levels or one.levels == ("0", "1") for one in table.types or ())
+    if table.N < 3 or x.shape[1] < 3 or not are_numbers or not ((x >= 0) & (x <= LARGEST) & (x == np.floor(x))).all():
+        return None
+    return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)
+
+
+def compare_counts(
+    options: Mapping[str, Any],
+    as_counts: Dataset,
+    as_reals: Dataset,
+    fits: Fits,
+    vectors: Dataset | None = None,
+) -> pd.DataFrame:
     """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
 
     Parameters
     ----------
     options : mapping
         Options of `mixed` beside the covariance: full where there are two real columns.
+    vectors : Dataset, optional
+        The rows for the models of `SHARES`, which take totals as given: these have one negative binomial distribution
+        (`log_totals`).
 
     Returns
     -------
     pandas.DataFrame
-        A row for each reading, first the one that is taken: counts (`COUNTS` or `REALS`), log_density (mean over rows,
-        natural logarithm), behind and error as of `covariances`, seconds.
+        A row for each reading, first the one that is taken: counts (`COUNTS`, `REALS` or a model), log_density (mean
+        over rows, natural logarithm), behind and error as of `covariances`, seconds.
     """
     candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
@@ -336,7 +374,9 @@ def format_counts(table: pd.DataFrame) -> str:
     """Return the table of `compare_counts`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    return f"{text}\ncounts {table['counts'][0]}, {_describe_choice(table, 'probability')} ({how})"
+    if (taken := str(table["counts"][0])) in SHARES:
+        taken, how = f"model={taken}", "the totals of rows have one negative binomial distribution"
+    return f"{text}\n{taken}, {_describe_choice(table, 'probability')} ({how})".replace("\nas ", "\ncounts as ")
 
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
+from splitmerge_cli.api.candidates import SHARES
 from splitmerge_cli.api.making import choose_progress, make
 from splitmerge_cli.api.objects import choice_keys, held_keys
 from splitmerge_cli.api.posterior import Posterior
@@ -178,6 +179,8 @@ def specify_sample(
             keys["model"], data = model_for_object(data)
             if keys["model"] == MIXED and not isinstance(data, Dataset):
                 of_table, chosen = read_counts(data, of_table, keys, fits, say)
+                if chosen is not None and (taken := chosen["counts"][0]["counts"]) in SHARES:
+                    keys["model"] = taken
             if keys["model"] in OF_REALS:
                 kind = kind_of_model(keys["model"]).name
                 read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)

@@ -44,9 +44,11 @@ from splitmerge_cli.api.candidates import (
     REALS,
     RESCALED,
     SCALES,
+    SHARES,
     Fits,
     Sample,
     as_records,
+    as_vectors,
     compare_counts,
     compare_scales,
     count_reals,
@@ -238,9 +240,16 @@ def _settle_readings(
         of_reals = readings[1]
         given = spec.given_keys.keys
         options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-        found["counts"] = _choose_counts(options, _read(spec), _read(of_reals), fits, say)
-        if found["counts"][0]["counts"] == REALS:
+        table = _read(spec)
+        vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
+        columns = None if vectors is None else _find_columns(spec, SHARES[0], table)
+        vectors = None if columns is None else vectors
+        found["counts"] = _choose_counts(options, table, _read(of_reals), fits, say, vectors)
+        if (taken := found["counts"][0]["counts"]) == REALS:
             spec, on_scales = of_reals, rescaled[1]
+        elif taken in SHARES:
+            named = {f"data.{key}": value for key, value in (columns or {}).items()}
+            spec, on_scales = spec.with_({"model": taken} | named), None
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]
@@ -311,7 +320,8 @@ def read_counts(
         return of_table, None
     of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
     as_reals = from_object(data, MIXED, **of_reals)
-    found = _choose_counts(options, as_counts, as_reals, fits, say)
+    vectors = None if options or of_table or np.shape(data) != as_counts.values.shape else as_vectors(as_counts)
+    found = _choose_counts(options, as_counts, as_reals, fits, say, vectors)
     return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_comparison()}
 
 
@@ -341,9 +351,14 @@ def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _choose_counts(
-    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits, say: Callable[[str], None]
+    options: Mapping[str, Any],
+    as_counts: Dataset,
+    as_reals: Dataset,
+    fits: Fits,
+    say: Callable[[str], None],
+    vectors: Dataset | None,
 ) -> list[dict[str, Any]]:
-    table = compare_counts(options, as_counts, as_reals, fits)
+    table = compare_counts(options, as_counts, as_reals, fits, vectors)
     say(format_counts(table))
     return as_records(table)
 
