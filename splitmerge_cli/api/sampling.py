@@ -95,7 +95,8 @@ def sample(
         a temporary folder, removed with the object.
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
-        ``data.columns``, ``data.types``, ``data.repeated`` and ``data.scale``: ``{"data.types": {"year": "real"}}``;
+        ``data.columns``, ``data.types``, ``data.repeated``, ``data.scale``: ``{"data.types": {"year": "real"}}``; of
+        counts ``data.exposure``: a number for each row, the name of a column, or ``total``;
         of texts ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are
         left out as of ``data=corpus``.
     workers : int, optional
@@ -200,5 +201,8 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_OBJECTS = ("columns", "types", "repeated", "scale", "stop_words", "min_documents", "max_share", "min_length")
+OF_OBJECTS = (
+    *("columns", "types", "repeated", "scale", "exposure"),
+    *("stop_words", "min_documents", "max_share", "min_length"),
+)
 """Options of data that hold for an object, too."""

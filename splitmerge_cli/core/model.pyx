@@ -106,6 +106,7 @@ cdef class Model(Partition):
     """The class of ``runs.quantities`` that says what of the data is checked, as module:name; empty: that of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
+    TAKES_EXPOSURE = False              # whether rows may have exposures
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
     CAPABILITIES = ()
@@ -367,6 +368,8 @@ cdef class Model(Partition):
         """
         if data.kind.name != cls.kind:
             return False, f"reads {cls.kind}, not {data.kind}"
+        if data.exposure is not None and not cls.TAKES_EXPOSURE:
+            return False, "data.exposure is for model=gamma_poisson"
         if not cls.READS_MISSING and data.missing:
             return False, f"{data.first_missing}, which model=gaussian and model=mixed read"
         return True, ""

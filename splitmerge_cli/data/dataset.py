@@ -100,6 +100,8 @@ class Kind:
     """Whether arrays of floats and sparse matrices are read as they are, from .npy and .npz as well."""
     allows_missing: ClassVar[bool] = True
     """Whether cells may be missing."""
+    takes_exposure: ClassVar[bool] = False
+    """Whether rows may have exposures (``data.exposure``)."""
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
@@ -295,6 +297,8 @@ class Dataset:
     scales : tuple of Scale or None, or None
         ``points``, ``mixed``: the scale of each column on which the `values` are (`splitmerge_cli.data.scales`); None
         where all are in the units of the data.
+    exposure : numpy.ndarray or None
+        ``counts``: float64 ``[N]``, positive: what the counts of each row are per unit of, such as its total.
 
     Raises
     ------
@@ -316,6 +320,7 @@ class Dataset:
     positions: tuple[int, ...] | None = None
     copies: Copies | None = None
     scales: Scales | None = None
+    exposure: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -383,7 +388,8 @@ class Dataset:
 
     def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
         """These rows of a table alone, without true labels and names."""
-        return replace(self, values=self.values[rows], truth=None, names=None, copies=None)
+        exposure = None if self.exposure is None else self.exposure[rows]
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None, exposure=exposure)
 
     @property
     def notes(self) -> list[str]:

@@ -135,11 +135,14 @@ def simulate_bits(rng: Rng, given: Given) -> Any:
 
 
 def simulate_rates(rng: Rng, given: Given) -> Any:
-    """Counts: rates Gamma(shape + s, rate + n), then cells; int32 ``[n, m]``."""
+    """Counts: rates Gamma(shape + s, rate + sum of exposures), then cells; int32 ``[n, m]``."""
     x, of = given.table, given.options
     rate = given.of_columns(of["rate"], given.data.values.shape[1])
-    drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * given.counts(x)))
-    return rng.poisson(drawn[given.z]).astype(np.int32)
+    e = np.ones(len(given.labels)) if given.data.exposure is None else given.data.exposure
+    exposures = np.bincount(given.evidence, e[: len(given.evidence)], given.K)[:, None]
+    drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * exposures))
+    e = e if given.rows is None else e[given.rows]
+    return rng.poisson(drawn[given.z] * e[:, None]).astype(np.int32)
 
 
 def simulate_shares(rng: Rng, given: Given) -> Any:

@@ -372,11 +372,12 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
     data, reference = get_kind(model.kind).example(size, seed), model.reference_log_lik
     assert reference is not None
-    build = partial(model.from_data, data, **options)
+    of_rows = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
+    build = partial(model.from_data, replace(data, **of_rows), **options)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         def log_lik(z: NDArray[np.int64]) -> float:
-            return float(reference(data.values, z, **options))
+            return float(reference(data.values, z, **options, **of_rows))
 
         return mixture_log_weight(log_lik, concentration, options["prior"])
 
@@ -442,7 +443,13 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "resolution": [2.0, 0.0], "b0": 0.05},
         {"power": 0.4},
     ],
-    "GammaPoisson": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
+    "GammaPoisson": [
+        {},
+        {"concentration": "gamma(2,1)"},
+        {"power": 0.4},
+        {"exposure": [0.5, 2.0, 1.25, 3.0]},
+        {"exposure": [0.5, 2.0, 1.25, 3.0], "power": 0.4},
+    ],
     "DirichletMultinomial": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
     "OverdispersedMultinomial": [{}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],

@@ -117,6 +117,8 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     kinds = [dict.fromkeys(kept, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
     if wanted.kind.one_column:
         wanted.set_hint(table, kept)
+    exposure = wanted.find_exposure(table)
+    kinds = [{**types, exposure: number} for types in kinds for number in ("float64",)] if exposure is not None else kinds
     # those without a name are looked at before they are left out
     asked = {*kept, *table.unnamed_columns(), *table.blank(), *([] if t is None else [t])}
     text = not wanted.kind.is_numeric
