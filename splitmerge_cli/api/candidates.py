@@ -7,8 +7,8 @@ does not give these densities, rows of five folds are held out.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
+from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
@@ -35,6 +36,10 @@ DRAWS = 80
 """Draws of a fit that are averaged, at most."""
 BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
+FEW_DRAWS = 0.1
+"""Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
+DOUBTED = 2.0
+"""Standard errors that are then asked for."""
 FOLDS = 5
 MOST_ROWS = 1_000
 COVARIANCES = ("iso", "diag", "full")
@@ -78,17 +83,30 @@ class Fits:
     sample: Sample
     seed: int = 0
     say: Callable[[str], None] = field(default=lambda line: None)
-    _made: dict[tuple[str, str, int], NDArray[np.float64]] = field(default_factory=dict, repr=False)
+    _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
-    def leave_out(self, options: Mapping[str, Any], dataset: Dataset, iterations: int) -> NDArray[np.float64]:
-        """Log density of rows given the others; of rows that are copies, one."""
-        rows = np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+    def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
+        """Draw the rows to compare. Rows that are copies in one of the `readings` count once."""
+        together = [keep_together(dataset, self._draw(dataset)) for dataset in readings]
+        return np.sort([copies[0] for copies in min(together, key=len, default=())])
+
+    def _draw(self, dataset: Dataset) -> NDArray[np.int64]:
+        return np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+
+    def leave_out(
+        self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
+    ) -> LeaveOneOut:
+        """Log density of each row given the others; under a power that of rows in folds, copies among them."""
         if _has_power(options):
-            return _hold_out(options, dataset, self.sample, rows)
-        part = dataset.take(np.sort([copies[0] for copies in keep_together(dataset, rows)]))
+            return _hold_out(options, dataset, self.sample, self._draw(dataset))
+        part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
-            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=DRAWS).log_density
+            left_out = self.sample(options, iterations)(part).leave_one_out(states=DRAWS)
+            if options["name"] in SHARES:
+                totals = log_totals(part.values.sum(axis=1))
+                left_out = replace(left_out, log_density=left_out.log_density + totals)
+            self._made[known] = left_out
         return self._made[known]
 
 
@@ -101,8 +119,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     pandas.DataFrame
         A row for each covariance, first the one that is taken (`_rank`): covariance, log_density (mean over rows,
         natural logarithm), behind (mean difference from the first), error (standard error of that difference, rows
-        taken as independent), seconds, problem (why the points do not allow it; else empty). Where one alone is allowed
-        it has no numbers.
+        taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
+        the points do not allow it; else empty). Where one alone is allowed it has no numbers.
 
     Raises
     ------
@@ -120,43 +138,46 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, seconds = _compare("covariance", compared, fits, problems)
+    found, facts = _compare("covariance", compared, fits, problems)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    table = _rank("covariance", found, seconds, candidates)
+    table = _rank("covariance", found, facts, candidates)
     return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
 
 
 def _compare(
     what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
-    """Leave-one-out log densities of the rows under each candidate, and the seconds that each took; into `problems`
-    goes why a candidate has none."""
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
+    """Leave-one-out log densities of the rows under each candidate; the share of these that rest on few draws, and the
+    seconds; into `problems` goes why a candidate has none."""
     found: dict[str, NDArray[np.float64]] = {}
-    seconds = dict.fromkeys(candidates, 0.0)
+    facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
+    rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
     for most in ROUNDS:
         ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
             began, iterations = time.perf_counter(), _shorten(options, dataset, most)
             try:
-                found[name] = fits.leave_out(options, dataset, iterations)
+                left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
                 left.remove(name)
             else:
+                found[name] = left_out.log_density
+                facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
                 fits.say(f"{what} {name}, {iterations} iterations: {_describe_density(what, found, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: found[one].mean())
-            seconds[name] += time.perf_counter() - began
+            facts[name]["seconds"] += time.perf_counter() - began
         for name in left:
             if _is_behind(found[ahead] - found[name], BEHIND):
                 fits.say(f"{what} {name} is dropped: more than {BEHIND:g} standard errors behind {what} {ahead}")
         left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
         if len(left) < 2 or _has_power(candidates[ahead][0]):
             break
-    return {name: density for name, density in found.items() if not problems.get(name)}, seconds
+    return {name: density for name, density in found.items() if not problems.get(name)}, facts
 
 
 def _describe_density(what: str, found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
@@ -183,42 +204,44 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
 def _rank(
     what: str,
     found: Mapping[str, NDArray[np.float64]],
-    seconds: Mapping[str, float],
+    facts: Mapping[str, Mapping[str, float]],
     simplest: Sequence[str],
     errors: float = 1.0,
 ) -> pd.DataFrame:
     """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
-    than so many standard errors of the difference."""
+    than so many standard errors of the difference; by no more than `DOUBTED` where densities rest on few draws."""
     names = sorted(found, key=lambda name: -found[name].mean())
+    close = [name for name in names if not _is_behind(found[names[0]] - found[name], BEHIND)]
+    few_draws = max((facts[name]["few_draws"] for name in close), default=0.0) if len(close) > 1 else 0.0
+    errors = max(errors, DOUBTED) if few_draws > FEW_DRAWS else errors
     near = [name for name in names if not _is_behind(found[names[0]] - found[name], errors)]
     taken = [min(near, key=simplest.index)] if near else []
     order = [*taken, *(name for name in names if name not in taken), *(name for name in simplest if name not in found)]
     off = {name: _difference(found[order[0]] - found[name]) for name in names}
-    none = (np.nan, np.nan)
-    return pd.DataFrame(
-        {
-            what: order,
-            "log_density": [float(found[name].mean()) if name in found else np.nan for name in order],
-            "behind": [off.get(name, none)[0] for name in order],
-            "error": [off.get(name, none)[1] for name in order],
-            "seconds": [seconds[name] if name in found else np.nan for name in order],
-        }
-    )
+    rows = [
+        {"log_density": float(found[name].mean()), "behind": off[name][0], "error": off[name][1], **facts[name]}
+        if name in found
+        else {}
+        for name in order
+    ]
+    columns = ["log_density", "behind", "error", "few_draws", "seconds"]
+    table = pd.DataFrame(rows, columns=columns, dtype=float)
+    table.insert(0, what, order)
+    table.attrs |= {"errors": errors, "few_draws": few_draws}
+    return table
 
 
 def _has_power(options: Mapping[str, Any]) -> bool:
     return float(options.get("power", 1.0)) != 1.0
 
 
-def _hold_out(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Log predictive density of rows that short runs did not see, fold after fold."""
-    density, sample_rows = [], sample(options)
-    for held in folds(dataset, rows, FOLDS):
+def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
+    """Log predictive density of rows that short runs did not see, in the order of the rows."""
+    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
+    for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
-    return np.concatenate(density)
+        density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
+    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
 def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
@@ -267,17 +290,19 @@ def compare_counts(
     -------
     pandas.DataFrame
         A row for each reading, first the one that is taken: counts (`COUNTS`, `REALS` or a model), log_density (mean
-        over rows, natural logarithm), behind and error as of `covariances`, seconds.
+        over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
+    if vectors is not None:
+        candidates |= {name: ({"name": name}, vectors) for name in SHARES}
     problems: dict[str, str] = {}
-    found, seconds = _compare("counts", candidates, fits, problems)
+    found, facts = _compare("counts", candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return _rank("counts", found, seconds, (COUNTS, REALS))
+    return _rank("counts", found, facts, [name for name in (COUNTS, *SHARES, REALS) if name in candidates])
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -293,13 +318,13 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     -------
     pandas.DataFrame
         A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
-        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind and error as of
-        `covariances`, seconds.
+        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind, error, few_draws and
+        seconds as of `covariances`.
     """
     given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, seconds = _compare("columns", candidates, fits, {})
-    return _rank("columns", found, seconds, (AS_THEY_ARE, RESCALED), AHEAD)
+    found, facts = _compare("columns", candidates, fits, {})
+    return _rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
@@ -374,16 +399,24 @@ def format_counts(table: pd.DataFrame) -> str:
     """Return the table of `compare_counts`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    if (taken := str(table["counts"][0])) in SHARES:
-        taken, how = f"model={taken}", "the totals of rows have one negative binomial distribution"
-    return f"{text}\n{taken}, {_describe_choice(table, 'probability')} ({how})".replace("\nas ", "\ncounts as ")
+    what, taken = "counts ", table["counts"][0]
+    if taken in SHARES:
+        what, how = "model=", "the totals of rows have one negative binomial distribution"
+    return f"{text}\n{what}{taken}, {_describe_choice(table, 'probability')} ({how})"
 
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
     """Why the first row is taken."""
+    doubted = table.attrs["errors"] > 1.0
     if (table["behind"] < 0).any():
-        return f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
-    return f"by the leave-one-out log predictive {what}"
+        least = f"{DOUBTED:g} standard errors" if doubted else "its error"
+        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than {least}"
+    else:
+        why = f"by the leave-one-out log predictive {what}"
+    if not doubted:
+        return why
+    share = f"up to {table.attrs['few_draws']:.0%} of the rows rest on few draws (Pareto shape above {UNRELIABLE:g})"
+    return f"{why}; {share}, so the simpler one is taken unless it is {DOUBTED:g} standard errors behind"
 
 
 def format_covariances(table: pd.DataFrame) -> str:

@@ -91,7 +91,7 @@ def assemble(
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
-    if pooled is not None and why_not is None:
+    if pooled is not None and why_not is None and plan.describes:
         from splitmerge_cli.runs import uncertainty
 
         labels = pooled.estimate.labels

@@ -1,5 +1,7 @@
-"""Rows of counts with exposures: equalities, new rows, rows left out, readers, and bad exposures. Kernels are enumerated
-with the other cases of ``gamma_poisson``."""
+"""Rows of counts with exposures: equalities, new rows, rows left out, readers, and bad exposures.
+
+Kernels are enumerated with the other cases of ``gamma_poisson``.
+"""
 
 import numpy as np
 import pandas as pd

@@ -11,6 +11,7 @@ from scipy.stats import yeojohnson
 from sklearn.preprocessing import PowerTransformer
 
 import smcmc
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import candidates
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
@@ -239,8 +240,11 @@ def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch)
         (-1.0, candidates.AS_THEY_ARE, "a row behind"),
     ):
 
-        def density(fits: object, options: object, dataset: Dataset, most: int, ahead: float = ahead) -> np.ndarray:
-            return noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
+        def density(
+            fits: object, options: object, dataset: Dataset, *rest: object, ahead: float = ahead
+        ) -> LeaveOneOut:
+            rows = noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
+            return LeaveOneOut(rows, np.zeros(40))
 
         monkeypatch.setattr(candidates.Fits, "leave_out", density)
         table = candidates.compare_scales({"name": "gaussian"}, plain, rescaled, candidates.Fits(lambda *_: None))  # type: ignore[arg-type]

@@ -123,9 +123,7 @@ def csv(
     require(N is None or N >= 1, "N", N, "at least 1")
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
-    require(
-        exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none"
-    )
+    require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
     require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep beside data.exposure")
     for key, given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
         require(given in ("auto", *known), f"data.{key}", given, f"one of auto, {', '.join(known)}")

@@ -15,12 +15,12 @@ from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing, notes
-from splitmerge_cli.data.tables.columns import matrix_of, numbers, true_labels
+from splitmerge_cli.data.tables.columns import matrix_of, true_labels
 from splitmerge_cli.data.tables.matrices import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
-from splitmerge_cli.data.tables.wanted import TOTAL, Wanted
+from splitmerge_cli.data.tables.wanted import POSITIVE, TOTAL, Wanted
 from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.received import DataError
 
@@ -111,9 +111,9 @@ class RowsReading(KindReading):
             notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
         e = wanted.find_exposure(table)
-        exposure = None if e is None else numbers(table, e, "data.exposure chooses the column of exposures")
-        if exposure is not None and not (exposure > 0).all():
-            raise table.error(int(np.argmin(exposure > 0)), e, "a positive number (data.exposure)")
+        exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
+        if e is not None and exposure is not None and not (exposure > 0).all():
+            raise table.error(int(np.argmin(exposure > 0)), e, POSITIVE)
         x: Any = self._read_columns(table, kept, wanted)
         read = kept
         if wanted.columns is None:

@@ -15,6 +15,7 @@ from splitmerge_cli.received import DataError
 
 TOTAL = "total"
 """The exposure of a row that is the sum of its counts."""
+POSITIVE = "a positive number (data.exposure)"
 
 
 @dataclass(frozen=True)
