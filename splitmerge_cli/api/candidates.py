@@ -49,7 +49,7 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
-"""Models of vectors of counts given their totals, the simplest first: further readings of whole numbers."""
+"""Models of vectors of counts that take totals as given, the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0

@@ -14,7 +14,8 @@
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
     others: a whole number has its probability as a count, and as a real number the mean log
-    density over its unit interval, which is at most the log of the probability of that interval.
+    density over its unit interval, at most the log of its probability. Rows of three or more are compared as vectors of
+    counts, too (`splitmerge_cli.api.candidates.SHARES`).
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they give a row a higher log predictive density given the others, in the units of the data, by
@@ -237,19 +238,18 @@ def _settle_readings(
     found: dict[str, Any] = {}
     spec, on_scales = readings[0], rescaled[0]
     if len(readings) > 1:
-        of_reals = readings[1]
-        given = spec.given_keys.keys
+        of_reals, given = readings[1], spec.given_keys.keys
         options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
         table = _read(spec)
         vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
-        columns = None if vectors is None else _find_columns(spec, SHARES[0], table)
+        columns = _find_columns(spec, SHARES[0], table) if vectors else None
         vectors = None if columns is None else vectors
         found["counts"] = _choose_counts(options, table, _read(of_reals), fits, say, vectors)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec, on_scales = of_reals, rescaled[1]
         elif taken in SHARES:
-            named = {f"data.{key}": value for key, value in (columns or {}).items()}
-            spec, on_scales = spec.with_({"model": taken} | named), None
+            named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
+            spec, on_scales = replace(spec.with_(named), to_choose=frozenset()), None
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]

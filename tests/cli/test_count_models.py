@@ -10,7 +10,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 
 
-def scattered(seed, N=120, D=30, K=3):
+def scattered_rows(seed, N=120, D=30, K=3):
     """Rows of K types, Dirichlet-multinomial with concentrations from 20 to 50, totals from 400 to 3,000; the types."""
     rng = np.random.default_rng(seed)
     z, shares = rng.integers(K, size=N), rng.dirichlet(np.ones(D), K)
@@ -21,14 +21,14 @@ def scattered(seed, N=120, D=30, K=3):
 
 @pytest.mark.parametrize("seed", [0, pytest.param(4, marks=pytest.mark.slow)])
 def test_types_of_scattered_rows_are_found(seed):
-    x, truth = scattered(seed)
+    x, truth = scattered_rows(seed)
     posterior = sample("overdispersed_multinomial", x, chains=2, iterations=300, seed=1)
     assert adjusted_rand_score(truth, posterior.labels) > 0.95
 
 
 @pytest.mark.slow
 def test_auto_takes_the_model_of_scattered_rows(capsys):
-    x, truth = scattered(1, N=60, D=10, K=2)
+    x, truth = scattered_rows(1, N=60, D=10, K=2)
     posterior = sample("auto", x, chains=2, iterations=300, seed=1)
     assert "\nmodel=overdispersed_multinomial, by the leave-one-out" in capsys.readouterr().out
     assert adjusted_rand_score(truth, posterior.labels) > 0.9
@@ -46,7 +46,7 @@ def test_totals_have_one_negative_binomial_distribution():
 
 
 def test_vectors_are_tables_of_whole_numbers():
-    x, _ = scattered(0, N=20, D=6)
+    x, _ = scattered_rows(0, N=20, D=6)
     x[:, 5] = np.arange(20) % 2
     table = from_object(x, "mixed")
     np.testing.assert_array_equal(as_vectors(table).values, x)
