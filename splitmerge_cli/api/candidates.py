@@ -49,7 +49,7 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
-"""Models of vectors of counts that take totals as given, the simplest first."""
+"""Models for vectors of counts, totals given; the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0

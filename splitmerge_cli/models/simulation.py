@@ -174,11 +174,12 @@ def simulate_scattered_shares(rng: Rng, given: Given) -> Any:
     ``[n, m]``. Columns that are not drawn are one, as of `simulate_shares`."""
     x, N, known = given.data.values, given.data.N, len(given.evidence)
     totals = np.asarray(x.sum(axis=1), dtype=np.int64).ravel()
-    tables, exposure = np.zeros((given.K, x.shape[1])), np.zeros(given.K)
+    tables: Array = np.zeros((given.K, x.shape[1]))
+    exposure: Array = np.zeros(given.K)
     if given.parameters is not None:
         row, column = np.nonzero(x.toarray() if _is_sparse(x) else x)
         np.add.at(tables, (given.labels[row], column), np.where(row < known, given.parameters[2 * N :], 0.0))
-        exposure = np.bincount(given.evidence, given.parameters[:known], given.K)
+        exposure = np.bincount(given.evidence, given.parameters[:known], given.K).astype(np.float64)
     a = draw_pseudo_counts(rng, tables, exposure, given.options)
     drawn = given.take(a)
     if (m := drawn.shape[1]) < x.shape[1]:

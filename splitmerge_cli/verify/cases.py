@@ -372,7 +372,7 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
     data, reference = get_kind(model.kind).example(size, seed), model.reference_log_lik
     assert reference is not None
-    of_rows = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
+    of_rows: dict[str, Any] = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
     build = partial(model.from_data, replace(data, **of_rows), **options)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:

@@ -10,7 +10,6 @@ from splitmerge_cli.core.sampler cimport Sampler
 import numpy as np
 
 
-
 class TooManyPaths(Exception):
     """A step has more execution paths than the limit."""
 

@@ -119,7 +119,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         wanted.set_hint(table, kept)
     # those without a name are looked at before they are left out
     exposure = wanted.find_exposure(table)
-    others = {t, exposure} - {None}
+    others = [j for j in (t, exposure) if j is not None]
     asked = {*kept, *table.unnamed_columns(), *table.blank(), *others}
     text = not wanted.kind.is_numeric
 
