@@ -330,6 +330,7 @@ class _Values:
     """Some columns of a table."""
 
     values: Array
+    exposure: None = None
 
 
 # -- networks, words, lines
