@@ -99,6 +99,10 @@ def check_coupling(spec: RunSpecification) -> Plan:
         couples, reason = sampler.couples()
         if not couples:
             raise ConfigError(f"sampler={spec.sampler_name}, model={spec.model.name}: cannot be coupled: {reason}")
+    if getattr(chain.model, "n_imputed", 0) and "covariance" not in spec.model.options:
+        raise ConfigError(
+            f"model={spec.model.name}: tables of counts are drawn, which does not couple; expected another model"
+        )
     if getattr(chain.model, "n_imputed", 0):
         raise ConfigError(
             "model.covariance=full: missing cells are drawn, which does not couple; expected model.covariance=diag, or "

@@ -314,6 +314,8 @@ def items_of(spec: RunSpecification, dataset: Dataset, file: str) -> Dataset:
     every_row |= {} if dataset.reduction is None else {"reduce": None}
     found = load_dataset(source.with_options(**every_row, **kind.reader_options(table)), kind, digests)
     try:
-        return kind.new_items(dataset, kind.as_given(found))
+        # exposures are no column of the data
+        new = kind.new_items(replace(dataset, exposure=None), kind.as_given(found))
+        return replace(new, exposure=found.exposure)
     except DataError as error:
         raise DataError(f"new={file}: {error}") from None

@@ -8,12 +8,13 @@ does not give these densities, rows of five folds are held out.
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
@@ -21,6 +22,7 @@ from splitmerge_cli.config import Component, ConfigError, choice, class_of, read
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
+from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.draws import FIRST_STATES
@@ -46,6 +48,8 @@ SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
+SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
+"""Models for vectors of counts, totals given; the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0
@@ -99,7 +103,11 @@ class Fits:
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
             states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
-            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=states)
+            left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
+            if options["name"] in SHARES:
+                totals = log_totals(part.values.sum(axis=1))
+                left_out = replace(left_out, log_density=left_out.log_density + totals)
+            self._made[known] = left_out
         return self._made[known]
 
 
@@ -237,29 +245,65 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
-def compare_counts(options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits) -> pd.DataFrame:
+def log_totals(totals: ArrayLike) -> NDArray[np.float64]:
+    """Leave-one-out log probability of totals under a negative binomial distribution with mean and variance of the
+    others.
+
+    Examples
+    --------
+    >>> log_totals([3, 5, 4, 9]).round(2).tolist()
+    [-2.32, -2.11, -2.21, -3.98]
+    """
+    n = np.asarray(totals, dtype=np.float64)
+    mean = np.maximum((n.sum() - n) / (len(n) - 1), 1e-9)
+    variance = ((n**2).sum() - n**2) / (len(n) - 1) - mean**2
+    size = mean**2 / np.maximum(variance - mean, 1e-6 * mean)
+    log_ways = gammaln(n + size) - gammaln(size) - gammaln(n + 1)
+    return np.asarray(log_ways - size * np.log1p(mean / size) - n * np.log1p(size / mean))
+
+
+def as_vectors(table: Dataset) -> Dataset | None:
+    """A mixed table, three columns at least, as vectors of counts; None if a cell is no whole number from 0."""
+    x, are_numbers = table.values, all(not one.levels or one.levels == ("0", "1") for one in table.types or ())
+    if table.N < 3 or x.shape[1] < 3 or not are_numbers or not ((x >= 0) & (x <= LARGEST) & (x == np.floor(x))).all():
+        return None
+    return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)
+
+
+def compare_counts(
+    options: Mapping[str, Any],
+    as_counts: Dataset,
+    as_reals: Dataset,
+    fits: Fits,
+    vectors: Dataset | None = None,
+) -> pd.DataFrame:
     """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
 
     Parameters
     ----------
     options : mapping
         Options of `mixed` beside the covariance: full where there are two real columns.
+    vectors : Dataset, optional
+        The rows for the models of `SHARES`, which take totals as given: these have one negative binomial distribution
+        (`log_totals`).
 
     Returns
     -------
     pandas.DataFrame
-        A row for each reading, first the one that is taken: counts (`COUNTS` or `REALS`), log_density (mean over rows,
-        natural logarithm), behind, error, few_draws and seconds as of `covariances`.
+        A row for each reading, first the one that is taken: counts (`COUNTS`, `REALS` or a model), log_density (mean
+        over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
+    if vectors is not None:
+        candidates |= {name: ({"name": name}, vectors) for name in SHARES}
     problems: dict[str, str] = {}
     found, facts = _compare("counts", candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return _rank("counts", found, facts, (COUNTS, REALS))
+    return _rank("counts", found, facts, [name for name in (COUNTS, *SHARES, REALS) if name in candidates])
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -356,7 +400,10 @@ def format_counts(table: pd.DataFrame) -> str:
     """Return the table of `compare_counts`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
     how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    return f"{text}\ncounts {table['counts'][0]}, {_describe_choice(table, 'probability')} ({how})"
+    what, taken = "counts ", table["counts"][0]
+    if taken in SHARES:
+        what, how = "model=", "the totals of rows have one negative binomial distribution"
+    return f"{text}\n{what}{taken}, {_describe_choice(table, 'probability')} ({how})"
 
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:

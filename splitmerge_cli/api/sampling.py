@@ -12,6 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
+from splitmerge_cli.api.candidates import SHARES
 from splitmerge_cli.api.making import choose_progress, make
 from splitmerge_cli.api.objects import choice_keys, held_keys
 from splitmerge_cli.api.posterior import Posterior
@@ -97,7 +98,7 @@ def sample(
     options : mapping, optional
         Any other key of the command line: ``{"init": "prior", "schedule": "move_only"}``; of tables also
         ``data.columns``, ``data.types``, ``data.repeated``, ``data.scale`` and ``data.reduce``: ``{"data.types":
-        {"year": "real"}}``;
+        {"year": "real"}}``; of counts ``data.exposure``: a number for each row, the name of a column, or ``total``;
         of texts ``data.stop_words``, ``data.min_documents``, ``data.max_share`` and ``data.min_length``. Stop words are
         left out as of ``data=corpus``.
     workers : int, optional
@@ -181,6 +182,8 @@ def specify_sample(
             keys["model"], data = model_for_object(data)
             if keys["model"] == MIXED and not isinstance(data, Dataset):
                 of_table, chosen = read_counts(data, of_table, keys, fits, say)
+                if chosen is not None and (taken := chosen["counts"][0]["counts"]) in SHARES:
+                    keys["model"] = taken
             if keys["model"] in OF_REALS:
                 kind = kind_of_model(keys["model"]).name
                 read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
@@ -202,6 +205,6 @@ def specify_sample(
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
-OF_TABLES = ("columns", "types", "repeated", "scale", "reduce")
+OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure")
 OF_OBJECTS = (*OF_TABLES, "stop_words", "min_documents", "max_share", "min_length")
 """Options of data that hold for an object, too."""

@@ -15,7 +15,8 @@
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
     others: a whole number has its probability as a count, and as a real number the mean log density over its unit
-    interval, which is at most the log of the probability of that interval.
+    interval, at most the log of its probability. Rows of three or more are compared as vectors of counts, too
+    (`splitmerge_cli.api.candidates.SHARES`).
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
@@ -44,9 +45,11 @@ from splitmerge_cli.api.candidates import (
     REALS,
     RESCALED,
     SCALES,
+    SHARES,
     Fits,
     Sample,
     as_records,
+    as_vectors,
     compare_counts,
     compare_scales,
     count_reals,
@@ -238,12 +241,18 @@ def _settle_readings(
     found: dict[str, Any] = {}
     spec, on_scales = readings[0], rescaled[0]
     if len(readings) > 1:
-        of_reals = readings[1]
-        given = spec.given_keys.keys
+        of_reals, given = readings[1], spec.given_keys.keys
         options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-        found["counts"] = _choose_counts(options, _read(spec), _read(of_reals), fits, say)
-        if found["counts"][0]["counts"] == REALS:
+        table = _read(spec)
+        vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
+        columns = _find_columns(spec, SHARES[0], table) if vectors else None
+        vectors = None if columns is None else vectors
+        found["counts"] = _choose_counts(options, table, _read(of_reals), fits, say, vectors)
+        if (taken := found["counts"][0]["counts"]) == REALS:
             spec, on_scales = of_reals, rescaled[1]
+        elif taken in SHARES:
+            named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
+            spec, on_scales = replace(spec.with_(named), to_choose=frozenset()), None
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]
@@ -309,7 +318,8 @@ def read_counts(
         return of_table, None
     of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
     as_reals = from_object(data, MIXED, **of_reals)
-    found = _choose_counts(options, as_counts, as_reals, fits, say)
+    vectors = None if options or of_table or np.shape(data) != as_counts.values.shape else as_vectors(as_counts)
+    found = _choose_counts(options, as_counts, as_reals, fits, say, vectors)
     return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_comparison()}
 
 
@@ -339,9 +349,14 @@ def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _choose_counts(
-    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits, say: Callable[[str], None]
+    options: Mapping[str, Any],
+    as_counts: Dataset,
+    as_reals: Dataset,
+    fits: Fits,
+    say: Callable[[str], None],
+    vectors: Dataset | None,
 ) -> list[dict[str, Any]]:
-    table = compare_counts(options, as_counts, as_reals, fits)
+    table = compare_counts(options, as_counts, as_reals, fits, vectors)
     say(format_counts(table))
     return as_records(table)
 

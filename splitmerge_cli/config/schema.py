@@ -35,7 +35,7 @@ SHARED = {"data": {"max_bytes": int | None}}
 """Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
 change nothing that is computed."""
 
-LATER = {"reduce": None, "repeated": "keep", "scale": None}
+LATER = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None}
 """Options of data sets that runs were stored without, and their defaults, at which they do not tell runs apart."""
 
 INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")

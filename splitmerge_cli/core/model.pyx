@@ -106,6 +106,7 @@ cdef class Model(Partition):
     """The class of ``runs.quantities`` that says what of the data is checked, as module:name; empty: that of its
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
+    TAKES_EXPOSURE = False              # whether rows may have exposures
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
     CAPABILITIES = ()
@@ -367,6 +368,8 @@ cdef class Model(Partition):
         """
         if data.kind.name != cls.kind:
             return False, f"reads {cls.kind}, not {data.kind}"
+        if data.exposure is not None and not cls.TAKES_EXPOSURE:
+            return False, "data.exposure is for model=gamma_poisson"
         if not cls.READS_MISSING and data.missing:
             return False, f"{data.first_missing}, which model=gaussian and model=mixed read"
         return True, ""
@@ -433,6 +436,11 @@ cdef class Model(Partition):
             As ``from_data`` takes them; they mean what they mean on `data`.
         """
         return cls.from_data(whole, **cls.with_defaults_of(data, **params))
+
+    @classmethod
+    def most_parameters(cls, data):
+        """int: numbers of ``parameters`` on a Dataset, at most: by default a scale of each column, and kappa0."""
+        return data.values.shape[1] + 1
 
     def log_predictive(self, Py_ssize_t first):
         """Log predictive densities of the items from `first` on, each by itself, given the partition of those before.

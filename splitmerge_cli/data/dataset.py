@@ -100,6 +100,8 @@ class Kind:
     """Whether arrays of floats and sparse matrices are read as they are, from .npy and .npz as well."""
     allows_missing: ClassVar[bool] = True
     """Whether cells may be missing."""
+    takes_exposure: ClassVar[bool] = False
+    """Whether rows may have exposures (``data.exposure``)."""
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
@@ -297,6 +299,8 @@ class Dataset:
         where all are in the units of the data.
     reduction : Reduction or None
         ``points``, ``mixed``: how real columns became principal components (`splitmerge_cli.data.tables.reduced`).
+    exposure : numpy.ndarray or None
+        ``counts``: float64 ``[N]``, positive: what the counts of each row are per unit of, such as its total.
 
     Raises
     ------
@@ -319,6 +323,7 @@ class Dataset:
     copies: Copies | None = None
     scales: Scales | None = None
     reduction: Any = None
+    exposure: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
         self.kind.check(self)
@@ -396,7 +401,9 @@ class Dataset:
     def take(self, rows: NDArray[np.int64] | slice) -> Dataset:
         """These rows of a table alone, without true labels and names."""
         reduction = None if self.reduction is None else self.reduction.take(rows)
-        return replace(self, values=self.values[rows], truth=None, names=None, copies=None, reduction=reduction)
+        exposure = None if self.exposure is None else self.exposure[rows]
+        further = {"reduction": reduction, "exposure": exposure}
+        return replace(self, values=self.values[rows], truth=None, names=None, copies=None, **further)
 
     @property
     def notes(self) -> list[str]:

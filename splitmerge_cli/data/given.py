@@ -59,6 +59,8 @@ def _parts(dataset: Dataset) -> Iterator[Any]:
         yield from (dataset.copies.items, dataset.copies.names)
     if dataset.scales is not None:
         yield dataset.scales
+    if dataset.exposure is not None:
+        yield dataset.exposure
     x = dataset.values
     if isinstance(x, csr_array):
         yield from (x.shape, x.indptr, x.indices, x.data)

@@ -22,7 +22,7 @@ from splitmerge_cli.data.tables.reduced import ReduceOption, reduce_columns
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ScaleOption, read_scales
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.wanted import as_list
+from splitmerge_cli.data.tables.wanted import TOTAL, as_list
 from splitmerge_cli.data.values import place_of, positions_in, require, width_entry
 from splitmerge_cli.received import DataError
 
@@ -38,6 +38,7 @@ def from_object(
     repeated: str = "keep",
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
+    exposure: Any = None,
     **words: Any,
 ) -> Dataset:
     """Convert an object to the data set that models of a kind read.
@@ -70,6 +71,8 @@ def from_object(
         Of tables, as data.scale of a file: real columns that are read on a scale of their own.
     reduce : {"none", "pca", "auto"} or int, optional
         Of tables, as data.reduce of a file: real columns that are read as their principal components.
+    exposure : array_like of float or str, optional
+        ``counts``: a positive number for each row, ``total``, or the name of a column of a data frame.
     **words : object
         ``documents``: `stop_words`, `min_documents`, `max_share` and `min_length`, as data.stop_words and so on of a
         file, but that no stop word is left out where nothing is given.
@@ -86,6 +89,16 @@ def from_object(
     of_kind, labels = get_kind(kind), None if truth is None else numbered_labels(truth)
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(columns is None or of_kind.has_columns, "data.columns", columns, f"null: {kind} has no columns")
+    if exposure is not None:
+        require(of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
+        require(repeated == "keep", "data.repeated", repeated, "keep beside data.exposure")
+        data, rest = as_pandas(data), {"columns": columns, "scale": scale, "reduce": reduce, **words}
+        if isinstance(exposure, str) and exposure != TOTAL:
+            if not isinstance(data, pd.DataFrame) or exposure not in data:
+                raise DataError(f"data.exposure={exposure}: no such column; expected one of a data frame, or {TOTAL}")
+            found = from_object(data.drop(columns=exposure), of_kind, truth, name, **rest)
+            return with_exposure(replace(found, meta=found.meta | {"exposure": exposure}), data[exposure])
+        return with_exposure(from_object(data, of_kind, truth, name, **rest), exposure)
     for key, value in words.items():
         require(of_kind.has_topics, f"data.{key}", value, f"null: {kind} has no words")
     given: dict[str, Any] = words if types is None else {"types": types}
@@ -98,6 +111,20 @@ def from_object(
     positions = positions_in([chosen[j] for j in found.positions or range(len(chosen))], width)
     found = replace(found, positions=positions, meta=found.meta | width_entry(chosen, width))
     return reduce_columns(read_scales(read_repeated(found, repeated), scale), reduce)
+
+
+def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:
+    """The data set with exposures: an array, or ``total``, the sums of the rows; raises a `DataError` that names the
+    first row whose exposure is not positive."""
+    of_totals = isinstance(exposure, str)
+    found = np.asarray(dataset.values.sum(axis=1) if of_totals else exposure, dtype=np.float64).ravel()
+    if len(found) != dataset.N:
+        raise DataError(f"data.exposure: {len(found)} numbers; expected one for each of {dataset.N} rows")
+    good = (found > 0) & np.isfinite(found)
+    if not good.all():
+        i = int(np.argmin(good))
+        raise DataError(f"data.exposure: {dataset.name}: row {i + 1}: {found[i]:g}; expected a positive number")
+    return replace(dataset, exposure=found, meta=dataset.meta | ({"exposure": TOTAL} if of_totals else {}))
 
 
 def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:

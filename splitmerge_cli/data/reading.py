@@ -8,9 +8,10 @@ import pandas as pd
 from scipy.sparse import csr_array, vstack
 
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.data.objects import as_pandas
+from splitmerge_cli.data.objects import as_pandas, with_exposure
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
+from splitmerge_cli.data.tables.wanted import TOTAL
 from splitmerge_cli.received import DataError
 
 
@@ -26,13 +27,21 @@ class KindReading:
             reduced: Dataset = dataset.reduction.project(self.new_items(dataset.original, new))
             return reduced
         new = as_pandas(new)
+        exposure = dataset.meta.get("exposure")
+        if isinstance(new, Dataset):
+            exposure = new.exposure
+        elif isinstance(new, pd.DataFrame) and exposure in new.columns:
+            exposure = new[exposure]
+        elif dataset.exposure is not None and exposure != TOTAL:
+            raise DataError("new items: no exposures; expected from_object(NEW, 'counts', exposure=NUMBERS)")
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
             absent = [column for column in dataset.columns if column not in new.columns]
             if absent:
                 raise DataError(f"new items: no column '{absent[0]}'; expected {', '.join(dataset.columns)}")
             new = new[dataset.columns]
-        return put_on_scales(self.align(dataset, new), dataset.scales)
+        found = put_on_scales(self.align(dataset, new), dataset.scales)
+        return found if dataset.exposure is None else with_exposure(found, exposure)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Convert new items whose columns are in the order of the data."""
@@ -46,7 +55,9 @@ class KindReading:
             # whole numbers stay what they are, unless a cell is missing
             kept = dataset.values.dtype.kind == "f" or not new.missing
             values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
-        return replace(dataset, values=values, truth=None, names=None, copies=None, reduction=None)
+        exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
+        further = {"reduction": None, "exposure": exposure}
+        return replace(dataset, values=values, truth=None, names=None, copies=None, **further)
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as an object, in the words and units of their file."""

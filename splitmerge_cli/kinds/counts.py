@@ -20,6 +20,7 @@ class Counts(Rows):
     expected = f"a whole number from 0 to {LARGEST}"
     column_types = ("count",)
     allows_missing = False
+    takes_exposure = True
     leaves_out_constants = False
 
     def fits(self, x: Any) -> Any:

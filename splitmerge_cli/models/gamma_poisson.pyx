@@ -7,9 +7,12 @@ x_id ~ Poisson(r_kd), r_kd ~ Gamma(shape, rate_d). With s_kd the sum of column d
 and (rate_d + n)^(shape + s_kd) = rate_d^(shape + s_kd) (1 + n / rate_d)^(shape + s_kd). Of the first factor
 rate_d^shape cancels; the rest is a product over the counts, each by itself, whatever the partition. With a power zeta
 s_kd and n are zeta times as large, and 1 / x! has the power; (1 + zeta n / rate) is held as that of rate / zeta.
+
+Rows with exposures e_i have x_id ~ Poisson(e_i r_kd): the sum of the exposures of a cluster is in the place of n, and
+each count has a factor e_i, whatever the partition.
 """
 cimport cython
-from libc.math cimport log1p
+from libc.math cimport llrint, log, log1p
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy
 
@@ -21,7 +24,8 @@ from splitmerge_cli.models.count_vectors cimport CountVectors
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Number, Numbers, read_options
-from splitmerge_cli.core.shared import share
+from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.shared import freeze, share
 from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
 from splitmerge_cli.models.normal import POWER
 from splitmerge_cli.models.simulation import simulate_rates
@@ -40,7 +44,7 @@ def _tables(rates, Py_ssize_t sizes):
     return {"rate": rate, "growth": np.log1p(n / rate), "step": np.log1p(1.0 / (rate + n))}
 
 
-def find_rates(values, shape, rate):
+def find_rates(values, shape, rate, exposure=None):
     """Return the rate of each column's prior.
 
     Parameters
@@ -49,6 +53,8 @@ def find_rates(values, shape, rate):
     shape : float
     rate : None, float or sequence of float
         None: `shape` over the mean of each column, 1 for a column of zeros.
+    exposure : ndarray of float64, optional
+        Of the rows: the mean is that of a count per unit.
 
     Returns
     -------
@@ -66,7 +72,8 @@ def find_rates(values, shape, rate):
     """
     D = values.shape[1]
     if rate is None:
-        mean = np.asarray(values.mean(axis=0), dtype=np.float64).reshape(-1)
+        rows = values.shape[0] if exposure is None else exposure.sum()
+        mean = np.asarray(values.sum(axis=0), dtype=np.float64).reshape(-1) / rows
         return (shape / np.where(mean > 0.0, mean, shape)).tolist()
     given = np.atleast_1d(np.asarray(rate, dtype=np.float64))
     if len(given) not in (1, D):
@@ -81,6 +88,8 @@ cdef class GammaPoisson(CountVectors):
     ----------
     x : array_like of int, or csr_array of int, shape (N, D)
         Whole numbers from 0.
+    exposure : ndarray of float64, shape (N,), optional
+        Positive: what the counts of a row are per unit of.
     **options
         See ``OPTIONS``. By default the mean of a rate's prior is that of its column.
 
@@ -108,7 +117,13 @@ cdef class GammaPoisson(CountVectors):
     )
 
     cdef readonly double shape
+    TAKES_EXPOSURE = True
+
     cdef const double *rate             # [D] over zeta
+    cdef int64_t *exposure              # [N] in multiples of `grain`; NULL: each is 1
+    cdef int64_t *with_exposure         # [N] `constant` with the factors of the exposures
+    cdef int64_t *exposure_sum          # [cap] of the items of a cluster
+    cdef double grain
     cdef Py_ssize_t sizes               # rows of the tables
     cdef const double *growth           # [sizes, D] log(1 + n / rate)
     cdef const double *step             # [sizes, D] log(1 + 1 / (rate + n))
@@ -118,11 +133,11 @@ cdef class GammaPoisson(CountVectors):
     cdef double *slope                  # [D, cap] log(1 + (n + 1) / rate), by which a count lowers `level`
     cdef int64_t *until_slope           # [cap] counts to look up one by one before `slope` is filled; 0 or less: it is
 
-    def __init__(self, x, **options):
+    def __init__(self, x, exposure=None, **options):
         given = read_options("model", self.OPTIONS, options)
         self.shape = given["shape"]
         self.vectors = check_counts(x)
-        rates = tuple(find_rates(self.vectors, self.shape, given["rate"]))
+        rates = tuple(find_rates(self.vectors, self.shape, given["rate"], exposure))
         data = prepare_counts(self.vectors, False, rates)
         cdef Py_ssize_t N = len(data.total)
         self.sizes = min(N + 2, max(1, LARGEST_TABLE // data.D))
@@ -131,26 +146,51 @@ cdef class GammaPoisson(CountVectors):
         self.rate = doubles_of(tables.rate)
         self.growth, self.step = doubles_of(tables.growth), doubles_of(tables.step)
         self.take_counts(data, self.shape, given["power"])
+        if exposure is not None:
+            self.take_exposures(data, np.ascontiguousarray(exposure, dtype=np.float64))
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self._start()
 
+    cdef int take_exposures(self, data, const double[::1] exposure) except -1:
+        """Hold exposures of the rows as whole numbers, and their factors in the rows' constant terms."""
+        cdef Py_ssize_t i, N = len(data.total)
+        if exposure.shape[0] != N or not (np.asarray(exposure) > 0.0).all() or not np.isfinite(exposure).all():
+            raise ValueError(f"exposure: expected {N} positive numbers")
+        self.grain = resolution(np.max(exposure), N)
+        self.exposure = <int64_t *> self.memory.doubles(N)
+        self.with_exposure = <int64_t *> self.memory.doubles(N)
+        for i in range(N):
+            self.exposure[i] = llrint(exposure[i] / self.grain)
+            self.with_exposure[i] = self.constant[i] + llrint(
+                self.total[i] * log(exposure[i]) * self.zeta / self.unit)
+        self.constant = self.with_exposure
+        return 0
+
+    @classmethod
+    def from_data(cls, data, **params):
+        cls._require(data)
+        freeze(data.values)
+        return cls(data.values, exposure=data.exposure, **params)
+
     @classmethod
     def with_defaults_of(cls, data, **params):
         given = read_options("model", cls.OPTIONS, params)
-        return params | {"rate": find_rates(data.values, given["shape"], given["rate"])}
+        return params | {"rate": find_rates(data.values, given["shape"], given["rate"], data.exposure)}
 
     @classmethod
-    def reference_log_lik(cls, values, labels, *, shape, rate, power=1.0, **options):
+    def reference_log_lik(cls, values, labels, *, shape, rate, power=1.0, exposure=None, **options):
         """float: log likelihood by the predictives of the items one after the other, for tests."""
-        total, rate = 0.0, np.asarray(find_rates(values, shape, rate))
+        total, rate = 0.0, np.asarray(find_rates(values, shape, rate, exposure))
+        exposure = np.ones(len(values)) if exposure is None else exposure
         for k in set(labels):
             total_shape, total_rate = np.full(values.shape[1], shape), rate.copy()
-            for row in values[labels == k]:
+            for row, e in zip(values[labels == k], exposure[labels == k]):
+                total += power * row.sum() * np.log(e)
                 # of power 1 the negative binomial distribution
                 total += (total_shape * np.log(total_rate) - gammaln(total_shape) - power * gammaln(row + 1)).sum()
                 total_shape += power * row
-                total_rate += power
+                total_rate += power * e
                 total += (gammaln(total_shape) - total_shape * np.log(total_rate)).sum()
         return total
 
@@ -159,7 +199,30 @@ cdef class GammaPoisson(CountVectors):
         self.own_level = <double *> self.memory.larger(self.own_level, 8 * self.cap, 8 * cap)
         self.slope = <double *> self.memory.larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D, self.D)
         self.until_slope = <int64_t *> self.memory.larger(self.until_slope, 8 * self.cap, 8 * cap)
+        self.exposure_sum = <int64_t *> self.memory.larger(self.exposure_sum, 8 * self.cap, 8 * cap)
         return CountVectors.grow(self, cap)
+
+    cdef void clear(self, Py_ssize_t k) noexcept nogil:
+        CountVectors.clear(self, k)
+        self.exposure_sum[k] = 0
+
+    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        CountVectors.add(self, i, k)
+        if self.exposure != NULL:
+            self.exposure_sum[k] += self.exposure[i]
+
+    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        CountVectors.remove(self, i, k)
+        if self.exposure != NULL:
+            self.exposure_sum[k] -= self.exposure[i]
+
+    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
+        CountVectors.copy(self, src, dst)
+        self.exposure_sum[dst] = self.exposure_sum[src]
+
+    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
+        CountVectors.absorb(self, dst, src)
+        self.exposure_sum[dst] += self.exposure_sum[src]
 
     # -- logarithms by size and column
     @cython.final
@@ -188,8 +251,25 @@ cdef class GammaPoisson(CountVectors):
         for d in range(self.D):
             self.slope[d * self.cap + k] = self.log_growth(self.size[k] + 1, d)
 
+    cdef double log_rest_by_exposure(self, Py_ssize_t i, Py_ssize_t k, bint counted, double power) noexcept nogil:
+        """``log_rest`` where rows have exposures; its row has this power, that of the model or 1."""
+        cdef Py_ssize_t d
+        cdef int64_t t
+        cdef double own = self.grain * self.exposure[i] * power / self.zeta, total = 0.0
+        cdef double others = self.grain * (self.exposure_sum[k] - counted * self.exposure[i])
+        for d in range(self.D):
+            total -= (self.shape + self.zeta * self.sums[d * self.cap + k]) * log1p(own / (self.rate[d] + others))
+        for t in range(self.start[i], self.start[i + 1]):
+            d = self.column[t]
+            total -= power * self.value[t] * log1p((own + others) / self.rate[d])
+            if counted:
+                total += self.zeta * self.value[t] * log1p(own / (self.rate[d] + others))
+        return total
+
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef int64_t t
+        if self.exposure != NULL:
+            return self.log_rest_by_exposure(i, k, counted, self.zeta)
         # `own_level` has the item's counts in its sums: log(1 + n / rate) in place of log(1 + (n - 1) / rate)
         cdef Py_ssize_t n = self.size[k] - 1 if counted else self.size[k] + 1
         cdef double total
@@ -204,6 +284,9 @@ cdef class GammaPoisson(CountVectors):
         cdef Py_ssize_t k
         cdef int64_t t, counts = self.start[i + 1] - self.start[i]
         cdef bint has_all = True
+        if self.exposure != NULL:
+            CountVectors.log_rests(self, i, m, out)
+            return
         for k in range(m):
             if not self.is_settled[k]:
                 self.settle(k)
@@ -225,6 +308,8 @@ cdef class GammaPoisson(CountVectors):
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d
         cdef int64_t t
+        if self.exposure != NULL:
+            return self.log_rest_by_exposure(i, k, False, 1.0)
         # the constant has the rate of each count
         cdef double total = 0.0, n = self.zeta * self.size[k]
         for d in range(self.D):
@@ -236,9 +321,12 @@ cdef class GammaPoisson(CountVectors):
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t d, n = self.size[a] + (self.size[b] if b >= 0 else 0)
-        cdef double total = self.log_column_terms(a, b)
+        cdef double total = self.log_column_terms(a, b), exposure = 0.0
         cdef const int64_t *row = self.sums
+        if self.exposure != NULL:
+            exposure = self.grain * (self.exposure_sum[a] + (self.exposure_sum[b] if b >= 0 else 0))
         for d in range(self.D):
-            total -= (self.shape + self.zeta * (row[a] + (row[b] if b >= 0 else 0))) * self.log_growth(n, d)
+            total -= ((self.shape + self.zeta * (row[a] + (row[b] if b >= 0 else 0)))
+                      * (self.log_growth(n, d) if self.exposure == NULL else log1p(exposure / self.rate[d])))
             row += self.cap
         return total

@@ -136,11 +136,14 @@ def simulate_bits(rng: Rng, given: Given) -> Any:
 
 
 def simulate_rates(rng: Rng, given: Given) -> Any:
-    """Counts: rates Gamma(shape + s, rate + n), then cells; int32 ``[n, m]``."""
+    """Counts: rates Gamma(shape + s, rate + sum of exposures), then cells; int32 ``[n, m]``."""
     x, of = given.table, given.options
     rate = given.of_columns(of["rate"], given.data.values.shape[1])
-    drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * given.counts(x)))
-    return rng.poisson(drawn[given.z]).astype(np.int32)
+    e = np.ones(len(given.labels)) if given.data.exposure is None else given.data.exposure
+    exposures = np.bincount(given.evidence, e[: len(given.evidence)], given.K)[:, None]
+    drawn = rng.gamma(of["shape"] + given.power * given.sums(x), 1.0 / (rate + given.power * exposures))
+    e = e if given.rows is None else e[given.rows]
+    return rng.poisson(drawn[given.z] * e[:, None]).astype(np.int32)
 
 
 def simulate_shares(rng: Rng, given: Given) -> Any:
@@ -158,6 +161,33 @@ def simulate_shares(rng: Rng, given: Given) -> Any:
     p = np.array([rng.dirichlet(row) for row in pseudo])
     totals = totals if given.rows is None else totals[given.rows]
     return rng.multinomial(totals, p[given.z])[:, :m].astype(np.int32)
+
+
+def draw_pseudo_counts(rng: Rng, tables: Array, exposure: Array, options: Mapping[str, Any]) -> Array:
+    """Parameters a_kd of Dirichlet-multinomial clusters given sums of tables ``[K, D]`` and exposures ``[K]``."""
+    precision = rng.gamma(options["shape"] + tables.sum(axis=1)) / (options["rate"] + exposure)
+    share = rng.gamma(options["alpha"] + tables)
+    return np.maximum(precision[:, None] * share / share.sum(axis=1, keepdims=True), 1e-300)
+
+
+def simulate_scattered_shares(rng: Rng, given: Given) -> Any:
+    """Rows of given totals: parameters a_kd of the clusters, shares of every row Dirichlet(a_k), then rows; int32
+    ``[n, m]``. Columns that are not drawn are one, as of `simulate_shares`."""
+    x, N, known = given.data.values, given.data.N, len(given.evidence)
+    totals = np.asarray(x.sum(axis=1), dtype=np.int64).ravel()
+    tables: Array = np.zeros((given.K, x.shape[1]))
+    exposure: Array = np.zeros(given.K)
+    if given.parameters is not None:
+        row, column = np.nonzero(x.toarray() if _is_sparse(x) else x)
+        np.add.at(tables, (given.labels[row], column), np.where(row < known, given.parameters[2 * N :], 0.0))
+        exposure = np.bincount(given.evidence, given.parameters[:known], given.K).astype(np.float64)
+    a = draw_pseudo_counts(rng, tables, exposure, given.options)
+    drawn = given.take(a)
+    if (m := drawn.shape[1]) < x.shape[1]:
+        drawn = np.concatenate([drawn, np.maximum(a.sum(axis=1) - drawn.sum(axis=1), 1e-300)[:, None]], axis=1)
+    p = np.array([rng.dirichlet(drawn[k]) for k in given.z])
+    totals = totals if given.rows is None else totals[given.rows]
+    return rng.multinomial(totals, p)[:, :m].astype(np.int32)
 
 
 def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Array:
@@ -317,6 +347,7 @@ class _Values:
     """Some columns of a table."""
 
     values: Array
+    exposure: None = None
 
 
 # -- networks, words, lines

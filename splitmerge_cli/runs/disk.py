@@ -38,8 +38,7 @@ def recorded_bytes(
     if spec.iterations is None:
         return {}
     found = {}
-    # a scale for each column, and kappa0
-    parameters = recorder.dataset.values.shape[1] + 1 if schema.PARAMETERS in columns else 0
+    parameters = spec.model.target.most_parameters(recorder.dataset) if schema.PARAMETERS in columns else 0
     for streamed in recorder.streamed_tables:
         every = (steps or {}).get(streamed.key, streamed.every)
         rows = spec.iterations // every + 1 if every else 0

@@ -24,6 +24,7 @@ from splitmerge_cli.verify.continuous import (
     gaussian_log_weight,
     lines_log_weight,
     mixed_log_weight,
+    scattered_counts_log_weight,
     selected_log_weight,
     tailed_log_weight,
 )
@@ -394,16 +395,37 @@ def _mixture_case(
     return Case(model, build, states, pi, title, lambda: normalise([resampled(s) for s in states]))
 
 
+def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+    """`size` rows of three counts, with tables and exposures as a chain starts with them; where these are resampled,
+    integrated out by quadrature."""
+    options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "alpha": 0.7, "shape": 1.5, "rate": 0.4}
+    options |= dict(params)
+    of_model = {key: options[key] for key in ("alpha", "shape", "rate")}
+    x = np.random.default_rng(seed).multinomial(4, [0.5, 0.3, 0.2], size=size).astype(np.int32)
+    x[0] = [6, 0, 1]
+    another = partial(build, x, **options)
+    state, reference = another().parameters, build.reference_log_lik  # type: ignore[attr-defined]
+
+    def weigh_held(concentration: Concentration) -> Callable[[State], float]:
+        return mixture_log_weight(lambda z: reference(x, z, state=state, **options), concentration, options["prior"])
+
+    def weigh_all(concentration: Concentration) -> Callable[[State], float]:
+        return scattered_counts_log_weight(x, concentration, options["prior"], **of_model)
+
+    return _mixture_case(another, mixture_states(size), weigh_held, options, f"counts {x.tolist()}", weigh_all)
+
+
 def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """The small case of a model with a ``reference_log_lik``: the example of its kind of data, of `size` items."""
     options = {option.name: option.default for option in model.OPTIONS} | {"concentration": 1.3} | dict(params)
     data, reference = get_kind(model.kind).example(size, seed), model.reference_log_lik
     assert reference is not None
-    build = partial(model.from_data, data, **options)
+    of_rows: dict[str, Any] = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
+    build = partial(model.from_data, replace(data, **of_rows), **options)
 
     def weight(concentration: Concentration) -> Callable[[State], float]:
         def log_lik(z: NDArray[np.int64]) -> float:
-            return float(reference(data.values, z, **options))
+            return float(reference(data.values, z, **options, **of_rows))
 
         return mixture_log_weight(log_lik, concentration, options["prior"])
 
@@ -433,6 +455,7 @@ CASES: dict[str, Callable[[Callable[..., Model], int, int, Mapping[str, Any]], C
     "Mixed": mixed_case,
     "IRM": irm_case,
     "HDP": hdp_case,
+    "OverdispersedMultinomial": overdispersed_case,
 }
 """Small cases of their own; a model that is not named here has that of its ``reference_log_lik``."""
 
@@ -470,8 +493,15 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "resolution": [2.0, 0.0], "b0": 0.05},
         {"power": 0.4},
     ],
-    "GammaPoisson": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
+    "GammaPoisson": [
+        {},
+        {"concentration": "gamma(2,1)"},
+        {"power": 0.4},
+        {"exposure": [0.5, 2.0, 1.25, 3.0]},
+        {"exposure": [0.5, 2.0, 1.25, 3.0], "power": 0.4},
+    ],
     "DirichletMultinomial": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
+    "OverdispersedMultinomial": [{}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],
 }

@@ -271,6 +271,50 @@ def counts_log_weight(x: ArrayLike, concentration: Concentration, **options: Any
     return mixed_log_weight(x, ["count"] * D, [0] * D, concentration, **unused, **options)
 
 
+NODES = 80
+"""Places of a precision over which it is integrated."""
+
+
+def scattered_counts_log_weight(
+    x: ArrayLike, concentration: Concentration, prior: str, alpha: float, shape: float, rate: float
+) -> Callable[[State], float]:
+    """Log weight of partitioned counts ``[N, D]``, D at least 2, whose rows are Dirichlet-multinomial: precision and
+    shares of a cluster integrated by Gauss quadrature, the shares, of which the likelihood is a polynomial, exactly.
+
+    Source: Mosimann 1962, equation 18, of each row.
+    """
+    from scipy.special import roots_genlaguerre, roots_jacobi  # verify alone needs them
+
+    counts = np.asarray(x, dtype=float)
+    D, places = counts.shape[1], int(counts.sum()) // 2 + 1
+    # shares by breaking a stick
+    shares, left, log_weights = np.empty((1, 0)), np.ones(1), np.zeros(1)
+    for d in range(D - 1):
+        t, w = roots_jacobi(places, alpha * (D - 1 - d) - 1, alpha - 1)
+        broken = np.tile((t + 1) / 2, len(left))
+        log_weights = np.repeat(log_weights, places) + np.tile(np.log(w / w.sum()), len(left))
+        shares, left = np.repeat(shares, places, axis=0), np.repeat(left, places)
+        shares, left = np.column_stack([shares, left * broken]), left * (1 - broken)
+    shares = np.column_stack([shares, left])
+    precision, w = roots_genlaguerre(NODES, shape - 1)
+    precision, log_w = precision / rate, np.log(w / w.sum())
+    ways = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
+
+    @cache
+    def log_cluster(rows: tuple[int, ...]) -> float:
+        total = log_weights[:, None] + log_w
+        a = shares[:, :, None] * precision
+        for row in counts[list(rows)]:
+            total += gammaln(precision) - gammaln(precision + row.sum())
+            total += (gammaln(a + row[:, None]) - gammaln(a)).sum(axis=1)
+        return float(logsumexp(total) + ways[list(rows)].sum())
+
+    def log_lik(z: NDArray[np.int64]) -> float:
+        return sum(log_cluster(tuple(np.flatnonzero(z == k))) for k in range(z.max() + 1))
+
+    return mixture_log_weight(log_lik, concentration, prior)
+
+
 def _cell_grid(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Places of a missing cell, from the prior mean of its column, and logs of their steps: the tails of a t
     distribution end there. Fewer where the scales have a grid of many nodes, over which the integrand is smooth."""

@@ -11,7 +11,6 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.models.scale_prior import Scaled
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import state_of
 
@@ -32,8 +31,8 @@ def sampled_frequencies(
     total variation to expect of an exact sampler. That is half the summed mean absolute error of every frequency, from
     batch means. `refresh` is among the samplers where the model has anything to refresh."""
     held = case.model.prior_values
-    # b0 and kappa0, whatever the partition
-    scales = case.model.parameters if isinstance(case.model, Scaled) else None
+    # what a collapsed model holds beside the partition: b0, kappa0, tables of counts
+    scales = case.model.parameters if case.model.conjugate and case.model.prior is not None else None
     _set_to_mode(case, case.model, rng)
     chain = Chain(case.model, rng, samplers, weights, thin=iterations, partitions=1)
     counted = _frequencies(case, [chain], iterations)

@@ -9,8 +9,6 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 import numpy as np
 
-from splitmerge_cli.models.scale_prior import Scaled
-
 
 class TooManyPaths(Exception):
     """A step has more execution paths than the limit."""
@@ -51,8 +49,8 @@ def execution_paths(Model model not None, Rng rng not None, Sampler sampler not 
     cdef Py_ssize_t N = model.N, T = len(sampler.TERMS), moves = len(sampler.moves), n = 0, room = 256, t
     cdef int64_t before, after
     held = model.prior_values
-    # b0 and kappa0, whatever the partition
-    scales = model.parameters if isinstance(model, Scaled) else None
+    # what a collapsed model holds beside the partition: b0, kappa0, tables of counts
+    scales = model.parameters if model.conjugate and model.prior is not None else None
     cdef int32_t[:, ::1] ends
     cdef int32_t[::1] clusters, kinds, made
     cdef double[::1] p, r

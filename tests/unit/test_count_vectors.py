@@ -18,6 +18,7 @@ CONCENTRATION = 4.0
 MODELS = {
     "multinomial": (DirichletMultinomial, {"alpha": 0.7}),
     "poisson": (GammaPoisson, {"shape": 0.8, "rate": 0.3}),
+    "poisson, exposures": (GammaPoisson, {"shape": 0.8, "rate": 0.3, "exposure": np.linspace(0.5, 3.0, 10)}),
     "poisson, a rate each": (GammaPoisson, {"shape": 1.5, "rate": [0.2, 1e-3, 2.0, 5.0]}),
 }
 

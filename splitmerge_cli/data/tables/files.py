@@ -47,6 +47,7 @@ def csv(
     repeated: str = "keep",
     scale: ScaleOption = None,
     reduce: ReduceOption = None,
+    exposure: str | int | None = None,
 ) -> Dataset:
     """Read a table, one item per row.
 
@@ -95,6 +96,9 @@ def csv(
     reduce : {"none", "pca", "auto"} or int, optional
         ``points``, ``mixed``: real columns that are read as their principal components; see
         `splitmerge_cli.data.tables.reduced.reduce_columns`.
+    exposure : str or int, optional
+        ``counts``: column of what the counts of a row are per unit of, positive numbers; ``total``: the sum of its
+        counts.
 
     Returns
     -------
@@ -124,11 +128,14 @@ def csv(
     require(N is None or N >= 1, "N", N, "at least 1")
     require(types is None or of_kind.any_columns, "data.types", types, f"null: only model=mixed takes it, not {kind}")
     require(missing is None or of_kind.allows_missing, "data.missing", missing, f"null: {kind} have no missing cells")
+    require(exposure is None or of_kind.takes_exposure, "data.exposure", exposure, f"null: {kind} have none")
+    require(exposure is None or repeated == "keep", "data.repeated", repeated, "keep beside data.exposure")
     for key, given, known in ("separator", separator, SEPARATORS), ("decimal", decimal, DECIMALS):
         require(given in ("auto", *known), f"data.{key}", given, f"one of auto, {', '.join(known)}")
     require_encoding(encoding)
     listed = as_list("data.columns", columns)
-    wanted = Wanted(of_kind, truth, listed, as_list("data.drop", drop) or [], types, missing_cells.read_option(missing))
+    left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
+    wanted = Wanted(of_kind, truth, listed, left_out, types, words, exposure)
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null beside data.columns, which names all that are read")
     path = require_file(path, f"a table ({FORMATS})")

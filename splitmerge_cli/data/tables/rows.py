@@ -1,6 +1,7 @@
 """Rows of columns that are all alike: what points, 0 and 1, and other numbers have in common."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array, issparse
 
 from splitmerge_cli.data.dataset import Dataset, Labels
-from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_nan
+from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing, notes
@@ -19,7 +20,7 @@ from splitmerge_cli.data.tables.matrices import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.tables.text_tables import misfit
-from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.tables.wanted import POSITIVE, TOTAL, Wanted
 from splitmerge_cli.data.values import has_nan, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.received import DataError
 
@@ -109,6 +110,10 @@ class RowsReading(KindReading):
         for j in kept if wanted.columns is not None else ():
             notes.note_rounding(table, j, wanted.missing)
         labels = None if t is None else true_labels(table, t, wanted.missing)
+        e = wanted.find_exposure(table)
+        exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
+        if e is not None and exposure is not None and not (exposure > 0).all():
+            raise table.error(int(np.argmin(exposure > 0)), e, POSITIVE)
         x: Any = self._read_columns(table, kept, wanted)
         read = kept
         if wanted.columns is None:
@@ -125,9 +130,10 @@ class RowsReading(KindReading):
             meta["typed"] = [column_key(table, j) for j in kept]
         names = table.names_of_items()
         positions = positions_in(kept, table.width)
-        return Dataset(
+        found = Dataset(
             table.title, self.kind, x, labels, None, columns, None, names, meta, is_recorded=True, positions=positions
         )
+        return with_exposure(found, TOTAL) if wanted.exposure == TOTAL else replace(found, exposure=exposure)
 
     def _read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""

@@ -26,7 +26,7 @@ from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.separators import BY_SUFFIX, DECIMALS, WORDS, Layout, layout, without_separator_line
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
-from splitmerge_cli.data.tables.wanted import Wanted
+from splitmerge_cli.data.tables.wanted import POSITIVE, Wanted
 from splitmerge_cli.received import DataError
 
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
@@ -118,7 +118,9 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     if wanted.kind.one_column:
         wanted.set_hint(table, kept)
     # those without a name are looked at before they are left out
-    asked = {*kept, *table.unnamed_columns(), *table.blank(), *([] if t is None else [t])}
+    exposure = wanted.find_exposure(table)
+    others = [j for j in (t, exposure) if j is not None]
+    asked = {*kept, *table.unnamed_columns(), *table.blank(), *others}
     text = not wanted.kind.is_numeric
 
     def expected(cell: str) -> str | None:
@@ -126,6 +128,12 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
 
     absent = None if text else [*WRITTEN, *map(str, wanted.missing)]
     table.parse(kinds, None if text else expected, sorted(asked), absent)
+    if exposure is not None and table.columns[exposure].type == pa.string():
+        found = _as_numbers(table, exposure, wanted)
+        if found is None:
+            cells = [table.number(cell.strip(" \t")) for cell in table.cells(exposure).to_pylist()]
+            raise table.error(next(i for i, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), exposure, POSITIVE)
+        table.columns[exposure] = found
     if wanted.kind.of_numbers and table.block(kept) is None:
         for j in kept:
             if table.columns[j].type == pa.string():

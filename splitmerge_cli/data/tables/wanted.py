@@ -13,6 +13,10 @@ from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, shell_word, write
 from splitmerge_cli.received import DataError
 
+TOTAL = "total"
+"""The exposure of a row that is the sum of its counts."""
+POSITIVE = "a positive number (data.exposure)"
+
 
 @dataclass(frozen=True)
 class Wanted:
@@ -26,25 +30,33 @@ class Wanted:
     drop: list[str | int]
     types: Mapping[str | int, str] | None = None
     missing: list[str | int | float] = field(default_factory=list)
+    exposure: str | int | None = None
 
     @property
     def mentioned_columns(self) -> list[str | int]:
         """Columns that are named or numbered anywhere."""
         typed = list(self.types) if isinstance(self.types, Mapping) else []
-        return [*([] if self.truth is None else [self.truth]), *(self.columns or []), *self.drop, *typed]
+        others = [column for column in (self.truth, self.exposure) if column not in (None, TOTAL)]
+        return [*others, *(self.columns or []), *self.drop, *typed]
+
+    def find_exposure(self, table: Table) -> int | None:
+        """Position of the column of exposures; None without one."""
+        return None if self.exposure in (None, TOTAL) else index(table, "data.exposure", self.exposure)
 
     def resolve(self, table: Table) -> tuple[int | None, list[int]]:
         """Positions of the true labels and of the data among the columns."""
         labels = None if self.truth is None else index(table, "data.truth", self.truth)
+        exposure = self.find_exposure(table)
         if self.columns is not None:
             kept = [index(table, "data.columns", column) for column in self.columns]
             count = Counter(kept)
             for column, j in zip(self.columns, kept, strict=True):
-                if j == labels or count[j] > 1:
-                    raise DataError(f"data.columns={column}: {table.path}: expected each column once, data.truth not")
+                if j in (labels, exposure) or count[j] > 1:
+                    of = "data.exposure" if j == exposure else "data.truth"
+                    raise DataError(f"data.columns={column}: {table.path}: expected each column once, {of} not")
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
-            left_out = {*dropped, labels, *table.unnamed_columns(), *table.blank(), *table.left_out}
+            left_out = {*dropped, labels, exposure, *table.unnamed_columns(), *table.blank(), *table.left_out}
             kept = [j for j in range(table.width) if j not in left_out]
         if not kept:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
@@ -74,6 +86,8 @@ class Wanted:
         asked = {index(table, "data.drop", column) for column in self.drop}
         if self.truth is not None:
             asked.add(index(table, "data.truth", self.truth))
+        if (exposure := self.find_exposure(table)) is not None:
+            asked.add(exposure)
         ask = "data.drop=[{n}], which leaves it out, or data.columns, which says all that is read"
         blank = [j for j in table.blank() if j not in asked]
         unnamed = [j for j in table.unnamed_columns() if j not in (*asked, *blank)]
