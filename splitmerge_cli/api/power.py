@@ -84,8 +84,6 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     clusters, fit = [], []
     for power in POWERS:
         posterior = sample({**options, "power": power})(_rows(dataset, kept))
-        if not posterior.complete:
-            raise KeyboardInterrupt
         clusters.append(_mean_clusters(posterior.partitions))
         fit.append(float(posterior.log_predictive(_rows(dataset, held), states=FIRST_STATES).mean()))
     found = take(np.array(clusters), np.array(fit))

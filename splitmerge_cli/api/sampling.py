@@ -26,6 +26,7 @@ from splitmerge_cli.api.selection import (
     read_counts,
     read_scales,
     settle,
+    short_fits,
 )
 from splitmerge_cli.config import specify_keys
 from splitmerge_cli.data.dataset import Dataset
@@ -172,21 +173,21 @@ def specify_sample(
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", AUTO)}
     if keys["model"] == AUTO and isinstance(data, str | Path) and Path(data).exists():
         keys["model"] = MODELS.get(recognise(data).data, AUTO)
-    if keys["model"] == AUTO and not isinstance(data, str | Path):
-        keys["model"], data = model_for_object(data)
-        if keys["model"] == MIXED and not isinstance(data, Dataset):
-            of_model = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
-            of_table, chosen = read_counts(data, of_table, of_model, sampler, int(keys.get("seed", 0)), say)
-        if keys["model"] in OF_REALS:
-            kind = kind_of_model(keys["model"]).name
-            read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
-            keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
-    if asks_scale and keys["model"] in OF_REALS:
-        of_table, of_scale = read_scales(data, of_table, keys, sampler, say)
-        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
-    dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
-    keys |= of_data | of_run
-    settled = settle(specify_keys(keys), say)
+    with short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"]) as fits:
+        if keys["model"] == AUTO and not isinstance(data, str | Path):
+            keys["model"], data = model_for_object(data)
+            if keys["model"] == MIXED and not isinstance(data, Dataset):
+                of_table, chosen = read_counts(data, of_table, keys, fits, say)
+            if keys["model"] in OF_REALS:
+                kind = kind_of_model(keys["model"]).name
+                read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
+                keys = {f"model.{key}": value for key, value in options_for(keys["model"], read).items()} | keys
+        if asks_scale and keys["model"] in OF_REALS:
+            of_table, of_scale = read_scales(data, of_table, keys, fits, say)
+            chosen = chosen if of_scale is None else (chosen or {}) | of_scale
+        dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
+        keys |= of_data | of_run
+        settled = settle(specify_keys(keys), say, fits)
     if chosen is not None:
         settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
     if keys.get("sampler") == AUTO:  # where somebody asks for it; the default stays silent in a program

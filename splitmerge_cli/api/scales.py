@@ -5,7 +5,7 @@ rather than their shapes. So each column whose marginal is clearly skewed is des
 distributions, as it is, on a log scale if all its values are positive, and on scales of Yeo and Johnson: powers of a
 grid, and the one of largest likelihood for one distribution. It gets the scale whose best mixture has the least
 BIC, in the units of the data. This proposes scales, no more: whether they predict rows better than the columns as they
-are is asked of the model itself (`splitmerge_cli.api.held_out.compare_scales`).
+are is asked of the model itself (`splitmerge_cli.api.candidates.compare_scales`).
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.api.held_out import MOST_ROWS
+from splitmerge_cli.api.candidates import MOST_ROWS
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.scales import LOG, YEO_JOHNSON, Scale
 from splitmerge_cli.data.tables.scaled import fit_power

@@ -27,7 +27,8 @@ Counts among the columns
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -35,34 +36,35 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import issparse
 
-from splitmerge_cli.api import held_out
-from splitmerge_cli.api.cautions import DataNote, NotConverged
-from splitmerge_cli.api.held_out import (
+from splitmerge_cli import runs
+from splitmerge_cli.api import candidates
+from splitmerge_cli.api.candidates import (
     AS_THEY_ARE,
     MIXED,
     REALS,
     RESCALED,
     SCALES,
+    Fits,
     Sample,
     as_records,
     compare_counts,
     compare_scales,
     count_reals,
     covariances,
-    covariances_of,
     find_problem,
     format_counts,
     format_covariances,
     format_rescaled,
     model_of,
 )
-from splitmerge_cli.api.making import Settled, make
+from splitmerge_cli.api.cautions import NotConverged
+from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
-from splitmerge_cli.config.commands import name_beside, override
+from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
 from splitmerge_cli.data.opening import limit_bytes, read_once
@@ -70,8 +72,9 @@ from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import load_dataset
-from splitmerge_cli.runs.identity import file_digests, finished_run, of_data
+from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
+from splitmerge_cli.runs.store import choices
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)
@@ -94,8 +97,11 @@ A_POWER = {POWER: 0.5}
 
 
 def counts_of(dataset: Dataset) -> list[str | int]:
-    """The columns of a mixed table that are read as counts, as they are typed."""
-    named: Sequence[str | int] = dataset.meta.get("typed") or dataset.columns or range(1, dataset.values.shape[1] + 1)
+    """The columns of a mixed table that are read as counts: their names, else their numbers, which are no text, since
+    a cell of the first row that is the same would make that a row of names."""
+    named: Sequence[str | int] = dataset.columns or []
+    if len(set(named)) < dataset.values.shape[1]:
+        named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
     return [key for key, column in zip(named, dataset.types or (), strict=True) if column.type == "count"]
 
 
@@ -146,14 +152,27 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
     return not issparse(read.values) and np.array_equal(read.values, table.values)
 
 
-def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
+def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None) -> Settled:
     """Choose what a run leaves to the data: the model, its covariance and power.
 
-    What a finished run says of its covariance is not chosen again. `say` receives what was chosen, a line or a table at
-    a time.
+    What was chosen for the same data, options, sampler and seed is read from the folder of the results. `say` receives
+    what was chosen, a line or a table at a time; `fits` were made of these data before.
     """
     if not spec.to_choose:
         return Settled(spec, None)
+    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | _describe_calibration()))
+    if spec.resume and (stored := choices.recall(file, say)):
+        changes = stored["changes"]
+        say(f"{' '.join(words_of(spec, changes))}, as {file} says")
+        return Settled(spec.with_(changes), stored["chosen"])
+    settled = _choose(spec, say, fits)
+    if settled.chosen is not None:
+        choices.keep(file, settled.chosen, settled.spec.find_changes(spec))
+    return settled
+
+
+def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None) -> Settled:
+    """`settle` of a run for which nothing is stored."""
     of_reals, calibrates = None, OF_POWER in spec.to_choose
     asks = OF_SCALE in spec.to_choose or ("model" in spec.to_choose and OF_SCALE not in spec.given_keys.keys)
     if "model" in spec.to_choose:
@@ -175,19 +194,11 @@ def settle(spec: RunSpecification, say: Callable[[str], None]) -> Settled:
         return Settled(spec, None)
     if calibrates:
         _require_power(spec.model.name)
-    by = (_describe_folds() if compares else {}) | (_describe_calibration() if calibrates else {})
-    for decided, what in _candidates(readings, rescaled, calibrates):
-        run = finished_run(decided)
-        chosen = None if run is None else run.summary.get("chosen")
-        if run is None or chosen is None or chosen.get("by") != by:
-            continue
-        if ("counts" in chosen) == (of_reals is not None) and (OF_SCALE in chosen) == any(rescaled):
-            say(f"{what}, as {run.path} says")
-            return Settled(decided, chosen)
-    with scratch_folder() as folder:
-        decided, chosen = _settle_readings(readings, rescaled, say, folder)
+    by = (_describe_comparison() if compares else {}) | (_describe_calibration() if calibrates else {})
+    with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
+        decided, chosen = _settle_readings(readings, rescaled, say, fits)
         if calibrates:
-            decided, curve = _settle_power(decided, say, folder)
+            decided, curve = _settle_power(decided, say, fits)
             chosen |= curve
     return Settled(decided, chosen | {"by": by})
 
@@ -199,15 +210,14 @@ def _require_power(model: str) -> None:
 
 
 def _settle_power(
-    spec: RunSpecification, say: Callable[[str], None], folder: Path
+    spec: RunSpecification, say: Callable[[str], None], fits: Fits
 ) -> tuple[RunSpecification, dict[str, Any]]:
     """A run with the power of the calibration curve, and the curve."""
     dataset = _read_accepted(spec, OF_POWER)
     problem = find_problem(spec.model, dataset, **A_POWER)
     if problem:
         raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
-    with _without_warnings():
-        found = calibrate(spec.model.as_typed, dataset, _sampler(spec, folder))
+    found = calibrate(spec.model.as_typed, dataset, fits.sample)
     say(format_calibration(found))
     curve = found.table.astype(object).to_dict("records")
     return spec.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
@@ -217,39 +227,34 @@ def _settle_readings(
     readings: Sequence[RunSpecification],
     rescaled: Sequence[RunSpecification | None],
     say: Callable[[str], None],
-    folder: Path,
+    fits: Fits,
 ) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run with what predicts held-out rows best: of the `readings`, the second of which reads counts as real numbers,
-    each with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be
-    chosen of those that have one; and how that was chosen."""
+    """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, each
+    with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be chosen
+    of those that have one; and how that was chosen."""
     found: dict[str, Any] = {}
     spec, on_scales = readings[0], rescaled[0]
-    with _without_warnings():
-        if len(readings) > 1:
-            of_reals = readings[1]
-            given = spec.given_keys.keys
-            options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-            found["counts"] = _choose_counts(
-                options, _read(spec), _read(of_reals), _sampler(spec, folder), spec.seed, say
-            )
-            if found["counts"][0]["counts"] == REALS:
-                spec, on_scales = of_reals, rescaled[1]
-        if on_scales is not None:
-            options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
-            scales = on_scales.data.values["scale"]
-            found[OF_SCALE] = _choose_scales(
-                options, _read(spec), _read(on_scales), scales, _sampler(spec, folder), spec.seed, say
-            )
-            spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
-        if OF_COVARIANCE in spec.to_choose:
-            if "covariance" not in spec.model.options:
-                raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
-            dataset = _read_accepted(spec, OF_COVARIANCE)
-            later = A_POWER if OF_POWER in spec.to_choose else None
-            table = covariances(spec.model, dataset, _sampler(spec, folder), later=later)
-            say(format_covariances(table))
-            found[OF_COVARIANCE] = as_records(table)
-            spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
+    if len(readings) > 1:
+        of_reals = readings[1]
+        given = spec.given_keys.keys
+        options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
+        found["counts"] = _choose_counts(options, _read(spec), _read(of_reals), fits, say)
+        if found["counts"][0]["counts"] == REALS:
+            spec, on_scales = of_reals, rescaled[1]
+    if on_scales is not None:
+        options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
+        scales = on_scales.data.values["scale"]
+        found[OF_SCALE] = _choose_scales(options, _read(spec), _read(on_scales), scales, fits, say)
+        spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
+    if OF_COVARIANCE in spec.to_choose:
+        if "covariance" not in spec.model.options:
+            raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
+        dataset = _read_accepted(spec, OF_COVARIANCE)
+        later = A_POWER if OF_POWER in spec.to_choose else None
+        table = covariances(spec.model, dataset, fits, later)
+        say(format_covariances(table))
+        found[OF_COVARIANCE] = as_records(table)
+        spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
     return spec, found
 
 
@@ -263,18 +268,24 @@ def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
 
 
 @contextmanager
-def _without_warnings() -> Iterator[None]:
-    """Short runs warn of nothing: chains too short to converge tell models apart, and the notes of the data are printed
-    once."""
-    with warnings.catch_warnings():
+def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> Iterator[Fits]:
+    """Context with short runs in a folder that is removed at its end.
+
+    They warn of nothing: chains too short to converge tell models apart.
+    """
+    with warnings.catch_warnings(), scratch_folder() as folder:
         warnings.simplefilter("ignore", NotConverged)
-        warnings.simplefilter("ignore", DataNote)
-        yield
+        yield Fits(_short(sampler, seed, folder), seed, (lambda line: None) if progress == "none" else say)
 
 
-def _describe_folds() -> dict[str, int]:
+def _describe_comparison() -> dict[str, int]:
     """How candidates are compared."""
-    return {"rows": held_out.MOST_ROWS, "iterations": sum(held_out.ROUNDS), "chains": CHAINS, "draws": held_out.DRAWS}
+    return {
+        "rows": candidates.MOST_ROWS,
+        "iterations": sum(candidates.ROUNDS),
+        "chains": CHAINS,
+        "draws": candidates.DRAWS,
+    }
 
 
 def _describe_calibration() -> dict[str, list[float]]:
@@ -285,57 +296,54 @@ def _describe_calibration() -> dict[str, list[float]]:
 def read_counts(
     data: Any,
     of_table: Mapping[str, Any],
-    options: Mapping[str, Any],
-    sampler: Any,
-    seed: int,
+    keys: Mapping[str, Any],
+    fits: Fits,
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its counts; and how these were found. Options of the model as the user gives them."""
+    finds of its counts; and how these were found. `keys` are those of the run."""
     of_table = dict(of_table)
     as_counts = from_object(data, MIXED, **of_table)
     typed = dict(of_table.get("types") or {})
     counts = [key for key in counts_of(as_counts) if str(key) not in map(str, typed)]
+    options = _options_of(keys)
     if not counts or options.get("resolution", AUTO) != AUTO:
         return of_table, None
     of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
-    with _without_warnings(), scratch_folder() as folder:
-        as_reals = from_object(data, MIXED, **of_reals)
-        found = _choose_counts(options, as_counts, as_reals, _short(sampler, seed, folder), seed, say)
-    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_folds()}
+    as_reals = from_object(data, MIXED, **of_reals)
+    found = _choose_counts(options, as_counts, as_reals, fits, say)
+    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_comparison()}
 
 
 def read_scales(
-    data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], sampler: Any, say: Callable[[str], None]
+    data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
     ``data.scale=auto``; and how these were found. `keys` are those of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = from_object(data, kind, **of_table)
-    options = {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
+    options = _options_of(keys)
     if _names_units(options) or not (scales := find_scales(as_they_are)):
         return of_table, None
     on_scales = of_table | {"scale": scales}
     options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
-    seed = int(keys.get("seed", 0))
-    with _without_warnings(), scratch_folder() as folder:
-        rescaled = from_object(data, kind, **on_scales)
-        found = _choose_scales(options, as_they_are, rescaled, scales, _short(sampler, seed, folder), seed, say)
+    rescaled = from_object(data, kind, **on_scales)
+    found = _choose_scales(options, as_they_are, rescaled, scales, fits, say)
     taken = on_scales if found[0]["columns"] == RESCALED else of_table
-    return taken, {OF_SCALE: found, "by": _describe_folds()}
+    return taken, {OF_SCALE: found, "by": _describe_comparison()}
+
+
+def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of the model among the keys of a run."""
+    return {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
 
 
 def _choose_counts(
-    options: Mapping[str, Any],
-    as_counts: Dataset,
-    as_reals: Dataset,
-    sample: Sample,
-    seed: int,
-    say: Callable[[str], None],
+    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits, say: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    table = compare_counts(options, as_counts, as_reals, sample, seed)
+    table = compare_counts(options, as_counts, as_reals, fits)
     say(format_counts(table))
     return as_records(table)
 
@@ -345,11 +353,10 @@ def _choose_scales(
     as_they_are: Dataset,
     rescaled: Dataset,
     scales: Mapping[Any, Any],
-    sample: Sample,
-    seed: int,
+    fits: Fits,
     say: Callable[[str], None],
 ) -> list[dict[str, Any]]:
-    table = compare_scales(options, as_they_are, rescaled, sample, seed)
+    table = compare_scales(options, as_they_are, rescaled, fits)
     say(format_rescaled(table, format_scales(scales)))
     return as_records(table)
 
@@ -367,31 +374,6 @@ def _names_units(options: Mapping[str, Any]) -> bool:
     return any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
 
 
-def _candidates(
-    readings: Sequence[RunSpecification], rescaled: Sequence[RunSpecification | None], calibrates: bool
-) -> Iterator[tuple[RunSpecification, str]]:
-    """Runs that may be chosen, and what is then said."""
-    counts = ["counts as counts", "counts as real numbers"] if len(readings) > 1 else [""]
-    named = [
-        (one, [word for word in (how, one is scaled and format_scales(one.data.values["scale"])) if word])
-        for reading, scaled, how in zip(readings, rescaled, counts, strict=True)
-        for one in (reading, scaled)
-        if one is not None
-    ]
-    for reading, said in named:
-        chosen = [(reading, said)]
-        if OF_COVARIANCE in reading.to_choose:
-            names = covariances_of(reading.model.name)
-            chosen = [
-                (reading.with_({OF_COVARIANCE: name}), [*said, f"{OF_COVARIANCE}={AUTO}: {name}"]) for name in names
-            ]
-        for decided, words in chosen:
-            for power in POWERS if calibrates else ():
-                yield decided.with_({OF_POWER: power}), ", ".join([*words, f"{OF_POWER}={AUTO}: {power:g}"])
-            if not calibrates:
-                yield decided, ", ".join(words)
-
-
 def _with_reals(spec: RunSpecification) -> RunSpecification | None:
     """The run that reads as real numbers what is read as counts in a table, unless a type is given; None where there
     are none, or where nothing is known of how numbers are recorded."""
@@ -401,7 +383,7 @@ def _with_reals(spec: RunSpecification) -> RunSpecification | None:
     counts = [key for key in counts_of(_read(spec)) if str(key) not in map(str, typed)]
     if not counts:
         return None
-    reals = spec.with_({"data.types": typed | dict.fromkeys(map(str, counts), "real")})
+    reals = spec.with_({"data.types": typed | dict.fromkeys(counts, "real")})
     return reals.with_(_unnamed_options(spec, MIXED, _read(reals)))
 
 
@@ -475,9 +457,9 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
         return load_dataset(data, kind, of_data(file_digests(spec)))
 
 
-def _sampler(spec: RunSpecification, folder: Path) -> Sample:
-    """Short runs with the sampler of a configuration, in a folder."""
-    return _short({key: value for key, value in spec.values["sampler"].items() if key != "_target_"}, spec.seed, folder)
+def _sampler_of(spec: RunSpecification) -> dict[str, Any]:
+    """The sampler of a configuration, with its options."""
+    return {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
 
 
 def _short(sampler: Any, seed: int, folder: Path) -> Sample:
@@ -492,7 +474,11 @@ def _short(sampler: Any, seed: int, folder: Path) -> Sample:
 
         def sample(dataset: Dataset) -> Posterior:
             held, of_data = held_keys(dataset, str(model["name"]), None, {})
-            return Posterior(*make(lambda out: (Settled(spec.with_(of_data), None), held), folder))
+            plan = replace(runs.prepare(spec.with_(of_data)), describes=False)
+            try:
+                return Posterior(runs.make(plan), held, None, plan.spec.model)
+            except runs.Interrupted as error:
+                raise KeyboardInterrupt from error
 
         return sample
 

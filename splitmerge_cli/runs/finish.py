@@ -91,7 +91,7 @@ def assemble(
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
-    if pooled is not None and why_not is None:
+    if pooled is not None and why_not is None and plan.describes:
         from splitmerge_cli.runs import uncertainty
 
         labels = pooled.estimate.labels
@@ -104,10 +104,10 @@ def assemble(
         data, labels = plan.dataset, summary["point_estimate"]["labels"]
         listed = data if data.copies is None else data.copies
         store.write_clusters(labels, listed.names, membership, None if data.copies is None else data.copies.items)
-    if plan.recorder.is_listed and plan.spec.experiment is None:
+    if plan.recorder.is_listed and plan.spec.experiment is None and plan.describes:
         groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
         summary |= {} if groups is None else {"groups": groups}
-    if summaries.is_described(plan):
+    if plan.describes and summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))

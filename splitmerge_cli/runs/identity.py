@@ -32,6 +32,8 @@ NO_FILES = {"data.stop_words": ("none", "english", "auto")}
 """Values of such a key that name something else."""
 LENGTH = ("iterations", "budget", "until")
 """Keys that say where the chains of a run end, and change none of their draws."""
+DECIDING = ("data", "model", "sampler", "seed", "N")
+"""Keys that decide what ``auto`` stands for."""
 
 
 SETTLED = 100_000_000
@@ -114,8 +116,16 @@ def chains_id(spec: "RunSpecification", digests: Mapping[str, str]) -> str:
     return _hash(spec, digests, LENGTH)
 
 
-def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = ()) -> str:
-    values = {key: value for key, value in spec.identity.items() if key not in left_out}
+def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
+    """Identify what ``auto`` stands for in a run: its data, model, sampler and seed, what of these is named, and how
+    candidates are compared (`by`)."""
+    named = [key for key in spec.given_keys.keys if key.partition(".")[0] in ("data", "model")]
+    asked = {"named": sorted(named), "to_choose": sorted(spec.to_choose), "by": by}
+    return _hash(spec, of_data(file_digests(spec)), [key for key in spec.identity if key not in DECIDING], **asked)
+
+
+def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
+    values = {key: value for key, value in spec.identity.items() if key not in left_out} | more
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]

@@ -87,6 +87,8 @@ def _count_draws(plan: "Plan") -> int:
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
     """Say why the model of a run is not checked at its end; None: it is."""
     kind, model = plan.spec.model.kind, plan.spec.model
+    if not plan.describes:
+        return "the run is a short one that is compared with others"
     if not kind.has_columns:
         return f"smcmc report checks models of {kind}"
     if not late:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import held_out
+from splitmerge_cli.api import candidates
 from splitmerge_cli.data.recognition import recognise
 from splitmerge_cli.runs.store.read import Run
 
@@ -18,7 +18,7 @@ FEW = ("iterations=20", "chains=2", "progress=none")
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "ROUNDS", (10, 20))
+    monkeypatch.setattr(candidates, "ROUNDS", (10, 20))
 
 
 @pytest.fixture

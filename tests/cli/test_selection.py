@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
-from splitmerge_cli.api import held_out, power, selection
+from splitmerge_cli.api import candidates, power, selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -27,7 +27,7 @@ FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "optio
 
 @pytest.fixture(autouse=True)
 def _short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(held_out, "ROUNDS", (20, 40))
+    monkeypatch.setattr(candidates, "ROUNDS", (20, 40))
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_counts_are_read_as_what_predicts_them(
     smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Whole numbers that go with a real column, and counts that do not; of a file and of a data frame."""
-    monkeypatch.setattr(held_out, "ROUNDS", (50, 200))
+    monkeypatch.setattr(candidates, "ROUNDS", (50, 200))
     rng = np.random.default_rng(0)
     x = rng.normal(20.0, 6.0, 80)
     together = pd.DataFrame({"x": x.round(2), "n": (0.45 * x + rng.normal(0, 0.3, 80)).round().clip(0).astype(int)})
@@ -223,8 +223,9 @@ def test_counts_are_read_as_what_predicts_them(
         run = Run(ended.stdout.split()[-1])
         assert run.summary["chosen"]["counts"][0]["counts"] == how
         lines: list[str] = []
-        assert selection.settle(specify(args, leave_to_data=True), lines.append).chosen == run.summary["chosen"]
-        assert lines[1].endswith(f"as {run.path} says") and lines[1].startswith(f"counts {how}")
+        again = selection.settle(specify(args, leave_to_data=True), lines.append)
+        assert again.chosen == run.summary["chosen"] and again.spec.values == run.config
+        assert len(lines) == 1 and lines[0].startswith("model=mixed ") and f"as {type_}/choices/" in lines[0]
         if type_ == "count":
             continue
         found = sm.sample("auto", frame, **FEW)
@@ -252,7 +253,8 @@ def test_skewed_columns_get_scales_of_their_own(
         run = Run(ended.stdout.split()[-1])
         assert run.config["data"]["scale"] == {"a": "log", "b": "log"}
         again = smcmc("run", *args)
-        assert again.stdout == ended.stdout and "a log, b log" in again.stderr and said not in again.stderr
+        assert again.stdout == ended.stdout and "data.scale={a: log,b: log}" in again.stderr
+        assert said not in again.stderr
         assert ", on a log scale)" in run.content("cluster_summary.csv").decode()
     assert run.summary["chosen"]["data.scale"][0]["columns"] == "on a scale of their own"
     assert run.summary["scales"] == {"a": "log", "b": "log"}
@@ -281,7 +283,7 @@ def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError
 
     dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
-    table = selection.covariances(component("model", "gaussian"), dataset, fail_if_sampled)
+    table = selection.covariances(component("model", "gaussian"), dataset, candidates.Fits(fail_if_sampled))
     assert table["covariance"].tolist() == ["diag"] and table["log_density"].isna().all()
 
 
@@ -299,7 +301,7 @@ def test_a_finished_run_is_found_without_the_choice(
     again = smcmc("run", *args)
     assert again.stdout == first.stdout and "done before" in again.stderr
     # another choice is made anew
-    monkeypatch.setattr(held_out, "MOST_ROWS", 7)
+    monkeypatch.setattr(candidates, "MOST_ROWS", 7)
     with pytest.raises(TypeError):
         selection.settle(specify([*args, "out=results"], leave_to_data=True), print)
 
@@ -349,7 +351,7 @@ def test_a_power_is_taken_once(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path:
     taken = Run(folder).config["model"]["power"]
     assert [point["power"] for point in Run(folder).summary["chosen"]["model.power"]] == [1.0, 0.4]
     again = smcmc(*args, "model.power=auto")
-    assert f"model.power=auto: {taken:g}, as {folder} says" in again.stderr and again.stdout == first.stdout
+    assert f"model.power={taken}, as results/choices/" in again.stderr and again.stdout == first.stdout
     assert smcmc(*args, f"model.power={taken:g}").stdout == first.stdout
 
 

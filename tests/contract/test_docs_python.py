@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli.api import held_out, selection
+from splitmerge_cli.api import candidates, selection
 from splitmerge_cli.diagnostics import convergence
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def test_code_runs(file: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
     """The blocks of a file, one after the other; chains are shortened, and count as converged all the same."""
     monkeypatch.setattr(convergence, "NOT_CONVERGED", np.inf)
     monkeypatch.setattr(selection, "ITERATIONS", 30)
-    monkeypatch.setattr(held_out, "ROUNDS", (20, 40))
+    monkeypatch.setattr(candidates, "ROUNDS", (20, 40))
     blocks = re.findall(r"^```python\n(.*?)^```", file.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
     assert blocks
     monkeypatch.chdir(tmp_path)

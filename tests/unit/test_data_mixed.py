@@ -258,7 +258,7 @@ def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) ->
 
 
 def test_missing_cells(tmp_path: Path) -> None:
-    forms = ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "?", "-", ".", "<NA>", "#N/A"]
+    forms = ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "-", ".", "<NA>", "#N/A"]
     data = column(tmp_path, [*forms, "none", "some", "none"])
     assert types_of(data)["c"] == "binary" and np.isnan(data.values[:, 0]).tolist() == [True] * len(forms) + [False] * 3
     assert f"missing cells: c {len(forms)}" in data.notes[-1]

@@ -12,6 +12,7 @@ import splitmerge_cli as sm
 from splitmerge_cli.analysis.comparison import Items
 from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
 from splitmerge_cli.api import selection
+from splitmerge_cli.api.candidates import Fits
 from splitmerge_cli.api.power import calibrate
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
@@ -204,8 +205,8 @@ class Stub:
 def test_what_is_chosen_by_held_out_rows_has_not_seen_them(frame: pd.DataFrame) -> None:
     data, seen = from_object(frame[["x", "y"]], "points"), list[Any]()
     model = component("model", "gaussian")
-    selection.covariances(model, data, lambda *_: lambda part: Stub(seen, part))
-    selection.covariances(model.with_options(power=0.5), data, lambda _: lambda part: Stub(seen, part))
+    selection.covariances(model, data, Fits(lambda *_: lambda part: Stub(seen, part)))
+    selection.covariances(model.with_options(power=0.5), data, Fits(lambda _: lambda part: Stub(seen, part)))
     calibrate({"name": "gaussian"}, data, lambda _: lambda part: Stub(seen, part))
     assert len(seen) > 10
     for given, held in seen:

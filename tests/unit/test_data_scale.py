@@ -11,7 +11,8 @@ from scipy.stats import yeojohnson
 from sklearn.preprocessing import PowerTransformer
 
 import smcmc
-from splitmerge_cli.api import held_out
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.api import candidates
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -234,14 +235,15 @@ def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch)
     noise = np.random.default_rng(0).normal(size=40)
     error = noise.std() / np.sqrt(40)
     for ahead, taken, said in (
-        (4.5, held_out.RESCALED, "data.scale=auto: a log (leave-one-out density"),
-        (3.5, held_out.AS_THEY_ARE, "ahead, fewer than 4 errors"),
-        (-1.0, held_out.AS_THEY_ARE, "a row behind"),
+        (4.5, candidates.RESCALED, "data.scale=auto: a log (leave-one-out density"),
+        (3.5, candidates.AS_THEY_ARE, "ahead, fewer than 4 errors"),
+        (-1.0, candidates.AS_THEY_ARE, "a row behind"),
     ):
 
-        def density(options: object, dataset: Dataset, *rest: object, ahead: float = ahead) -> np.ndarray:
-            return noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
+        def density(fits: object, options: object, dataset: Dataset, most: int, ahead: float = ahead) -> LeaveOneOut:
+            rows = noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
+            return LeaveOneOut(rows, np.zeros(40))
 
-        monkeypatch.setattr(held_out, "_leave_out", density)
-        table = held_out.compare_scales({"name": "gaussian"}, plain, rescaled, lambda *_: None)  # type: ignore[arg-type]
-        assert table["columns"][0] == taken and said in held_out.format_rescaled(table, "a log")
+        monkeypatch.setattr(candidates.Fits, "leave_out", density)
+        table = candidates.compare_scales({"name": "gaussian"}, plain, rescaled, candidates.Fits(lambda *_: None))  # type: ignore[arg-type]
+        assert table["columns"][0] == taken and said in candidates.format_rescaled(table, "a log")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables import missing
 from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
-from splitmerge_cli.data.tables.table import NUMBER, Table, is_of_numbers, is_text
+from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names
 from splitmerge_cli.data.tables.text import Text
 
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
@@ -33,6 +33,8 @@ DECORATED = (
     rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
 )
 """Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
+_NO_LEVELS = rf"(?i)^({NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
+"""Cells among which Python writes ``None`` for a missing one."""
 _NUMBER_OF_UNIT = r"^[-+]?(\d+[.,]?\d*|[.,]\d+) ?"
 
 
@@ -147,14 +149,45 @@ def _as_word(value: float, boolean: bool) -> str:
     return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
 
 
-def cells_of(table: Table, j: int, also: Sequence[str | int | float] = ()) -> Cells:
-    """The cells of column `j`; `also`: what else stands for a missing one."""
+def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | int | float]) -> list[int]:
+    """The columns of words in which ``None`` is a level; a note names them.
+
+    Among numbers, dates, true and false it is a missing cell, as Python writes it. If the table has it there, it is one
+    in columns of words, too. So it is where no other word of a column comes twice.
+    """
+    levels, of_words, elsewhere = list[int](), list[int](), list[int]()
+    for j in columns if missing.NONE not in map(str, also) else ():
+        if not is_text(table.cells(j)) or not _holds_none(table.cells(j)):
+            continue
+        cells = cells_of(table, j, also)
+        if j in table.categories:  # declared by the table itself
+            levels.append(j)
+        elif cells.matches(_NO_LEVELS).any():
+            elsewhere.append(j)
+        elif len(cells.values()[1]) < cells.present:
+            of_words.append(j)
+    if of_words and elsewhere:
+        names = list_names([column_key(table, j) for j in elsewhere])
+        table.notes.append(f"{table.path}: None is a missing cell in columns of words, too, as it is in {names}")
+    levels += [] if elsewhere else of_words
+    if levels:
+        names = list_names([column_key(table, j) for j in levels])
+        table.notes.append(f"{table.path}: None is a level of {names} (data.missing=[None] reads it as missing)")
+    return levels
+
+
+def _holds_none(column: pa.ChunkedArray) -> bool:
+    return bool(pc.any(pc.match_substring_regex(column, rf"^\s*{missing.NONE}\s*$")).as_py())
+
+
+def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_none: bool = False) -> Cells:
+    """The cells of column `j`; `also`: what else stands for a missing one; `has_none`: ``None`` is a level."""
     column = table.cells(j)
     if not is_text(column) and (digits := long_digits(column)) is not None:
         column = digits
     kind, types = column.type, pa.types
     if is_text(column):
-        return _of_text(table, j, column, also)
+        return _of_text(table, j, column, also, has_none)
     if types.is_null(kind):
         return Cells(table, j, np.ones(len(column), dtype=bool), np.full(len(column), np.nan))
     if not is_of_numbers(column):
@@ -166,9 +199,9 @@ def cells_of(table: Table, j: int, also: Sequence[str | int | float] = ()) -> Ce
     return Cells(table, j, absent, np.where(absent, np.nan, numbers), boolean=types.is_boolean(kind))
 
 
-def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str | int | float]) -> Cells:
+def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str | int | float], has_none: bool) -> Cells:
     text = pc.utf8_trim_whitespace(column)
-    absent = missing.in_text(text, also)
+    absent = missing.in_text(text, also, has_none)
     plain = pc.if_else(pa.array(absent), pa.scalar(None, text.type), text)
     if isinstance(table, Text) and table.decimal != ".":
         with_comma = pc.match_substring_regex(plain, r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")

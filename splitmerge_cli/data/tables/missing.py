@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.tables.table import WRITTEN, Table, list_names
 from splitmerge_cli.data.values import require
 
+NONE = "None"
+"""Word of `WRITTEN` that may be a level (`splitmerge_cli.data.tables.cells.find_none_levels`)."""
+
 
 def read_option(missing: object) -> list[str | int | float]:
     """Read the option data.missing as a list; one value may stand without its brackets."""
@@ -22,9 +25,12 @@ def read_option(missing: object) -> list[str | int | float]:
     return list(listed)  # type: ignore[call-overload]
 
 
-def in_text(cells: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> NDArray[np.bool_]:
-    """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`."""
-    known = pa.array([*WRITTEN, *map(str, also)], cells.type)
+def in_text(
+    cells: pa.ChunkedArray, also: Sequence[str | int | float] = (), has_none: bool = False
+) -> NDArray[np.bool_]:
+    """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`, and
+    ``None`` is a level if the column `has_none`."""
+    known = pa.array([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
     found: NDArray[np.bool_] = pc.or_(pc.is_null(cells), pc.is_in(cells, known)).to_numpy()
     return found
 

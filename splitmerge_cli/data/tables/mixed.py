@@ -16,7 +16,7 @@ from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
-from splitmerge_cli.data.tables.cells import cells_of
+from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
 from splitmerge_cli.data.tables.letters import say_names
@@ -77,8 +77,9 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     Limit.current().check(table.path, 8 * table.rows * len(kept), " as numbers")
     readings: dict[int, Reading] = {}
     names, spelt = table.names_of_items(), list[str]()
+    with_none = find_none_levels(table, kept, wanted.missing)
     for j in kept:
-        cells = cells_of(table, j, wanted.missing)
+        cells = cells_of(table, j, wanted.missing, j in with_none)
         key = column_key(table, j)
         chosen = wanted.columns is not None
         readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)

@@ -8,15 +8,18 @@ does not give these densities, rows of five folds are held out.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.datasets import build_model
@@ -31,6 +34,10 @@ DRAWS = 80
 """Draws of a fit that are averaged, at most."""
 BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
+FEW_DRAWS = 0.1
+"""Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
+DOUBTED = 2.0
+"""Standard errors that are then asked for."""
 FOLDS = 5
 MOST_ROWS = 1_000
 COVARIANCES = ("iso", "diag", "full")
@@ -56,21 +63,47 @@ Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 """By name, the options of a model, and the data as it reads them."""
 
 
-def covariances(
-    model: Component, dataset: Dataset, sample: Sample, seed: int = 0, later: Mapping[str, Any] | None = None
-) -> pd.DataFrame:
-    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has.
+@dataclass
+class Fits:
+    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it.
 
-    `sample` makes a `Posterior` of a model and a data set, the `seed` draws the rows that are compared; `later` are
-    options that the data are to allow, too, with the covariance.
+    Attributes
+    ----------
+    sample : Sample
+    seed : int
+        Draws the rows that are compared.
+    say : callable
+        Receives a line for each fit, and for each candidate that is dropped.
+    """
+
+    sample: Sample
+    seed: int = 0
+    say: Callable[[str], None] = field(default=lambda line: None)
+    _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
+
+    def leave_out(self, options: Mapping[str, Any], dataset: Dataset, iterations: int) -> LeaveOneOut:
+        """Log density of rows given the others; of rows that are copies, one."""
+        rows = np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+        if _has_power(options):
+            return _hold_out(options, dataset, self.sample, rows)
+        part = dataset.take(np.sort([copies[0] for copies in keep_together(dataset, rows)]))
+        known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
+        if known not in self._made:
+            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=DRAWS)
+        return self._made[known]
+
+
+def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows, two at least, under each covariance that the model has; `later`
+    are options that the data are to allow, too, with the covariance.
 
     Returns
     -------
     pandas.DataFrame
         A row for each covariance, first the one that is taken (`_rank`): covariance, log_density (mean over rows,
         natural logarithm), behind (mean difference from the first), error (standard error of that difference, rows
-        taken as independent), seconds, problem (why the points do not allow it; else empty). Where one alone is allowed
-        it has no numbers.
+        taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
+        the points do not allow it; else empty). Where one alone is allowed it has no numbers.
 
     Raises
     ------
@@ -88,37 +121,55 @@ def covariances(
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, seconds = _compare(compared, sample, seed, problems)
+    found, facts = _compare("covariance", compared, fits, problems)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    table = _rank("covariance", found, seconds, candidates)
+    table = _rank("covariance", found, facts, candidates)
     return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
 
 
 def _compare(
-    candidates: Candidates, sample: Sample, seed: int, problems: dict[str, str]
-) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
-    """Leave-one-out log densities of the rows under each candidate, and the seconds that each took; into `problems`
-    goes why a candidate has none."""
+    what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
+) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
+    """Leave-one-out log densities of the rows under each candidate; the share of these that rest on few draws, and the
+    seconds; into `problems` goes why a candidate has none."""
     found: dict[str, NDArray[np.float64]] = {}
-    seconds = dict.fromkeys(candidates, 0.0)
+    facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
-    for iterations in ROUNDS:
+    for most in ROUNDS:
+        ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
-            began = time.perf_counter()
+            began, iterations = time.perf_counter(), _shorten(options, dataset, most)
             try:
-                found[name] = _leave_out(options, dataset, sample, seed, iterations)
+                left_out = fits.leave_out(options, dataset, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
                 left.remove(name)
-            seconds[name] += time.perf_counter() - began
-        ahead = max(left, key=lambda name: found[name].mean(), default="")
+            else:
+                found[name] = left_out.log_density
+                facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
+                fits.say(f"{what} {name}, {iterations} iterations: {_describe_density(what, found, name, ahead)}")
+                ahead = max(ahead or name, name, key=lambda one: found[one].mean())
+            facts[name]["seconds"] += time.perf_counter() - began
+        for name in left:
+            if _is_behind(found[ahead] - found[name], BEHIND):
+                fits.say(f"{what} {name} is dropped: more than {BEHIND:g} standard errors behind {what} {ahead}")
         left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
         if len(left) < 2 or _has_power(candidates[ahead][0]):
             break
-    return {name: density for name, density in found.items() if not problems.get(name)}, seconds
+    return {name: density for name, density in found.items() if not problems.get(name)}, facts
+
+
+def _describe_density(what: str, found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
+    """The mean log density of a candidate, and how far it is from the best until now."""
+    said = f"{found[name].mean():.3f} nats a row"
+    if not ahead:
+        return said
+    difference, error = _difference(found[name] - found[ahead])
+    side = "ahead of" if difference > 0 else "behind"
+    return f"{said}, {abs(difference):.3f} {side} {what} {ahead} (standard error {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -135,63 +186,48 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
 def _rank(
     what: str,
     found: Mapping[str, NDArray[np.float64]],
-    seconds: Mapping[str, float],
+    facts: Mapping[str, Mapping[str, float]],
     simplest: Sequence[str],
     errors: float = 1.0,
 ) -> pd.DataFrame:
     """A row for each candidate, first the one that is taken: the simplest of those that are behind the best by no more
-    than so many standard errors of the difference."""
+    than so many standard errors of the difference; by no more than `DOUBTED` where densities rest on few draws."""
     names = sorted(found, key=lambda name: -found[name].mean())
+    close = [name for name in names if not _is_behind(found[names[0]] - found[name], BEHIND)]
+    few_draws = max((facts[name]["few_draws"] for name in close), default=0.0) if len(close) > 1 else 0.0
+    errors = max(errors, DOUBTED) if few_draws > FEW_DRAWS else errors
     near = [name for name in names if not _is_behind(found[names[0]] - found[name], errors)]
     taken = [min(near, key=simplest.index)] if near else []
     order = [*taken, *(name for name in names if name not in taken), *(name for name in simplest if name not in found)]
     off = {name: _difference(found[order[0]] - found[name]) for name in names}
-    none = (np.nan, np.nan)
-    return pd.DataFrame(
-        {
-            what: order,
-            "log_density": [float(found[name].mean()) if name in found else np.nan for name in order],
-            "behind": [off.get(name, none)[0] for name in order],
-            "error": [off.get(name, none)[1] for name in order],
-            "seconds": [seconds[name] if name in found else np.nan for name in order],
-        }
-    )
+    rows = [
+        {"log_density": float(found[name].mean()), "behind": off[name][0], "error": off[name][1], **facts[name]}
+        if name in found
+        else {}
+        for name in order
+    ]
+    columns = ["log_density", "behind", "error", "few_draws", "seconds"]
+    table = pd.DataFrame(rows, columns=columns, dtype=float)
+    table.insert(0, what, order)
+    table.attrs |= {"errors": errors, "few_draws": few_draws}
+    return table
 
 
 def _has_power(options: Mapping[str, Any]) -> bool:
     return float(options.get("power", 1.0)) != 1.0
 
 
-def _leave_out(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed: int, iterations: int
-) -> NDArray[np.float64]:
-    """Log density of rows given the others; of rows that are copies, one."""
-    rows = np.random.default_rng(seed).permutation(dataset.N)[:MOST_ROWS]
-    if _has_power(options):
-        return _hold_out(options, dataset, sample, rows)
-    kept = np.sort([copies[0] for copies in keep_together(dataset, rows)])
-    posterior = sample(options, _shorten(options, dataset, iterations))(dataset.take(kept))
-    if not posterior.complete:
-        raise KeyboardInterrupt
-    return np.asarray(posterior.leave_one_out(states=DRAWS).log_density)
-
-
-def _hold_out(
-    options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
     """Log predictive density of rows that short runs did not see, fold after fold."""
     density, sample_rows = [], sample(options)
     for held in folds(dataset, rows, FOLDS):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        if not posterior.complete:
-            raise KeyboardInterrupt
         density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
-    return np.concatenate(density)
+    whole = np.concatenate(density)
+    return LeaveOneOut(whole, np.full(len(whole), -np.inf))
 
 
-def compare_counts(
-    options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, sample: Sample, seed: int = 0
-) -> pd.DataFrame:
+def compare_counts(options: Mapping[str, Any], as_counts: Dataset, as_reals: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
 
     Parameters
@@ -203,22 +239,20 @@ def compare_counts(
     -------
     pandas.DataFrame
         A row for each reading, first the one that is taken: counts (`COUNTS` or `REALS`), log_density (mean over rows,
-        natural logarithm), behind and error as of `covariances`, seconds.
+        natural logarithm), behind, error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
     for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
     problems: dict[str, str] = {}
-    found, seconds = _compare(candidates, sample, seed, problems)
+    found, facts = _compare("counts", candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return _rank("counts", found, seconds, (COUNTS, REALS))
+    return _rank("counts", found, facts, (COUNTS, REALS))
 
 
-def compare_scales(
-    options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, sample: Sample, seed: int = 0
-) -> pd.DataFrame:
+def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
     """Leave-one-out log predictive density of rows, in the units of the data, with columns as they are and on scales of
     their own.
 
@@ -231,13 +265,13 @@ def compare_scales(
     -------
     pandas.DataFrame
         A row for each reading, first the one that is taken: columns (`AS_THEY_ARE`; `RESCALED` if it is ahead by more
-        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind and error as of
-        `covariances`, seconds.
+        than `AHEAD` standard errors), log_density (mean over rows, natural logarithm), behind, error, few_draws and
+        seconds as of `covariances`.
     """
     given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, seconds = _compare(candidates, sample, seed, {})
-    return _rank("columns", found, seconds, (AS_THEY_ARE, RESCALED), AHEAD)
+    found, facts = _compare("columns", candidates, fits, {})
+    return _rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
@@ -317,9 +351,16 @@ def format_counts(table: pd.DataFrame) -> str:
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
     """Why the first row is taken."""
+    doubted = table.attrs["errors"] > 1.0
     if (table["behind"] < 0).any():
-        return f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
-    return f"by the leave-one-out log predictive {what}"
+        least = f"{DOUBTED:g} standard errors" if doubted else "its error"
+        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than {least}"
+    else:
+        why = f"by the leave-one-out log predictive {what}"
+    if not doubted:
+        return why
+    share = f"up to {table.attrs['few_draws']:.0%} of the rows rest on few draws (Pareto shape above {UNRELIABLE:g})"
+    return f"{why}; {share}, so the simpler one is taken unless it is {DOUBTED:g} standard errors behind"
 
 
 def format_covariances(table: pd.DataFrame) -> str:

@@ -1,0 +1,228 @@
+"""Choices of ``auto`` are kept in OUT/choices, and read where data and options are the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.api import candidates, selection
+from splitmerge_cli.config import RunSpecification, component, specify
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.runs import run_id
+from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
+
+ARGS = ["data=csv", "data.path=t.csv", "model=auto"]
+
+
+class _Stub:
+    """In place of a short run: scales of their own predict best, then full covariances, then counts."""
+
+    def __init__(self, model: dict[str, Any], data: Dataset) -> None:
+        reals = sum(column.type == "real" for column in data.types or ())
+        value = 4.0 * (data.scales is not None) + 2.0 * (model.get("covariance") == "full") - 0.5 * reals
+        self.density = np.full(data.N, value)
+
+    def leave_one_out(self, states: int) -> LeaveOneOut:
+        return LeaveOneOut(self.density, np.zeros(len(self.density)))
+
+
+@pytest.fixture
+def fits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The covariances of the short runs that are made."""
+    made: list[str] = []
+
+    def short(*given: object) -> Callable[..., Any]:
+        def sample(model: dict[str, Any], iterations: int) -> Callable[[Dataset], _Stub]:
+            made.append(str(model.get("covariance")))
+            return lambda data: _Stub(model, data)
+
+        return sample
+
+    monkeypatch.setattr(selection, "_short", short)
+    return made
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    """Skewed columns, counts, words."""
+    rng = np.random.default_rng(0)
+    skewed = np.exp(rng.normal(size=(60, 2))).round(3)
+    return pd.DataFrame({"x": skewed[:, 0], "y": skewed[:, 1], "n": rng.poisson(3, 60), "w": [*"abc"] * 20})
+
+
+def _settle(*words: str) -> tuple[RunSpecification, list[str]]:
+    lines: list[str] = []
+    settled = selection.settle(specify([*ARGS, *words], leave_to_data=True), lines.append)
+    assert not settled.spec.to_choose
+    return settled.spec, lines
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_the_same_choice_is_not_made_twice(table: pd.DataFrame, fits: list[str], header: bool) -> None:
+    """Whatever the length of the run: also where columns are named by their numbers."""
+    table.to_csv("t.csv", index=False, header=header)
+    first, lines = _settle()
+    scales = {"x": "log", "y": "log"} if header else {1: "log", 2: "log"}
+    assert dict(first.data.values["scale"]) == scales and first.values["model"]["covariance"] == "full"
+    (file,) = Path("results/choices").iterdir()
+    made = len(fits)
+    again, said = _settle("iterations=30", "chains=2", "resume=true")
+    assert len(fits) == made and len(said) == 1 and len(lines) > 1
+    assert said[0].startswith("model=mixed ") and said[0].endswith(f"model.covariance=full, as {file} says")
+    assert again.with_(iterations=None, chains=4).values == first.values
+    assert run_id(_settle()[0]) == run_id(first)
+
+
+@pytest.mark.parametrize(
+    "other", ["seed=1", "model.a0=3", "sampler=gibbs", "data.columns=[x,y]", "resume=false", "rows"]
+)
+def test_another_choice_is_made(table: pd.DataFrame, fits: list[str], other: str) -> None:
+    table.to_csv("t.csv", index=False)
+    _settle()
+    made = len(fits)
+    if other == "rows":
+        table[1:].to_csv("t.csv", index=False)
+    _settle(*([] if other == "rows" else [other]))
+    assert len(fits) > made
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "of another run", "of other keys"])
+def test_a_damaged_choice_is_made_again(table: pd.DataFrame, fits: list[str], damage: str) -> None:
+    table.to_csv("t.csv", index=False)
+    first, _ = _settle()
+    (file,) = Path("results/choices").iterdir()
+    content = file.read_bytes()
+    if damage == "flipped":
+        file.write_bytes(content.replace(b"full", b"diag"))
+    elif damage == "cut":
+        file.write_bytes(content[:-9])
+    else:
+        stored = read_sealed(file)
+        stored |= {"id": "0"} if damage == "of another run" else {"changes": "{data.path: /etc/passwd}"}
+        write_sealed(file, stored)
+    again, lines = _settle()
+    assert lines[0] == f"{file}: damaged; the choice is made again" and again.values == first.values
+    assert file.read_bytes() != content[:-9] and choices.recall(file, print) is not None
+
+
+def test_a_folder_that_cannot_be_written_is_left_to_the_run(table: pd.DataFrame, fits: list[str]) -> None:
+    table.to_csv("t.csv", index=False)
+    Path("results").write_text("a file")
+    assert _settle()[0].values["model"]["covariance"] == "full"
+
+
+def test_each_step_has_a_line(table: pd.DataFrame, fits: list[str]) -> None:
+    """As it is made, and none with progress=none; what several comparisons ask for is fitted once."""
+    table.to_csv("t.csv", index=False)
+    steps = [line for line in _settle()[1] if " iterations: " in line or " is dropped: " in line]
+    assert steps == [
+        "counts as counts, 100 iterations: 1.000 nats a row",
+        "counts as real numbers, 100 iterations: 0.500 nats a row, 0.500 behind counts as counts "
+        "(standard error 0.000)",
+        "counts as real numbers is dropped: more than 4 standard errors behind counts as counts",
+        "columns as they are, 100 iterations: 1.000 nats a row",
+        "columns on a scale of their own, 100 iterations: 5.000 nats a row, 4.000 ahead of columns as they are "
+        "(standard error 0.000)",
+        "columns as they are is dropped: more than 4 standard errors behind columns on a scale of their own",
+        "covariance diag, 100 iterations: 3.000 nats a row",
+        "covariance full, 100 iterations: 5.000 nats a row, 2.000 ahead of covariance diag (standard error 0.000)",
+        "covariance diag is dropped: more than 4 standard errors behind covariance full",
+    ]
+    assert fits == ["full", "full", "full", "diag"]
+    _, quiet = _settle("progress=none", "resume=false")
+    assert not any(" iterations: " in line or " is dropped: " in line for line in quiet)
+    assert "\nmodel.covariance=auto: full, " in quiet[-1]
+
+
+@pytest.mark.parametrize("progress", ["lines", "none"])
+def test_an_object_is_fitted_once_for_all_comparisons(
+    table: pd.DataFrame, fits: list[str], progress: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = sm.sample(table, iterations=2, chains=1, progress=progress, options={"trace.partitions": 1})
+    assert fits == ["full", "full", "full", "diag"]
+    assert found.run.config["model"]["covariance"] == "full" and found.dataset.scales is not None
+    assert (" iterations: " in capsys.readouterr().out) == (progress != "none")
+
+
+def test_columns_that_numbers_name_are_read_as_real_ones(fits: list[str]) -> None:
+    """The first is named 0, so that the number of each is the name of the next."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({0: rng.poisson(3, 60), 1: rng.normal(size=60), 2: rng.poisson(2, 60), 3: [*"abc"] * 20})
+    found = sm.sample(frame, iterations=2, chains=1, progress="none", options={"trace.partitions": 1})
+    assert [column.type for column in found.dataset.types or ()] == ["real", "real", "real", "categorical"]
+
+
+@pytest.mark.parametrize(
+    ("ahead", "unreliable", "taken", "said"),
+    [
+        (1.5, 10, "full", "full, by the leave-one-out log predictive density"),
+        (1.5, 11, "diag", "not behind by more than 2 standard errors; up to 11% of the rows rest on few draws"),
+        (2.5, 11, "full", "density; up to 11% of the rows rest on few draws (Pareto shape above 0.7), so the simpler"),
+        (
+            0.5,
+            10,
+            "diag",
+            "the simplest whose leave-one-out log predictive density is not behind by more than its error",
+        ),
+        (4.5, 11, "full", "full, by the leave-one-out log predictive density"),
+    ],
+)
+def test_densities_that_rest_on_few_draws_need_two_errors(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, unreliable: int, taken: str, said: str
+) -> None:
+    """Unless all others are dropped."""
+    noise = np.random.default_rng(0).normal(size=100)
+    noise -= noise.mean()
+
+    def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, most: int) -> LeaveOneOut:
+        rows = noise + ahead * noise.std() / 10 if options["covariance"] == "full" else np.zeros(100)
+        return LeaveOneOut(rows, np.where(np.arange(100) < unreliable, 0.71, 0.7))
+
+    monkeypatch.setattr(candidates.Fits, "leave_out", leave_out)
+    monkeypatch.setattr(candidates, "COVARIANCES", ("diag", "full"))
+    data = from_object(np.random.default_rng(1).normal(size=(100, 2)), "points")
+    table = candidates.covariances(component("model", "gaussian"), data, candidates.Fits(lambda *_: None))
+    assert table["covariance"][0] == taken and table["few_draws"].tolist() == [unreliable / 100] * 2
+    line = candidates.format_covariances(table).splitlines()[-1]
+    assert said in line and ("Pareto" in line) == (unreliable > 10 and ahead < 4)
+
+
+def test_a_run_that_is_interrupted_keeps_its_choice(
+    smcmc: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(candidates, "ROUNDS", (20, 40))
+    rng = np.random.default_rng(0)
+    pd.DataFrame(rng.normal(size=(40, 2)), columns=["x", "y"]).to_csv("t.csv", index=False)
+    args = ["run", *ARGS, "iterations=20", "chains=2", "progress=none"]
+
+    def stop(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("splitmerge_cli.runs.drive._await", stop)
+        patch.setattr(selection, "_short", lambda *given: lambda model, length: lambda data: _Stub(model, data))
+        assert smcmc(*args).exit_code == 130
+    monkeypatch.setattr(selection, "covariances", None)
+    ended = smcmc(*args)
+    assert ended.exit_code == 0 and "model.covariance=full, as results/choices/" in ended.stderr
+    summary = sm.Posterior.load(ended.stdout.split()[-1]).run.summary
+    assert summary["chosen"]["model.covariance"][0]["covariance"] == "full"
+
+
+@pytest.mark.parametrize("command", ["sweep", "race --seeds 1"])
+def test_jobs_keep_their_choice(
+    smcmc: Any, table: pd.DataFrame, fits: list[str], command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.to_csv("t.csv", index=False)
+    args = [*command.split(), *ARGS, "sampler=sams,gibbs", "iterations=2", "chains=1", "progress=none"]
+    monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.run_jobs", lambda *given, **more: [])
+    for _ in range(2):
+        smcmc(*args)
+        assert fits == ["full", "full", "full", "diag"]
