@@ -80,13 +80,15 @@ def _feature(known: Statistics, k: int, j: int) -> int:
 
 
 def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
-    """A row for each cluster and column of a table: cluster, column, level (the commonest level of a categorical
-    column, the median of an ordinal one, the second of a binary one; None of numbers), mean (of numbers, or the share of the level), low, high
-    (interval of the mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval),
-    divergence (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other
-    clusters, both as normal, Poisson or categorical distributions; nan where there is one cluster), deviation (standard
-    deviation of numbers in the units of the data). Missing cells are left out. Where columns have scales of their own, also scale: mean, low and high of such a column are those on the
-    scale, in the units of the data (``log``: the geometric mean).
+    """A row for each cluster and column of a table.
+
+    Columns: cluster, column, level (the commonest level of a categorical column, the median of an ordinal one, the
+    second of a binary one; None of numbers), mean (of numbers, or the share of the level), low, high (interval of the
+    mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval), divergence
+    (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other clusters, both as
+    normal, Poisson or categorical distributions; nan where there is one cluster), deviation (standard deviation of
+    numbers). Missing cells are left out. Where columns have scales of their own, also scale: mean, low and high of such
+    a column are those on the scale, in the units of the data (``log``: the geometric mean).
 
     Parameters as for `clusters`.
     """

@@ -69,8 +69,8 @@ def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
     for row in ranked:
         name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
         name += f" ({row['scale']} scale)" if row.get("scale") else ""
-        width = float(row["high"]) - float(row["low"]) if row["high"] not in ("", None) else 0.0
-        said = [_value(row[key], bool(row["level"]), width) for key in ("mean", "low", "high")]
+        length = float(row["high"]) - float(row["low"]) if row["high"] not in ("", None) else 0.0
+        said = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
         interval = f"{said[1]} to {said[2]}" if said[1] else ""
         spread = number(float(row["deviation"])) if row.get("deviation") else ""
         divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""
@@ -95,10 +95,10 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
-def _value(text: Any, share: bool, width: float) -> str:
+def _value(text: Any, share: bool, length: float) -> str:
     if text in ("", None):
         return ""
-    return f"{float(text):.0%}" if share else number(float(text), width)
+    return f"{float(text):.0%}" if share else number(float(text), length)
 
 
 def _percent(text: Any) -> str:

@@ -186,7 +186,8 @@ cdef class OrderedLevels:
         for c in range(self.n):
             self.weigh(c, count, NULL, points.w, &total)
             for r in range(self.first[c], self.first[c + 1]):
-                if count[r]:  # of no observed answer nobody asks
+                # of no observed answer nobody asks
+                if count[r]:
                     self.own[k * self.levels + r - self.before] = log(
                         total / sum_points(points.w, self.q + (r - self.before) * POINTS, True))
 
