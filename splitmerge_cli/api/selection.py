@@ -223,8 +223,8 @@ def _settle_ratings(
 
 
 def _types_of(spec: RunSpecification, what: str) -> dict[str, dict[Any, str]]:
-    """By the name of a reading of ratings or counts, the option ``data.types``; empty without any whose type is not
-    given, and where nothing is known of how numbers are recorded."""
+    """The option ``data.types`` by the name of a reading; empty without ratings or counts whose type is not given, and
+    for numbers that are recorded in an unknown way."""
     if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
         return {}
     typed = dict(spec.data.values["types"] or {})
@@ -391,7 +391,7 @@ def _names_units(options: Mapping[str, Any]) -> bool:
 
 
 def _with_reals(spec: RunSpecification) -> RunSpecification | None:
-    """The run that reads as real numbers what is read as counts in a table; None where there are none."""
+    """The run that reads the counts of a table as real numbers; None for a table without counts."""
     if not (types := _types_of(spec, "counts")):
         return None
     reals = spec.with_({"data.types": types[REALS]})

@@ -49,7 +49,7 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
 
 
 def _gain(ratio: float) -> float:
-    """What standard deviations in this ratio add to twice the divergence of two normal distributions."""
+    """Twice the divergence of two normal distributions with one mean and standard deviations in this ratio."""
     return ratio**2 - 1.0 - 2.0 * math.log(ratio)
 
 

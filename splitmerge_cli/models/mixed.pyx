@@ -502,8 +502,14 @@ cdef class Mixed(Scaled):
                 n = self.cells(k, self.slot_discrete[c]) - counted
                 total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - counted]
                           - self.log_all[self.total_of[c] * M + n])
-        if self.ordered is not None:
-            total += self.ordered.direct(count, code + self.nominal, counted)
+        if self.ordered is not None and counted:
+            total += self.ordered.left_out(count, code + self.nominal)
+        elif self.ordered is not None:
+            # weights of 216 points for each column: once for all items
+            if self.stale[k]:
+                self.settle(k)
+            for c in range(self.nominal, self.C):
+                total += self.at[(k >> 3) * 8 * self.rows + (k & 7) + 8 * code[c]]
         for c in range(self.P):
             v = self.tally[i * self.P + c]
             if v >= 0:

@@ -24,7 +24,7 @@ cdef class OrderedLevels:
     cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil
-    cdef double direct(self, const int32_t *count, const int32_t *code, bint counted) noexcept nogil
+    cdef double left_out(self, const int32_t *count, const int32_t *code) noexcept nogil
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil
     cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil
     cdef void draw(self, Rng rng, const int32_t *count, double *theta) noexcept nogil

@@ -115,7 +115,7 @@ LEAST = 1e-6
 
 
 def tables_of_levels(cuts, double zeta):
-    """Probabilities of the levels of ordinal columns at the points, from the cuts of each column."""
+    """Probabilities of the levels at the points, from the cuts of each ordinal column."""
     from scipy.special import ndtr
 
     m, s = (grid.ravel() for grid in np.meshgrid(MEANS, DEVIATIONS, indexing="ij"))
@@ -169,14 +169,15 @@ cdef class OrderedLevels:
                             self.first[c + 1] - self.first[c], count + self.first[c], of_more, w, sum)
 
     cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil:
-        """Write the log predictive of each level of a cluster from `row` on, so many numbers apart."""
+        """Write a cluster's log predictive for each level from `row` on, so many numbers apart."""
         cdef point_weights points
         cdef Py_ssize_t c, r
         cdef double total
         for c in range(self.n):
             self.weigh(c, count, NULL, points.w, &total)
             for r in range(self.first[c], self.first[c + 1]):
-                row[stride * (r - self.before)] = log(sum_points(points.w, self.q + (r - self.before) * POINTS, False) / total)
+                row[stride * (r - self.before)] = log(
+                    sum_points(points.w, self.q + (r - self.before) * POINTS, False) / total)
 
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil:
         """Bring ``own`` of cluster k up to date: Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
@@ -200,16 +201,15 @@ cdef class OrderedLevels:
                 total += self.own[k * self.levels + code[c] - self.before]
         return total
 
-    cdef double direct(self, const int32_t *count, const int32_t *code, bint counted) noexcept nogil:
-        """Log predictive of an item that a cluster counts, or not, from its counts."""
+    cdef double left_out(self, const int32_t *count, const int32_t *code) noexcept nogil:
+        """Log predictive of an item that a cluster counts, given the others there, from its counts."""
         cdef point_weights points
         cdef Py_ssize_t c
-        cdef double part, total, log_pred = 0.0
+        cdef double total, log_pred = 0.0
         for c in range(self.n):
             if code[c]:
                 self.weigh(c, count, NULL, points.w, &total)
-                part = log(sum_points(points.w, self.q + (code[c] - self.before) * POINTS, counted) / total)
-                log_pred += -part if counted else part
+                log_pred += log(total / sum_points(points.w, self.q + (code[c] - self.before) * POINTS, True))
         return log_pred
 
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil:
