@@ -45,8 +45,8 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
     left = sum(widths) + 2 * len(widths)
-    # beside the numbers if the first entry of every row fits there, else below them
-    beside = all(len(told[0]) <= width - left for told in entries if told)
+    # beside the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
+    beside = all(len(entry) <= width - left for told in entries for entry in told[: None if most is None else 1])
     indent = left if beside else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
     named = "nodes of most ties" if any(row.get("density") for row in shown) else "differs most in"
