@@ -18,6 +18,7 @@ from scipy.special import gammaln
 
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
+from splitmerge_cli.api.readings import READINGS, REALS
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
@@ -46,8 +47,6 @@ COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
-COUNTS, REALS = "as counts", "as real numbers"
-"""Readings of whole numbers."""
 SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
 """Models for vectors of counts, totals given; the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
@@ -270,19 +269,22 @@ def as_vectors(table: Dataset) -> Dataset | None:
     return Dataset(table.name, "counts", x.astype(np.int32), columns=table.columns)
 
 
-def compare_counts(
+def compare_readings(
+    what: str,
     options: Mapping[str, Any],
-    as_counts: Dataset,
-    as_reals: Dataset,
+    readings: Mapping[str, Dataset],
     fits: Fits,
     vectors: Dataset | None = None,
 ) -> pd.DataFrame:
-    """Leave-one-out log probability of rows whose whole numbers are read as counts, and as real numbers.
+    """Leave-one-out log probability of rows whose whole numbers are read in several ways.
 
     Parameters
     ----------
+    what : {"ratings", "counts"}
     options : mapping
         Options of `mixed` beside the covariance: full where there are two real columns.
+    readings : mapping of str to Dataset
+        The simplest first.
     vectors : Dataset, optional
         The rows for the models of `SHARES`, which take totals as given: these have one negative binomial distribution
         (`log_totals`).
@@ -290,20 +292,25 @@ def compare_counts(
     Returns
     -------
     pandas.DataFrame
-        A row for each reading, first the one that is taken: counts (`COUNTS`, `REALS` or a model), log_density (mean
-        over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
+        A row for each reading, first the one that is taken: its name, or that of a model, under `what`, log_density
+        (mean over rows, natural logarithm), behind, error, few_draws and seconds as of `covariances`.
     """
     candidates = {}
-    for name, dataset in ((COUNTS, as_counts), (REALS, as_reals)):
+    rows = max(dataset.N for dataset in readings.values())
+    for name, dataset in readings.items():
+        if rows > dataset.N:
+            fits.say(f"{what} {name}: left out, as {rows - dataset.N:,} rows that repeat others would be read once")
+            continue
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in SHARES}
     problems: dict[str, str] = {}
-    found, facts = _compare("counts", candidates, fits, problems)
+    found, facts = _compare(what, candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return _rank("counts", found, facts, [name for name in (COUNTS, *SHARES, REALS) if name in candidates])
+    # reals have the most parameters
+    return _rank(what, found, facts, sorted(candidates, key=lambda name: name == REALS))
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -396,14 +403,15 @@ def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return records
 
 
-def format_counts(table: pd.DataFrame) -> str:
-    """Return the table of `compare_counts`, and what was chosen, as text."""
+def format_readings(what: str, table: pd.DataFrame) -> str:
+    """Return the table of `compare_readings`, and what was chosen, as text."""
     text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
-    how = "data.types={NAME:count} reads a column as counts, NAME:real as real numbers"
-    what, taken = "counts ", table["counts"][0]
+    how = ", ".join(f"NAME:{type} {name}" for name, type in READINGS[what].items())
+    how, taken = f"data.types reads a column otherwise: {how}", table[what][0]
     if taken in SHARES:
         what, how = "model=", "the totals of rows have one negative binomial distribution"
-    return f"{text}\n{what}{taken}, {_describe_choice(table, 'probability')} ({how})"
+    named = what if what.endswith("=") else f"{what} "
+    return f"{text}\n{named}{taken}, {_describe_choice(table, 'probability')} ({how})"
 
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
@@ -427,3 +435,31 @@ def format_covariances(table: pd.DataFrame) -> str:
         return "\n".join([text, *lines, f"model.covariance=auto: {best}, {_describe_choice(compared, 'density')}"])
     why = "the only one that is left" if lines else "since one column has one variance"
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
+
+
+def choose_reading(
+    what: str,
+    options: Mapping[str, Any],
+    readings: Mapping[str, Dataset],
+    fits: Fits,
+    say: Callable[[str], None],
+    vectors: Dataset | None = None,
+) -> list[dict[str, Any]]:
+    """Records of `compare_readings`, which `say` receives as text."""
+    table = compare_readings(what, options, readings, fits, vectors)
+    say(format_readings(what, table))
+    return as_records(table)
+
+
+def choose_scales(
+    options: Mapping[str, Any],
+    as_they_are: Dataset,
+    rescaled: Dataset,
+    scales: str,
+    fits: Fits,
+    say: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Records of `compare_scales`, which `say` receives as text."""
+    table = compare_scales(options, as_they_are, rescaled, fits)
+    say(format_rescaled(table, scales))
+    return as_records(table)

@@ -306,7 +306,7 @@ class Posterior(StoredDraws):
 
     # -- in the data's own terms
     def cluster_summary(self) -> Table:
-        """A row for each cluster of `labels`: size, certainty, a prototype, what tells it from the others.
+        """A row for each cluster of `labels`: size, certainty, a prototype, where it differs most.
 
         See `splitmerge_cli.diagnostics.cluster_summary.clusters`; documents:
         `splitmerge_cli.diagnostics.topic_summary.summary`, and the mean certainty of the tokens where the run recorded

@@ -24,8 +24,8 @@ from splitmerge_cli.api.selection import (
     kind_of_model,
     model_for_object,
     options_for,
-    read_counts,
     read_scales,
+    read_whole_numbers,
     settle,
     short_fits,
 )
@@ -181,9 +181,9 @@ def specify_sample(
         if keys["model"] == AUTO and not isinstance(data, str | Path):
             keys["model"], data = model_for_object(data)
             if keys["model"] == MIXED and not isinstance(data, Dataset):
-                of_table, chosen = read_counts(data, of_table, keys, fits, say)
-                if chosen is not None and (taken := chosen["counts"][0]["counts"]) in SHARES:
-                    keys["model"] = taken
+                of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
+                taken = ((chosen or {}).get("counts") or [{}])[0].get("counts")
+                keys["model"] = taken if taken in SHARES else MIXED
             if keys["model"] in OF_REALS:
                 kind = kind_of_model(keys["model"]).name
                 read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)

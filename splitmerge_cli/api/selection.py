@@ -12,6 +12,9 @@
     other, as chance does not make them, one is read. Sets of more than 1,000 rows are judged by so many of them, drawn
     at random. A covariance that the points do not allow is named with the reason; of one column, and where one alone is
     left, nothing is compared.
+Ratings among the columns
+    ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
+    numbers, all alike, whichever gives a row the larger log probability given the others.
 Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
     others: a whole number has its probability as a count, and as a real number the mean log density over its unit
@@ -42,7 +45,6 @@ from splitmerge_cli.api import candidates
 from splitmerge_cli.api.candidates import (
     AS_THEY_ARE,
     MIXED,
-    REALS,
     RESCALED,
     SCALES,
     SHARES,
@@ -50,14 +52,12 @@ from splitmerge_cli.api.candidates import (
     Sample,
     as_records,
     as_vectors,
-    compare_counts,
-    compare_scales,
+    choose_reading,
+    choose_scales,
     count_reals,
     covariances,
     find_problem,
-    format_counts,
     format_covariances,
-    format_rescaled,
     model_of,
 )
 from splitmerge_cli.api.cautions import NotConverged
@@ -65,6 +65,7 @@ from splitmerge_cli.api.making import Settled
 from splitmerge_cli.api.objects import choice_keys, columns_read, held_keys
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
+from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
@@ -98,17 +99,6 @@ NOT_SKEWED = (
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
-
-
-def counts_of(dataset: Dataset) -> list[str | int]:
-    """The columns of a mixed table that are read as counts: their names, else their numbers, which are no text, since
-    a cell of the first row that is the same would make that a row of names."""
-    if dataset.reduction is not None:  # densities of scores do not compare
-        return []
-    named: Sequence[str | int] = dataset.columns or []
-    if len(set(named)) < dataset.values.shape[1]:
-        named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
-    return [key for key, column in zip(named, dataset.types or (), strict=True) if column.type == "count"]
 
 
 def options_for(model: str, dataset: Dataset) -> dict[str, str]:
@@ -179,17 +169,29 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
 
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None) -> Settled:
     """`settle` of a run for which nothing is stored."""
-    of_reals, calibrates = None, OF_POWER in spec.to_choose
-    asks = OF_SCALE in spec.to_choose or ("model" in spec.to_choose and OF_SCALE not in spec.given_keys.keys)
-    if "model" in spec.to_choose:
+    asked = spec.to_choose
+    asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
+    if "model" in asked:
         named = _choose_model(spec)
         spec = spec.with_(named)
         said = [override(key, value) for key, value in named.items() if value != AUTO]
         say(f"model={AUTO}: {' '.join(said)}")
-        if spec.model.name == MIXED:
-            of_reals = _with_reals(spec)
+    with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
+        of_ratings: dict[str, Any] = {}
+        if "model" in asked and spec.model.name == MIXED:
+            spec, of_ratings = _settle_ratings(spec, say, fits)
+        settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
+    return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
+
+
+def _choose_options(
+    spec: RunSpecification, asks_counts: bool, asks_scales: bool, say: Callable[[str], None], fits: Fits
+) -> Settled:
+    """Choose what is left to the data when the model and the reading of ratings are known."""
+    calibrates = OF_POWER in spec.to_choose
+    of_reals = _with_reals(spec) if asks_counts else None
     readings = [spec] if of_reals is None else [spec, of_reals]
-    rescaled = [_with_scales(reading) if asks else None for reading in readings]
+    rescaled = [_with_scales(reading) if asks_scales else None for reading in readings]
     if OF_SCALE in spec.to_choose:
         readings = [reading.with_({OF_SCALE: None}) for reading in readings]
         spec = readings[0]
@@ -201,12 +203,40 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     if calibrates:
         _require_power(spec.model.name)
     by = (_describe_comparison() if compares else {}) | ({"powers": list(POWERS)} if calibrates else {})
-    with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
-        decided, chosen = _settle_readings(readings, rescaled, say, fits)
-        if calibrates:
-            decided, curve = _settle_power(decided, say, fits)
-            chosen |= curve
+    decided, chosen = _settle_readings(readings, rescaled, say, fits)
+    if calibrates:
+        decided, curve = _settle_power(decided, say, fits)
+        chosen |= curve
     return Settled(decided, chosen | {"by": by})
+
+
+def _settle_ratings(
+    spec: RunSpecification, say: Callable[[str], None], fits: Fits
+) -> tuple[RunSpecification, dict[str, Any]]:
+    """A run that reads the ratings of a table, unless their types are given, as predicts rows best; and how that was
+    chosen."""
+    runs_by_name = {name: spec.with_({"data.types": types}) for name, types in _types_of(spec, "ratings").items()}
+    if not runs_by_name:
+        return spec, {}
+    datasets = {name: _read(run) for name, run in runs_by_name.items()}
+    table = choose_reading("ratings", _options_given(spec), datasets, fits, say)
+    if (name := table[0]["ratings"]) != AS_READ["ratings"]:
+        spec = runs_by_name[name].with_(_unnamed_options(spec, MIXED, datasets[name]))
+    return spec, {"ratings": table, "by": _describe_comparison()}
+
+
+def _types_of(spec: RunSpecification, what: str) -> dict[str, dict[Any, str]]:
+    """The option ``data.types`` by the name of a reading; empty without ratings or counts whose type is not given, and
+    for numbers that are recorded in an unknown way."""
+    if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
+        return {}
+    typed = dict(spec.data.values["types"] or {})
+    return add_types(typed, what, _read(spec))
+
+
+def _options_given(spec: RunSpecification) -> dict[str, Any]:
+    """The options of the model that the run names."""
+    return {key: value for key, value in spec.model.values.items() if f"model.{key}" in spec.given_keys.keys}
 
 
 def _require_power(model: str) -> None:
@@ -241,13 +271,12 @@ def _settle_readings(
     found: dict[str, Any] = {}
     spec, on_scales = readings[0], rescaled[0]
     if len(readings) > 1:
-        of_reals, given = readings[1], spec.given_keys.keys
-        options = {key: value for key, value in spec.model.values.items() if f"model.{key}" in given}
-        table = _read(spec)
+        of_reals, options, table = readings[1], _options_given(spec), _read(spec)
         vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
         columns = _find_columns(spec, SHARES[0], table) if vectors else None
+        by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
-        found["counts"] = _choose_counts(options, table, _read(of_reals), fits, say, vectors)
+        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec, on_scales = of_reals, rescaled[1]
         elif taken in SHARES:
@@ -256,7 +285,7 @@ def _settle_readings(
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]
-        found[OF_SCALE] = _choose_scales(options, _read(spec), _read(on_scales), scales, fits, say)
+        found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
     if OF_COVARIANCE in spec.to_choose:
         if "covariance" not in spec.model.options:
@@ -292,15 +321,11 @@ def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: st
 
 def _describe_comparison() -> dict[str, int]:
     """How candidates are compared."""
-    return {
-        "rows": candidates.MOST_ROWS,
-        "iterations": sum(candidates.ROUNDS),
-        "chains": CHAINS,
-        "draws": candidates.DRAWS,
-    }
+    iterations = sum(candidates.ROUNDS)
+    return {"rows": candidates.MOST_ROWS, "iterations": iterations, "chains": CHAINS, "draws": candidates.DRAWS}
 
 
-def read_counts(
+def read_whole_numbers(
     data: Any,
     of_table: Mapping[str, Any],
     keys: Mapping[str, Any],
@@ -308,19 +333,24 @@ def read_counts(
     say: Callable[[str], None],
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its counts; and how these were found. `keys` are those of the run."""
-    of_table = dict(of_table)
-    as_counts = from_object(data, MIXED, **of_table)
-    typed = dict(of_table.get("types") or {})
-    counts = [key for key in counts_of(as_counts) if str(key) not in map(str, typed)]
-    options = _options_of(keys)
-    if not counts or options.get("resolution", AUTO) != AUTO:
+    finds of its ratings and counts; and how these were found. `keys` are those of the run."""
+    of_table, options, chosen = dict(of_table), _options_of(keys), dict[str, Any]()
+    if options.get("resolution", AUTO) != AUTO:
         return of_table, None
-    of_reals = of_table | {"types": typed | dict.fromkeys(counts, "real")}
-    as_reals = from_object(data, MIXED, **of_reals)
-    vectors = None if options or of_table or np.shape(data) != as_counts.values.shape else as_vectors(as_counts)
-    found = _choose_counts(options, as_counts, as_reals, fits, say, vectors)
-    return of_reals if found[0]["counts"] == REALS else of_table, {"counts": found, "by": _describe_comparison()}
+    for what in READINGS:
+        as_read = from_object(data, MIXED, **of_table)
+        by_name = {
+            name: of_table | {"types": types}
+            for name, types in add_types(of_table.get("types") or {}, what, as_read).items()
+        }
+        if not by_name:
+            continue
+        datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}
+        whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
+        chosen[what] = choose_reading(what, options, datasets, fits, say, as_vectors(as_read) if whole else None)
+        if (name := chosen[what][0][what]) in by_name and name != AS_READ[what]:
+            of_table = by_name[name]
+    return of_table, chosen | {"by": _describe_comparison()} if chosen else None
 
 
 def read_scales(
@@ -338,7 +368,7 @@ def read_scales(
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
     rescaled = from_object(data, kind, **on_scales)
-    found = _choose_scales(options, as_they_are, rescaled, scales, fits, say)
+    found = choose_scales(options, as_they_are, rescaled, format_scales(scales), fits, say)
     taken = on_scales if found[0]["columns"] == RESCALED else of_table
     return taken, {OF_SCALE: found, "by": _describe_comparison()}
 
@@ -346,32 +376,6 @@ def read_scales(
 def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the model among the keys of a run."""
     return {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
-
-
-def _choose_counts(
-    options: Mapping[str, Any],
-    as_counts: Dataset,
-    as_reals: Dataset,
-    fits: Fits,
-    say: Callable[[str], None],
-    vectors: Dataset | None,
-) -> list[dict[str, Any]]:
-    table = compare_counts(options, as_counts, as_reals, fits, vectors)
-    say(format_counts(table))
-    return as_records(table)
-
-
-def _choose_scales(
-    options: Mapping[str, Any],
-    as_they_are: Dataset,
-    rescaled: Dataset,
-    scales: Mapping[Any, Any],
-    fits: Fits,
-    say: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    table = compare_scales(options, as_they_are, rescaled, fits)
-    say(format_rescaled(table, format_scales(scales)))
-    return as_records(table)
 
 
 def _with_scales(spec: RunSpecification) -> RunSpecification | None:
@@ -388,15 +392,10 @@ def _names_units(options: Mapping[str, Any]) -> bool:
 
 
 def _with_reals(spec: RunSpecification) -> RunSpecification | None:
-    """The run that reads as real numbers what is read as counts in a table, unless a type is given; None where there
-    are none, or where nothing is known of how numbers are recorded."""
-    if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
+    """The run that reads the counts of a table as real numbers; None for a table without counts."""
+    if not (types := _types_of(spec, "counts")):
         return None
-    typed = dict(spec.data.values["types"] or {})
-    counts = [key for key in counts_of(_read(spec)) if str(key) not in map(str, typed)]
-    if not counts:
-        return None
-    reals = spec.with_({"data.types": typed | dict.fromkeys(counts, "real")})
+    reals = spec.with_({"data.types": types[REALS]})
     return reals.with_(_unnamed_options(spec, MIXED, _read(reals)))
 
 

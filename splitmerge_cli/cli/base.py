@@ -102,7 +102,7 @@ def _import_module_of(command: str) -> None:
 
 def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:
     """Raise a `ConfigError` for an option of the command that is typed as a key: ``pairs=20``."""
-    typed = [str(word).partition("=") for word in words if "=" in str(word) and not Path(str(word)).exists()]
+    typed = [str(word).partition("=") for word in words if "=" in str(word) and not os.path.exists(str(word))]
     if not typed:
         return
     from splitmerge_cli.config import ConfigError

@@ -38,7 +38,7 @@ COMMANDS = {
         "results",
         "Say whether chains have converged and what to do next; show R-hat, effective sample size, acceptance, scores.",
     ),
-    "summary": Command("results", "Show the clusters of runs: size, certainty, what tells each from the others."),
+    "summary": Command("results", "Show the clusters of runs: size, certainty, where each differs most."),
     "verify": Command(
         "verifying", "Compare samplers with the enumerated posterior of small data, alone and with Gibbs."
     ),

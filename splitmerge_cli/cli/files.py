@@ -1,7 +1,7 @@
 """A file in place of ``data=csv data.path=FILE model=auto``."""
 
+import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from splitmerge_cli.cli.base import complain
 from splitmerge_cli.config import choices
@@ -43,9 +43,9 @@ def _find_file(word: str) -> str | None:
     """The file that a word names; None of a key."""
     key, equals, value = word.partition("=")
     if not equals:
-        return word if is_file_name(word) or Path(word).exists() else None
+        return word if is_file_name(word) or os.path.exists(word) else None
     if key == "data":
-        named = value in choices("data") or ("," in value and not Path(value).exists())
-        return value if not named and (is_file_name(value) or Path(value).exists()) else None
+        named = value in choices("data") or ("," in value and not os.path.exists(value))
+        return value if not named and (is_file_name(value) or os.path.exists(value)) else None
     known = {name for name, _ in all_keys()}
-    return word if "." not in key and key not in known and Path(word).exists() else None
+    return word if "." not in key and key not in known and os.path.exists(word) else None

@@ -88,7 +88,7 @@ def summary(
     ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
-    """Show the clusters of runs: size, certainty, what tells each from the others.
+    """Show the clusters of runs: size, certainty, where each differs most.
 
     clusters=5 shows the level of 5 clusters, to which those of the run are merged where that costs least; answers=3
     three partitions that stand for the posterior, with weights; core=0.95 the items that are together as listed, all at

@@ -20,14 +20,14 @@ from splitmerge_cli.data.scales import Scales, in_units, log_jacobian, titles
 from splitmerge_cli.data.values import blocks, place_of
 from splitmerge_cli.received import DataError
 
-COLUMN_TYPES = ("binary", "categorical", "count", "real")
+COLUMN_TYPES = ("binary", "categorical", "ordinal", "count", "real")
 """Types of columns in a mixed table."""
 
 
 @dataclass(frozen=True)
 class ColumnType:
-    """Type of a column in a mixed table, one of `COLUMN_TYPES`, and the values (levels) that the codes of a ``binary``
-    or ``categorical`` one stand for, code 0 first.
+    """Type of a column in a mixed table, one of `COLUMN_TYPES`, and the values (levels) that the codes of a ``binary``,
+    ``categorical`` or ``ordinal`` one stand for, code 0 first.
     """
 
     type: str

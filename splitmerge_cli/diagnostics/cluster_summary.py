@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import special  # scipy.stats takes a second to import
 
-from splitmerge_cli.diagnostics.cluster_table import number
+from splitmerge_cli.diagnostics.column_descriptions import describe, median_level
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
 
 TELLING = 3
@@ -40,7 +40,7 @@ def clusters(
     pandas.DataFrame
         Columns cluster, size, share (of the items); certainty (mean over its items) and prototype (name or number of
         the item of highest certainty), where `certainty` is given; of a table: telling, the columns of most divergence
-        (see `columns`) with their means, and those of all other clusters; of other data those of `Kind.describe`.
+        (see `columns`), each as `describe` says; of other data those of `Kind.describe`.
     """
     own = np.asarray(labels)
     sizes = np.bincount(own)
@@ -66,35 +66,29 @@ def _telling(known: Statistics, k: int) -> Iterator[str]:
     """The columns in which a cluster differs most from the others."""
     told = np.nan_to_num(known.divergence[k], nan=-1.0)
     for j in np.argsort(-told, kind="stable")[:TELLING]:
-        if told[j] < 0:
-            continue
-        f = _feature(known, k, int(j))
-        level, mean = known.level[f], known.mean[k, f]
-        n = known.n[:, f].sum() - known.n[k, f]
-        other = (known.overall[f] * known.n[:, f].sum() - known.n[k, f] * mean) / n
-        if (scale := known.scale_of(int(j))) is not None:
-            mean, other = (float(scale.undo(value)) for value in (mean, other))
-            yield f"{known.columns[j]} = {number(mean)} (others {number(other)}, on a {scale} scale)"
-        elif level is None:
-            yield f"{known.columns[j]} = {number(mean)} (others {number(other)})"
-        else:
-            yield f"{known.columns[j]}={level}: {mean:.0%} (others {max(other, 0.0):.0%})"
+        if told[j] > 0:
+            yield describe(known, k, int(j))
 
 
 def _feature(known: Statistics, k: int, j: int) -> int:
-    """The feature that stands for a column in a cluster: of a categorical one the commonest level."""
+    """The feature that stands for a column in a cluster: a categorical one has its commonest level, an ordinal one its
+    median."""
     of_column = slice(*np.searchsorted(known.column, [j, j + 1]))
+    if known.types[j] == "ordinal":
+        return int(of_column.start + median_level(known.mean[k, of_column]))
     return int(of_column.start + np.argmax(np.nan_to_num(known.mean[k, of_column])))
 
 
 def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None) -> pd.DataFrame:
-    """A row for each cluster and column of a table: cluster, column, level (the commonest level of a categorical
-    column, the second of a binary one; None of numbers), mean (of numbers, or the share of the level), low, high
-    (interval of the mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval),
-    divergence (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other
-    clusters, both as normal, Poisson or categorical distributions; nan where there is one cluster). Missing cells are
-    left out. Where columns have scales of their own, also scale: mean, low and high of such a column are those on the
-    scale, in the units of the data (``log``: the geometric mean).
+    """A row for each cluster and column of a table.
+
+    Columns: cluster, column, level (the commonest level of a categorical column, the median of an ordinal one, the
+    second of a binary one; None of numbers), mean (of numbers, or the share of the level), low, high (interval of the
+    mean of level 0.95, which takes the clusters as known: Student's t; of a share Jeffreys' interval), divergence
+    (Kullback-Leibler divergence, in nats, of the column in the cluster from the column in all other clusters, both as
+    normal, Poisson or categorical distributions; nan where there is one cluster), deviation (standard deviation of
+    numbers). Missing cells are left out. Where columns have scales of their own, also scale: mean, low and high of such
+    a column are those on the scale, in the units of the data (``log``: the geometric mean).
 
     Parameters as for `clusters`.
     """
@@ -116,6 +110,7 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
         if scale is not None:
             own = column == j
             mean[own], low[own], high[own] = (scale.undo(values[own]) for values in (mean, low, high))
+    without = share | np.array([known.scale_of(j) is not None for j in column], dtype=bool)
     of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
     return pd.DataFrame(
         {
@@ -126,6 +121,7 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
             "low": low,
             "high": high,
             "divergence": known.divergence[cluster, column],
+            "deviation": np.where(without, np.nan, np.sqrt(variance)),
         }
         | of_scale
     )

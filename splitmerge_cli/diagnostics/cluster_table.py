@@ -1,5 +1,6 @@
 """The clusters of a run as lines of text."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -8,8 +9,10 @@ WIDTH = 80
 PROTOTYPE = 18
 """Letters in the name of a prototype, at most."""
 INDENT = 9
-"""Spaces before what tells a cluster, where it stands below the numbers."""
-NARROWEST = 24
+"""Spaces before the columns in which a cluster differs most, where they stand below the numbers."""
+MOST_DECIMALS = 6
+"""Decimals of a number, at most; smaller numbers have an exponent."""
+NARROWEST = 21
 """Letters in the name of a column, at least."""
 
 Row = Mapping[str, Any]
@@ -18,14 +21,14 @@ Row = Mapping[str, Any]
 def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, width: int = WIDTH) -> Iterator[str]:
     r"""The rows of ``cluster_summary.csv``, text by the name of the column, as a table under a heading.
 
-    With `most` so many rows are shown, and one line of what tells each cluster; by default all.
+    With `most` so many rows are shown, and one line of the columns in which each differs most; by default all.
 
     Examples
     --------
     >>> row = {"cluster": "0", "size": "50", "share": "0.5", "certainty": "0.98", "prototype": "7", "telling": "x = 1"}
     >>> print(*cluster_lines([row], "1 cluster of 100 items"), sep="\n")
     1 cluster of 100 items
-    cluster  size  share  certainty  prototype  what tells it
+    cluster  size  share  certainty  prototype  differs most in
           0    50    50%       0.98  7          x = 1
     """
     yield heading
@@ -42,11 +45,11 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
     widths = [max(len(name), *map(len, cells)) for name, cells, _ in columns]
     entries = [[e for e in str(row.get("telling") or "").split("; ") if e] for row in shown]
     left = sum(widths) + 2 * len(widths)
-    # beside the numbers if the first entry of every row fits there, else below them
-    beside = all(len(told[0]) <= width - left for told in entries if told)
+    # beside the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
+    beside = all(len(entry) <= width - left for told in entries for entry in told[: None if most is None else 1])
     indent = left if beside else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
-    named = "nodes of most ties" if any(row.get("density") for row in shown) else "what tells it"
+    named = "nodes of most ties" if any(row.get("density") for row in shown) else "differs most in"
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, told in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
@@ -61,19 +64,26 @@ def cluster_lines(rows: Sequence[Row], heading: str, most: int | None = None, wi
 def column_lines(rows: Sequence[Row], width: int = WIDTH) -> Iterator[str]:
     """The rows of one cluster of ``column_summary.csv``, those of largest divergence first."""
     ranked = sorted(rows, key=lambda row: -float(row["divergence"] or "-inf"))
-    room = max(NARROWEST, width - 48)
-    yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  divergence"
+    room = max(NARROWEST, width - 59)
+    yield f"  {'column':{room}}  {'mean or share':>13}  {'95 % interval':>17}  {'deviation':>9}  divergence"
     for row in ranked:
         name = f"{row['column']}={row['level']}" if row["level"] else str(row["column"])
         name += f" ({row['scale']} scale)" if row.get("scale") else ""
-        said = [_value(row[key], bool(row["level"])) for key in ("mean", "low", "high")]
+        length = float(row["high"]) - float(row["low"]) if row["high"] not in ("", None) else 0.0
+        said = [_value(row[key], bool(row["level"]), length) for key in ("mean", "low", "high")]
         interval = f"{said[1]} to {said[2]}" if said[1] else ""
+        spread = number(float(row["deviation"])) if row.get("deviation") else ""
         divergence = f"{float(row['divergence']):.3g}" if row["divergence"] else ""
-        yield f"  {shorten(name, room):{room}}  {said[0]:>13}  {interval:>17}  {divergence:>10}".rstrip()
+        yield f"  {shorten(name, room):{room}}  {said[0]:>13}  {interval:>17}  {spread:>9}  {divergence:>10}".rstrip()
 
 
-def number(value: float) -> str:
-    """Four significant digits, large numbers without an exponent."""
+def number(value: float, spread: float = 0.0) -> str:
+    """Four significant digits, large numbers without an exponent; with a spread those down to a third of it."""
+    if 0.0 < spread < math.inf and abs(value) < 1e7:
+        decimals = max(0, math.ceil(math.log10(3.0 / spread)))
+        value = round(value, decimals) + 0.0  # no -0
+        if decimals <= MOST_DECIMALS:
+            return f"{value:.{decimals}f}"
     return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"
 
 
@@ -85,10 +95,10 @@ def shorten(text: str, most: int) -> str:
     return f"{text[: most - 1 - end]}…{text[len(text) - end :]}"
 
 
-def _value(text: Any, share: bool) -> str:
+def _value(text: Any, share: bool, length: float) -> str:
     if text in ("", None):
         return ""
-    return f"{float(text):.0%}" if share else number(float(text))
+    return f"{float(text):.0%}" if share else number(float(text), length)
 
 
 def _percent(text: Any) -> str:

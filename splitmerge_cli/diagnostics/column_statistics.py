@@ -11,6 +11,8 @@ from splitmerge_cli.data.scales import Scales, titles
 
 MOST_CELLS = 20_000_000
 """Clusters times columns that are described; of more columns those of largest variance."""
+BY_LEVEL = ("categorical", "ordinal")
+"""Types of columns with a feature for each level."""
 RESOLUTION = 1e-12
 """Standard deviation of a constant column, relative to its values, that rounding may leave."""
 
@@ -20,12 +22,12 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Statistics:
     """Columns of a table by cluster. A feature is a column of numbers, the second level of a binary column, or a level
-    of a categorical one."""
+    of a categorical or ordinal one."""
 
     columns: list[str]
     """D names."""
     types: list[str]
-    """``binary``, ``categorical``, ``count`` or ``real``, of each column."""
+    """A word of ``COLUMN_TYPES`` for each column."""
     column: NDArray[np.int64]
     """int64 ``[F]``: the column of each feature, ascending."""
     level: list[str | None]
@@ -88,7 +90,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
         x, names, columns = x[:, kept], [names[j] for j in kept], tuple(columns[j] for j in kept)
         scales = tuple(scales[j] for j in kept) if scales else ()
     types = [column.type for column in columns]
-    parts = [j for j, type in enumerate(types) if type != "categorical"]
+    parts = [j for j, type in enumerate(types) if type not in BY_LEVEL]
     whole = len(parts) == len(types)
     moments = [_moments(x[items] if whole else x[items][:, parts]) for items in clusters]
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
@@ -99,9 +101,9 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     found = {j: tuple(value[..., [at]] for value in described) for at, j in enumerate(parts)}
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
-        if column.type == "categorical":
+        if column.type in BY_LEVEL:
             found[j] = _levels(x[:, j], own, K, len(column.levels))
-        levels_of.append(list(column.levels) if column.type == "categorical" else [_second(column)])
+        levels_of.append(list(column.levels) if column.type in BY_LEVEL else [_second(column)])
     stacked = [np.concatenate([found[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
     levels = [level for levels in levels_of for level in levels]

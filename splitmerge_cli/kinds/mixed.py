@@ -15,7 +15,7 @@ CONVERSIONS = {"real": "points", "binary": "binary"}
 class Mixed(Kind):
     """Columns of several types: float64 ``[N, D]``, NaN where a cell is missing, and a `ColumnType` for each column.
 
-    Codes (binary, categorical), whole numbers from 0 (count) or finite numbers (real).
+    Codes (binary, categorical, ordinal), whole numbers from 0 (count) or finite numbers (real).
     """
 
     name = "mixed"

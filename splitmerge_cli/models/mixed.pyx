@@ -2,6 +2,7 @@
 
     binary        x ~ Bernoulli(p), p ~ Beta(beta1, beta0)
     categorical   x ~ Categorical(p), p ~ Dirichlet(alpha, ..., alpha)
+    ordinal       x is a normal number cut into levels: ``ordered_levels.pyx``
     count         x ~ Poisson(r), r ~ Gamma(shape, rate)
     real          x ~ N(mu, v), v ~ InvGamma(a0, b0), mu | v ~ N(m0, v / kappa0)
 
@@ -28,7 +29,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, Shard
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.gaussian_full cimport FullGaussian
+from splitmerge_cli.models.ordered_levels cimport OrderedLevels
 from splitmerge_cli.models.real_cells cimport RealCells
 from splitmerge_cli.models.scale_prior cimport Scaled
 
@@ -39,8 +40,9 @@ from splitmerge_cli.core.options import (
 from splitmerge_cli.core.rows import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.models.count_vectors import rising_of
-from splitmerge_cli.models.mixed_cells import JOINT, TYPES, prepare, real_columns, types_of, with_moments
+from splitmerge_cli.models.mixed_cells import JOINT, TYPES, cuts_of, prepare, real_columns, types_of, with_moments
 from splitmerge_cli.models.mixed_tables import tables_of
+from splitmerge_cli.models.ordered_levels import tables_of_levels
 from splitmerge_cli.models.normal import HIERARCHICAL, POWER, RESOLUTION
 from splitmerge_cli.models.real_columns import prior_options, resolutions_of, settle_resolution
 from splitmerge_cli.models.simulation import simulate_table
@@ -137,6 +139,8 @@ cdef class Mixed(Scaled):
         Positive("beta1", 0.5, "binary columns: pseudo-count of code 1"),
         Positive("beta0", 0.5, "binary columns: pseudo-count of code 0"),
         Positive("alpha", 0.5, "categorical columns: pseudo-count of every level"),
+        Numbers("cuts", None, "ordinal columns: cuts between the levels, column after column; null: where the whole "
+                "column is standard normal", optional=True, least=-100.0, most=100.0),
         Number("shape", 1.0, "count columns: shape of the rates' gamma prior", least=1e-3, most=1e6),
         Numbers("rate", None, "count columns: rate of that prior, a number or one per count column; null: shape over "
                 "the column's mean", optional=True, least=1e-9, most=1e9),
@@ -154,52 +158,6 @@ cdef class Mixed(Scaled):
         RESOLUTION,
         POWER,
     )
-
-    cdef readonly Py_ssize_t D
-    cdef readonly double zeta           # power of the likelihood; rates, kappa0 and a0 are over it
-    cdef double log_zeta
-    cdef readonly tuple types           # [D] words of TYPES
-    cdef readonly str covariance        # of the real columns
-    cdef RealCells reals                # independent real columns; None: there are none
-    cdef FullGaussian joint             # jointly normal ones, its sizes those of the clusters here, its labels of no
-    # meaning; None: there are none
-    cdef bint apart                     # the likelihood is asked for without them
-    cdef readonly double beta1, beta0, alpha, shape
-    cdef Py_ssize_t C, P, R             # discrete, count and independent real columns
-    cdef Py_ssize_t S                   # columns with missing cells
-    cdef Py_ssize_t levels              # 1 + levels of all discrete columns
-    cdef Py_ssize_t sums                # P + 1
-    cdef Py_ssize_t rows                # rows of eight numbers in a block of `at`
-    cdef Py_ssize_t length              # of the table of rising factorials
-    # -- the data; shared
-    cdef const int32_t *code            # [N, C] row of the cell's level, from 1; 0: missing
-    cdef const int32_t *tally           # [N, P] counts; -1: missing
-    cdef const uint8_t *there           # [N, S] 1 where the cell of a column with missing ones is observed
-    cdef const int64_t *constant        # [N] log of what an item's predictive has in every cluster, in units
-    cdef double constant_unit
-    # -- the columns; shared
-    cdef const int32_t *slot            # [D] number among the columns with missing cells, -1: none is missing
-    cdef const int32_t *slot_discrete   # [C]
-    cdef const int32_t *slot_count      # [P]
-    cdef const int32_t *first           # [C + 1] row of a column's level 0
-    cdef const int32_t *table_of        # [levels] table of a level's pseudo-count
-    cdef const int32_t *total_of        # [C] table of the sum of a column's pseudo-counts
-    cdef const double *rate             # [P]
-    # -- tables; shared
-    cdef const double *log_add          # [3, N + 2] log(n + beta0), of beta1, of alpha
-    cdef const double *log_all          # [totals, N + 2] log(n + sum of a column's pseudo-counts)
-    cdef const double *rise_add         # [3, N + 2] log rising factorials of the same
-    cdef const double *rise_all         # [totals, N + 2]
-    cdef const double *rise             # [length] of `shape`
-    # -- statistics of a cluster, one after another
-    cdef int32_t *count                 # [cap, levels] cells of each level; the first: missing ones
-    cdef int32_t *seen                  # [cap, S] observed cells
-    cdef int64_t *sum                   # [cap, P + 1] of counts, of `constant`
-    # -- what follows from them
-    cdef double *at                     # [cap / 8, rows, 8] what scores an item: see score_mixed
-    cdef int8_t *stale                  # [cap] whether that is behind the statistics
-    cdef int8_t *stale_own              # [cap] whether what scores an item of the cluster itself is
-    cdef double *power                  # [cap] log predictive of the item at hand, but for `constant`
 
     def __init__(self, x, types, known=None, **options):
         given = read_options("model", self.OPTIONS, {"resolution": "none"} | options)
@@ -222,7 +180,7 @@ cdef class Mixed(Scaled):
             self.joint = FullGaussian(reals.values, known, **{
                 key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power")})
             kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
-        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta
+        prepared = values, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.D, self.types = values.shape[1], tuple("real" if kind == JOINT else kind for kind in kinds)
@@ -232,6 +190,10 @@ cdef class Mixed(Scaled):
         self._take(data)
         self.total = N
         self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
+        if data.cuts:
+            if columns is not None:
+                raise ValueError("types: ordinal: expected another type for rows in shards")
+            self.ordered = OrderedLevels(share(tables_of_levels, data.cuts, self.zeta), data)
         self._allocate(values.shape[0], N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
         by_count = share(tables_of, N, self.beta0, self.beta1, self.alpha, data.totals, self.zeta)
@@ -263,6 +225,7 @@ cdef class Mixed(Scaled):
     cdef int _take(self, data) except -1:
         """Take what ``prepare`` made."""
         self.C, self.P, self.R, self.S = data.C, data.P, data.R, data.S
+        self.nominal = self.C - len(data.cuts)
         self.levels, self.constant_unit = data.levels, self.zeta * data.constant_unit
         self.sums, self.rows = self.P + 1, self.levels + 5 * self.P
         self.code, self.tally = ints_of(data.code), ints_of(data.tally)
@@ -289,10 +252,12 @@ cdef class Mixed(Scaled):
     def with_defaults_of(cls, data, **params):
         params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
-        kinds, _ = types_of(data.values, data.types)
+        kinds, levels = types_of(data.values, data.types)
         columns = [column[~np.isnan(column)] for column in data.values.T]
         of = {kind: [columns[j] for j in range(len(kinds)) if kinds[j] == kind] for kind in TYPES}
         found = dict(params)
+        if cuts := cuts_of(data.values, kinds, levels, given["cuts"]):
+            found["cuts"] = [cut for of_column in cuts for cut in of_column] or None
         if given["rate"] is None:
             means = [cells.mean() if cells.size else 0.0 for cells in of["count"]]
             found["rate"] = [given["shape"] / (mean if mean > 0.0 else 1.0) for mean in means] or None
@@ -319,15 +284,9 @@ cdef class Mixed(Scaled):
             self.reals.grow(old, cap)
         if self.joint is not None:
             self.joint._reserve(cap - 3)
+        if self.ordered is not None:
+            self.ordered.grow(old, cap)
         return 0
-
-    cdef inline const int32_t *cell_counts(self, Py_ssize_t k) noexcept nogil:
-        """Observed cells of each column with missing ones in cluster k."""
-        return self.seen + k * self.S
-
-    cdef inline Py_ssize_t cells(self, Py_ssize_t k, int32_t slot) noexcept nogil:
-        """Observed cells of a column in cluster k."""
-        return self.size[k] if slot < 0 else self.seen[k * self.S + slot]
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         memset(self.count + k * self.levels, 0, 4 * self.levels)
@@ -345,7 +304,7 @@ cdef class Mixed(Scaled):
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         self.tell(i, k, -1)
 
-    cdef inline void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int32_t sign) noexcept nogil:
         """Count the cells of item i in cluster k, or take them out."""
         cdef Py_ssize_t c
         cdef int32_t *count = self.count + k * self.levels
@@ -409,10 +368,12 @@ cdef class Mixed(Scaled):
         self.stale_own[k] = True
         if self.joint is not None and self.joint.stale[k]:
             self.joint.settle(k)
-        for c in range(self.C):
+        for c in range(self.nominal):
             log_all = self.log_all + self.total_of[c] * M + self.cells(k, self.slot_discrete[c])
             for r in range(self.first[c], self.first[c + 1]):
                 row[8 * r] = self.log_add[self.table_of[r] * M + count[r]] - log_all[0]
+        if self.ordered is not None:
+            self.ordered.settle(count, row + 8 * self.first[self.nominal], 8)
         row += 8 * self.levels
         for c in range(self.P):
             rate = self.rate[c] + self.cells(k, self.slot_count[c])
@@ -497,7 +458,7 @@ cdef class Mixed(Scaled):
         return self.beta0 if table == 0 else self.beta1 if table == 1 else self.alpha
 
     # -- probabilities
-    cdef inline void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block) noexcept nogil:
         """power[k] of item i for the eight clusters from `block` on."""
         cdef Py_ssize_t lane
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
@@ -536,11 +497,19 @@ cdef class Mixed(Scaled):
         cdef const int64_t *sum = self.sum + k * self.sums
         cdef int64_t v, s
         cdef double rate, total = 0.0
-        for c in range(self.C):
+        for c in range(self.nominal):
             if code[c]:
                 n = self.cells(k, self.slot_discrete[c]) - counted
                 total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - counted]
                           - self.log_all[self.total_of[c] * M + n])
+        if self.ordered is not None and counted:
+            total += self.ordered.left_out(count, code + self.nominal)
+        elif self.ordered is not None:
+            # weights of 216 points for each column: once for all items
+            if self.stale[k]:
+                self.settle(k)
+            for c in range(self.nominal, self.C):
+                total += self.at[(k >> 3) * 8 * self.rows + (k & 7) + 8 * code[c]]
         for c in range(self.P):
             v = self.tally[i * self.P + c]
             if v >= 0:
@@ -561,6 +530,8 @@ cdef class Mixed(Scaled):
         cdef double rate
         cdef double *row = self.at + (k >> 3) * 8 * self.rows + (k & 7) + 8 * self.levels
         self.stale_own[k] = False
+        if self.ordered is not None:
+            self.ordered.settle_own(k, self.count + k * self.levels)
         for c in range(self.P):
             rate = self.rate[c] + self.cells(k, self.slot_count[c]) - 1.0
             # of no observed cell nobody asks
@@ -583,10 +554,12 @@ cdef class Mixed(Scaled):
             return self.direct(i, k, True)
         if self.stale_own[k]:
             self.settle_own(k)
-        for c in range(self.C):
+        for c in range(self.nominal):
             if code[c]:
                 total += (self.log_add[self.table_of[code[c]] * M + count[code[c]] - 1]
                           - self.log_all[self.total_of[c] * M + self.cells(k, self.slot_discrete[c]) - 1])
+        if self.ordered is not None:
+            total += self.ordered.own_score(k, code + self.nominal)
         for c in range(self.P):
             v = self.tally[i * self.P + c]
             if v >= 0:
@@ -666,11 +639,13 @@ cdef class Mixed(Scaled):
         cdef const int64_t *sum2 = self.sum + e * self.sums
         cdef int64_t s = sum[self.P] + (sum2[self.P] if both else 0)
         cdef double rate, total = s * self.constant_unit
-        for c in range(self.C):
+        for c in range(self.nominal):
             n = self.cells(a, self.slot_discrete[c]) + (self.cells(e, self.slot_discrete[c]) if both else 0)
             total -= self.rise_all[self.total_of[c] * M + n]
             for r in range(self.first[c], self.first[c + 1]):
                 total += self.rise_add[self.table_of[r] * M + count[r] + (count2[r] if both else 0)]
+        if self.ordered is not None:
+            total += self.ordered.log_lik(count, count2 if both else NULL)
         for c in range(self.P):
             n = self.cells(a, self.slot_count[c]) + (self.cells(e, self.slot_count[c]) if both else 0)
             s = sum[c] + (sum2[c] if both else 0)
@@ -726,13 +701,15 @@ cdef class Mixed(Scaled):
         cdef const int32_t *code = self.code + i * self.C
         cdef const int64_t *sum = self.sum + k * self.sums
         cdef double b, a, of_all, total = self.constant[i] * self.constant_unit / self.zeta
-        for c in range(self.C):
+        for c in range(self.nominal):
             if code[c]:
                 of_all = self.zeta * self.cells(k, self.slot_discrete[c])
                 for r in range(self.first[c], self.first[c + 1]):
                     of_all += self.pseudo_count(r)
                 total += log((self.pseudo_count(code[c]) + self.zeta * self.count[k * self.levels + code[c]])
                              / of_all)
+        if self.ordered is not None:
+            total += self.ordered.log_density(self.count + k * self.levels, code + self.nominal)
         for c in range(self.P):
             n = self.tally[i * self.P + c]
             if n >= 0:
@@ -789,7 +766,7 @@ cdef class MixedParameters(DrawnParameters):
         cdef const int64_t *sum = self.model.sum + k * self.model.sums
         cdef double shape, rate, top, total
         theta[0] = 0.0
-        for c in range(self.model.C):
+        for c in range(self.model.nominal):
             top = -INFINITY
             for r in range(self.model.first[c], self.model.first[c + 1]):
                 pseudo = self.model.pseudo_count(r) + zeta * count[r]
@@ -800,6 +777,8 @@ cdef class MixedParameters(DrawnParameters):
                 total += exp(theta[r] - top)
             for r in range(self.model.first[c], self.model.first[c + 1]):
                 theta[r] = zeta * (theta[r] - (top + log(total)))
+        if self.model.ordered is not None:
+            self.model.ordered.draw(rng, count, theta)
         theta += self.model.levels
         for c in range(self.model.P):
             shape = self.model.shape + zeta * sum[c]
@@ -850,8 +829,8 @@ cdef class MixedShards(Shards):
 
     @classmethod
     def suits(cls, model):
-        """Whether the real columns are independent: bool."""
-        return model.covariance == "diag"
+        """Whether the real columns are independent, and no column is ordinal: bool."""
+        return model.covariance == "diag" and model.ordered is None
 
     def __init__(self, Mixed model not None):
         self.model = model

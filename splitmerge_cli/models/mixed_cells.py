@@ -22,7 +22,7 @@ from splitmerge_cli.models.real_columns import (
 )
 from splitmerge_cli.models.scale_prior import LEAST_SCALE
 
-TYPES = ("binary", "categorical", "count", "real")
+TYPES = ("binary", "categorical", "ordinal", "count", "real")
 MOST_COUNT = 2**31 - 1
 JOINT = "joint"
 """Type of a real column where the real columns are jointly normal: it is not among the others."""
@@ -40,7 +40,7 @@ def types_of(
         if of_type not in TYPES:
             raise ValueError(f"types: {of_type}: expected one of {', '.join(TYPES)}")
         n = 2 if of_type == "binary" else 0
-        if of_type == "categorical":
+        if of_type in ("categorical", "ordinal"):
             # at least one, so that a column without cells has a proper prior
             largest = np.nanmax(values[:, j], initial=-1.0) if columns is None else max(columns.high[j], -1.0)
             n = max(1, 1 + int(largest) if isinstance(column, str) else len(column.levels))
@@ -50,11 +50,13 @@ def types_of(
 
 
 def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Numbers of the discrete columns, of those of counts, of reals, and the order in which reals stand: those without
-    missing cells first, since they share what depends on the number of cells."""
-    discrete, counts, reals = (
-        [j for j, kind in enumerate(kinds) if kind in of] for of in (("binary", "categorical"), ("count",), ("real",))
+    """Numbers of the discrete columns, ordinal ones last, of those of counts, of reals, and the order in which reals
+    stand: those without missing cells first, since they share what depends on the number of cells."""
+    nominal, ordinal, counts, reals = (
+        [j for j, kind in enumerate(kinds) if kind in of]
+        for of in (("binary", "categorical"), ("ordinal",), ("count",), ("real",))
     )
+    discrete = nominal + ordinal
     return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
 
 
@@ -72,6 +74,7 @@ def prepare(
     b0: Any,
     steps: Any,
     zeta: float,
+    cuts: Any = None,
     columns: Columns | None = None,
 ) -> dict[str, Any]:
     """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError
@@ -112,6 +115,7 @@ def prepare(
     constant_unit = float(resolution(largest_constant, total))
     return {
         **_levels(values, there, kinds, levels, discrete),
+        "cuts": cuts_of(values, kinds, levels, cuts),
         "tally": _flat(tally, np.int32),
         "x": _flat(x[:, order], np.float64),
         "there": _flat(there[:, with_missing], np.uint8),
@@ -140,6 +144,26 @@ def prepare(
         "log_unit": float(np.log(unit).sum()),
         "piece": factor_piece(widest, location, (LEAST_SCALE * unit if isinstance(b0, Gamma) else scale) / zeta, units),
     }
+
+
+def cuts_of(values: Numbers, kinds: Sequence[str], levels: Sequence[int], given: Any) -> tuple[tuple[float, ...], ...]:
+    """Cuts between the levels of each ordinal column: those `given`, column after column, or where the whole column is
+    standard normal."""
+    ordinal = [j for j, kind in enumerate(kinds) if kind == "ordinal"]
+    if not ordinal:
+        return ()
+    from scipy.special import ndtri
+
+    found = []
+    for j in ordinal:
+        counts = np.bincount(values[~np.isnan(values[:, j]), j].astype(np.int64), minlength=levels[j]) + 0.5
+        found.append(ndtri(np.cumsum(counts)[:-1] / counts.sum()))
+    ends = np.cumsum([len(cuts) for cuts in found])
+    if given is not None:
+        found = np.split(per_column("model.cuts", given, int(ends[-1]), "cuts of ordinal columns"), ends[:-1])
+    if any((np.diff(cuts) <= 0.0).any() for cuts in found):
+        raise ValueError("model.cuts: expected numbers that ascend within each ordinal column")
+    return tuple(tuple(cuts.tolist()) for cuts in found)
 
 
 def _flat(array: Any, dtype: Any) -> NDArray[Any]:
@@ -171,7 +195,7 @@ def _levels(
     code = np.zeros((len(values), len(discrete)), dtype=np.int32)
     for c, j in enumerate(discrete):
         table_of += [0, 1] if kinds[j] == "binary" else levels[j] * [2]
-        total_of.append(0 if kinds[j] == "binary" else 1 + totals.index(levels[j]))
+        total_of.append(0 if kinds[j] != "categorical" else 1 + totals.index(levels[j]))
         code[:, c] = np.where(there[:, j], np.nan_to_num(values[:, j]) + first[c], 0)
     return {
         "code": _flat(code, np.int32),

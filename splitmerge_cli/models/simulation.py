@@ -197,6 +197,18 @@ def _draw_levels(rng: Rng, given: Given, x: Array, alpha: float, L: int) -> Arra
     return np.asarray(rng.multinomial(1, p[given.z]).argmax(axis=1), dtype=np.float64)
 
 
+def _draw_answers(rng: Rng, given: Given, x: Array, cuts: Array) -> Array:
+    """An ordinal column: a point of mean and deviation for each cluster, then cells, ``[n]``."""
+    from splitmerge_cli.models.ordered_levels import tables_of_levels
+
+    L, tables = len(cuts) + 1, tables_of_levels([cuts], given.power)
+    counts = given.sums(np.stack([x == level for level in range(L)], axis=1))
+    log_weight = tables["log_prior"] + counts @ tables["log_q"].reshape(L, -1)
+    point = (log_weight + rng.gumbel(size=log_weight.shape)).argmax(axis=1)
+    p = tables["density"].reshape(L, -1).T[point]
+    return np.asarray(rng.multinomial(1, p[given.z]).argmax(axis=1), dtype=np.float64)
+
+
 def simulate_points(rng: Rng, given: Given) -> Array:
     """Points of normal clusters, float64 ``[n, m]``, on the grid of a column that is recorded to a resolution; of
     clusters with the tails of Student's t, each by a weight of its own."""
@@ -320,11 +332,13 @@ def _round(made: Array, step: Array, x: Array) -> Array:
 
 
 def simulate_table(rng: Rng, given: Given) -> Array:
-    """Columns of several types, float64 ``[n, m]``: the binary ones, each categorical one, counts, then reals."""
+    """Columns of several types, float64 ``[n, m]``: binary, each categorical, each ordinal one, counts, then reals."""
     of, kinds = given.options, np.array([column.type for column in given.data.types])
     drawn = np.arange(len(kinds)) if given.columns is None else given.columns
     made = np.empty((len(given.z), len(drawn)))
-    for kind in ("binary", "categorical", "count", "real"):
+    levels = np.array([len(column.levels) for column in given.data.types])
+    cuts = np.split(of.get("cuts") or [], np.cumsum(np.where(kinds == "ordinal", levels - 1, 0))[:-1])
+    for kind in ("binary", "categorical", "ordinal", "count", "real"):
         all_of, own = np.flatnonzero(kinds == kind), np.flatnonzero(kinds[drawn] == kind)
         if not len(own):
             continue
@@ -334,8 +348,10 @@ def simulate_table(rng: Rng, given: Given) -> Array:
         )
         if kind == "categorical":
             for j, k in zip(own, drawn[own], strict=True):
-                levels = len(given.data.types[k].levels)
-                made[:, j] = _draw_levels(rng, given, given.data.values[:, k], of["alpha"], levels)
+                made[:, j] = _draw_levels(rng, given, given.data.values[:, k], of["alpha"], levels[k])
+        elif kind == "ordinal":
+            for j, k in zip(own, drawn[own], strict=True):
+                made[:, j] = _draw_answers(rng, given, given.data.values[:, k], cuts[k])
         else:
             draw = {"binary": simulate_bits, "count": simulate_rates, "real": simulate_points}[kind]
             made[:, own] = draw(rng, part)

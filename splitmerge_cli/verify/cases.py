@@ -304,7 +304,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
     options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "resolution": "none"}
     options |= dict(params)
-    complete = options.pop("complete", False)
+    complete, level = options.pop("complete", False), options.pop("levels", "categorical")
     rng = np.random.default_rng(seed)
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
@@ -316,8 +316,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             x = _lose_reals(x, [3, 4])
         else:
             x[size // 3, 4] = np.nan
-    types, levels = ("binary", "categorical", "count", "real", "real"), ("a", "b", "c")
-    columns = [SimpleNamespace(type=kind, levels=levels if kind == "categorical" else ()) for kind in types]
+    types, levels = ("binary", level, "count", "real", "real"), ("a", "b", "c")
+    columns = [SimpleNamespace(type=kind, levels=levels if kind == level else ()) for kind in types]
     made = partial(build, x, columns, **options)
     if options["rate"] is None:
         cells = x[~np.isnan(x[:, 2]), 2]
@@ -492,6 +492,8 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"covariance": "full", "complete": True},
         {"covariance": "full", "resolution": [2.0, 0.0], "b0": 0.05},
         {"power": 0.4},
+        {"levels": "ordinal"},
+        {"levels": "ordinal", "complete": True, "power": 0.4},
     ],
     "GammaPoisson": [
         {},

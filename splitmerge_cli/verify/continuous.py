@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln, logsumexp, multigammaln, roots_genlaguerre
+from scipy.special import gammaln, logsumexp, multigammaln, ndtr, ndtri, roots_genlaguerre
 
 from splitmerge_cli.models.row_weights import DEGREES
 from splitmerge_cli.verify.enumerate import Concentration, Hyper, Scales, State, log_prior, mixture_log_weight
@@ -220,9 +220,9 @@ def mixed_log_weight(
     """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several types, parameters
     integrated out.
 
-    `types` are binary, categorical, count or real, `levels` those of categorical columns. The options are the model's:
-    prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number or one
-    per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in `gaussian_log_weight`.
+    `types` are words of ``mixed_cells.TYPES``, `levels` those of categorical and ordinal columns. The options are the
+    model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a number
+    or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in `gaussian_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
@@ -244,6 +244,18 @@ def mixed_log_weight(
         return float(total - all_shape * np.log(all_rate))
 
     of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", "resolution", "power")]
+
+    def log_ordinal(codes: NDArray[np.int64], j: int) -> float:
+        column = values[:, j]
+        shares = [(np.sum(column <= v) + (v + 1) / 2) / (np.sum(column >= 0) + levels[j] / 2) for v in range(levels[j])]
+        total = []
+        for mean in np.linspace(-2.4, 2.4, 27):
+            for s in [2 ** (t / 3) for t in range(-5, 3)]:
+                below = [0.0, *(float(ndtr((ndtri(share) - mean) / s)) for share in shares[:-1]), 1.0]
+                p = np.maximum(np.diff(below), 1e-6)
+                total.append(power * np.log(p / p.sum())[codes].sum() - mean**2 / 2)
+        return float(logsumexp(total) - np.log(8 * np.exp(-(np.linspace(-2.4, 2.4, 27) ** 2) / 2).sum()))
+
     # of the uniform prior of partitions the weight is the likelihood
     log_reals = gaussian_log_weight(values[:, reals], 1.0, "uniform", *of_reals) if reals else None
 
@@ -255,6 +267,8 @@ def mixed_log_weight(
                 codes = cells[~np.isnan(cells)].astype(int)
                 if type == "count":
                     total += log_counts(codes, options["shape"], rate_of[j])
+                elif type == "ordinal":
+                    total += log_ordinal(codes, j)
                 elif type == "binary":
                     total += log_codes(codes, np.array([options["beta0"], options["beta1"]], dtype=float))
                 else:

@@ -13,7 +13,7 @@ from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.analysis.predictive import Following, by_state, predict
 from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.continuous import gaussian_log_weight
@@ -23,6 +23,7 @@ GENERATOR = np.random.default_rng(3)
 POINTS = GENERATOR.normal(size=(5, 2)) * [1.0, 20.0] + [0.0, 100.0]
 BITS = GENERATOR.integers(2, size=(5, 4))
 GRAPH = networkx.Graph([(0, 1), (0, 2), (1, 2), (3, 4), (2, 3)])
+ANSWERS = (ColumnType("ordinal", ("low", "middle", "high")), ColumnType("ordinal", ("0", "1", "2", "3")))
 CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
     "diag": ({"name": "gaussian"}, POINTS, [[0.3, 95.0], [9.0, -40.0]]),
     "iso": ({"name": "gaussian", "covariance": "iso"}, POINTS, [[0.3, 95.0], [9.0, -40.0]]),
@@ -47,6 +48,11 @@ CASES: dict[str, tuple[dict[str, Any], Any, Any]] = {
             {"sex": ["f", "m", "f", "f", None], "n": [1, 5, 2, 900, 3], "x": [1.5, -2.0, np.nan, 9.0, 3.25]},
         ),
         pandas.DataFrame({"sex": ["m", None], "n": [3, 700], "x": [2.0, 7.5]}),
+    ),
+    "ordinal": (
+        {"name": "mixed"},
+        Dataset("answers", "mixed", np.array([[0, 3], [2, 1], [np.nan, 1], [1, 0], [2, 3.0]]), types=ANSWERS),
+        pandas.DataFrame({"a": ["high", None], "b": [2, 0]}),
     ),
     "irm": ({"name": "irm"}, GRAPH, [[1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]),
 }

@@ -1,14 +1,17 @@
 """Clusters in the data's own terms: statistics of columns, rows of clusters, lines of text."""
 
 import doctest
+from types import ModuleType
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.diagnostics import cluster_table, column_statistics
+from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.diagnostics import cluster_table, column_descriptions, column_statistics
 from splitmerge_cli.diagnostics.cluster_summary import clusters, columns
 from splitmerge_cli.diagnostics.column_statistics import statistics
 
@@ -152,9 +155,74 @@ def test_lines_fit(width: int) -> None:
     assert "the income of the household in euros = 90928" in short[-1]
 
 
-def test_examples() -> None:
-    found = doctest.testmod(cluster_table)
+@pytest.mark.parametrize("module", [cluster_table, column_descriptions])
+def test_examples(module: ModuleType) -> None:
+    found = doctest.testmod(module)
     assert found.attempted and not found.failed
+
+
+def descriptions(x: np.ndarray, labels: np.ndarray, *types: ColumnType) -> list[list[str]]:
+    """The printed entries of each cluster, by its number."""
+    kind = "mixed" if types else "points"
+    names = list("xyz")[: x.shape[1]]
+    data = Dataset("own", kind, x, columns=names, types=types or None)
+    table = clusters(data, labels).sort_values("cluster")
+    return [told.split("; ") for told in table["telling"]]
+
+
+def test_a_cluster_between_two_others_differs_in_its_spread() -> None:
+    """Three clusters on a diagonal: the mean of the middle one is that of the others."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2], 100)
+    x = 5.0 * (labels[:, None] - 1) + rng.normal(size=(300, 2))
+    low, middle, _ = descriptions(x, labels)
+    y, others = x[labels == 1, 0], x[labels != 1, 0]
+    assert f"x = {y.mean():.1f} ± {y.std():.1f} (others {others.mean():.1f} ± {others.std():.1f})" in middle
+    assert f"x = {x[labels == 0, 0].mean():.1f} (others {x[labels != 0, 0].mean():.1f})" in low
+
+
+def test_numbers_have_the_digits_that_differ() -> None:
+    rng = np.random.default_rng(1)
+    labels = np.repeat([0, 1], 200)
+    seconds = rng.normal(np.where(labels, 119.8, 120.2), 0.1)
+    zero = np.where(labels, 3.0, 9.281e-15) + np.tile([-0.5, 0.5], 200)
+    first, _ = descriptions(np.column_stack([seconds, zero]), labels)
+    own, others = seconds[:200].mean(), seconds[200:].mean()
+    assert sorted(first) == [f"x = {own:.2f} (others {others:.2f})", "y = 0.0 (others 3.0)"]
+
+
+def test_levels_are_those_that_differ_most() -> None:
+    """Not the commonest one, which is as common elsewhere; shares have the decimals that differ."""
+    labels = np.repeat([0, 1], 1000)
+    x = np.zeros((2000, 2))
+    x[:400, 0], x[1400:1800, 0] = 1, 2
+    x[:4, 1], x[1000:1001, 1] = 1, 1
+    types = ColumnType("categorical", ("a", "b", "c")), ColumnType("binary", ("no", "yes"))
+    assert descriptions(x, labels, *types)[0] == ["x=b: 40% (others 0%)", "y=yes: 0.4% (others 0.1%)"]
+
+
+def test_ordinal_columns_have_median_levels() -> None:
+    labels = np.repeat([0, 1], 10)
+    x = np.array([4, 4, 4, 4, 4, 4, 3, 3, 3, 0, *[1] * 8, 0, 2])[:, None].astype(float)
+    scale = ColumnType("ordinal", ("never", "rarely", "sometimes", "often", "always"))
+    assert descriptions(x, labels, scale)[0] == ["x = always (others rarely, medians)"]
+    level = columns(Dataset("own", "mixed", x, columns=["x"], types=(scale,)), labels)
+    assert level["level"].tolist() == ["always", "rarely"] and level["mean"].tolist() == [0.6, 0.8]
+    same = np.repeat([1.0, 2.0, 1.0], [18, 2, 20])[:, None]
+    assert descriptions(same, np.repeat([0, 1], 20), scale)[0] == ["x=sometimes: 10% (others 0%)"]
+
+
+def test_columns_on_a_scale_have_medians_and_ends_in_the_units_of_the_data() -> None:
+    labels = np.repeat([0, 1], 2)
+    x = pd.DataFrame({"x": [10.0, 40.0, 100.0, 400.0], "y": [9.0, 10.0, 1.0, 100.0]})
+    told = clusters(from_object(x, "points", scale={"x": "log", "y": "log"}), labels)["telling"][0]
+    assert set(told.split("; ")) == {"x = 20 (others 200, medians)", "y from 9.0 to 10.0 (others from 1.0 to 100.0)"}
+
+
+def test_counts_have_means() -> None:
+    labels = np.repeat([0, 1], 4)
+    x = np.array([0, 1, 0, 2, 9, 7, 8, 8.0])[:, None]
+    assert descriptions(x, labels, ColumnType("count"))[0] == ["x = 0.8 (others 8.0)"]
 
 
 def test_long_words_keep_both_ends() -> None:

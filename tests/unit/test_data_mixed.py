@@ -289,7 +289,7 @@ def test_the_reading_is_one_note(tmp_path: Path) -> None:
 
 def test_types_may_be_said(tmp_path: Path) -> None:
     cells = [1, 2, 3, 1, 2, 3]
-    for said, type in (("real", "real"), ("count", "count"), ("ordinal", "categorical")):
+    for said, type in (("real", "real"), ("count", "count"), ("ordinal", "ordinal")):
         assert types_of(column(tmp_path, cells, types={"c": said}))["c"] == type
     assert types_of(column(tmp_path, cells, types={1: "real"}))["c"] == "real"
     assert column(tmp_path, cells, types={"c": "skip"}).columns == ["x"]
@@ -303,9 +303,15 @@ def test_types_may_be_said(tmp_path: Path) -> None:
         ([1, 2.5, 3], "count", r"row 3, column 1 \('c'\): '2.5'; expected a whole number from 0"),
         ([1, 2, 3], "binary", r"column 1 \('c'\): 3 values \(1, 2, 3\); expected 2 \(data.types\)"),
         (
+            ["low", "high", "low"],
+            "ordinal",
+            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order is known \(data.types\)",
+        ),
+        (list(range(101)), "ordinal", r"column 1 \('c'\): 101 levels; expected 100 at most \(data.types\)"),
+        (
             [1, 2, 3],
             "number",
-            "data.types.c=number: expected one of binary, .*, real, ordinal, date, date_dmy, date_mdy, skip",
+            "data.types.c=number: expected one of binary, .*, ordinal, count, real, date, date_dmy, date_mdy, skip",
         ),
     ],
 )

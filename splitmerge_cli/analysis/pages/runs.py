@@ -17,6 +17,7 @@ from splitmerge_cli.analysis.plots.runs import data_name
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.commands import command_of
+from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import closing, summaries
@@ -200,30 +201,35 @@ def _clusters(run: Run) -> Iterator[Markup]:
         caption += "Ties: share of the pairs of nodes that are tied. Nodes are those of most ties, with their number."
     elif columns:
         caption += (
-            "[a to b]: 95 % interval of a mean or share, which takes the clusters as known. (others): the mean or "
-            "share of all other items."
+            "[a to b]: 95 % interval of a mean or share, which takes the clusters as known. (others): the same of "
+            "all other items. ±: standard deviation."
         )
     told = [join(element("div", each) for each in _telling(row, columns or ())) for row in shown]
-    cells["nodes" if network else "what tells it"] = list(told)
-    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "what tells it", "nodes")]
+    cells["nodes" if network else "differs most in"] = list(told)
+    numbers = [j for j, head in enumerate(cells) if head not in ("most typical", "differs most in", "nodes")]
     yield table(list(cells), list(zip(*cells.values(), strict=True)), caption, numbers, "wide last")
     if len(rows) > MOST_CLUSTERS:
         yield paragraph(f"{len(rows) - MOST_CLUSTERS:,} smaller clusters are not shown; smcmc summary lists all.")
 
 
 def _telling(row: Mapping[str, str], columns: Sequence[Mapping[str, str]]) -> Iterator[str]:
-    """The columns that tell a cluster from the others, each with its interval."""
+    """The columns in which a cluster differs most from the others, a mean or share with its interval."""
     told = [part for part in (row.get("telling") or "").split("; ") if part]
     of = sorted((each for each in columns if each["cluster"] == row["cluster"]), key=lambda each: -len(each["column"]))
     for part in told or ["–"]:
-        found = next((each for each in of if part.startswith((f"{each['column']} =", f"{each['column']}="))), None)
+        found = next((each for each in of if part.startswith(_begin_of(each))), None)
         if found is None or found["low"] in ("", None):
             yield part
             continue
         value, _, others = part.partition(" (others")
-        percent = bool(found["level"])
-        interval = f"{_value(found['low'], percent)} to {_value(found['high'], percent)}"
-        yield f"{value} [{interval}]" + (f" (others{others}" if others else "")
+        ends = float(found["low"]), float(found["high"])
+        low, high = (f"{end:.0%}" if found["level"] else number(end, ends[1] - ends[0]) for end in ends)
+        yield f"{value} [{low} to {high}]" + (f" (others{others}" if others else "")
+
+
+def _begin_of(column: Mapping[str, str]) -> str:
+    """How a description begins that the interval of a column in ``column_summary.csv`` belongs to."""
+    return f"{column['column']}={column['level']}: " if column["level"] else f"{column['column']} = "
 
 
 def _topics(run: Run) -> Markup:
@@ -250,12 +256,6 @@ def _documents_of_topics(run: Run) -> dict[int, list[str]]:
 
 def _share(value: Any) -> str:
     return f"{float(value):.2f}" if value not in (None, "") else "–"
-
-
-def _value(text: str, percent: bool) -> str:
-    if text in ("", None):
-        return "–"
-    return f"{float(text):.0%}" if percent else f"{float(text):.4g}"
 
 
 def _certainty(run: Run) -> Iterator[Markup]:

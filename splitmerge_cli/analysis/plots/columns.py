@@ -15,7 +15,7 @@ from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
 from splitmerge_cli.analysis.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
-from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
+from splitmerge_cli.diagnostics.column_statistics import BY_LEVEL, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
@@ -246,9 +246,9 @@ def standardise(found: Found) -> tuple[Points, list[str]]:
         # statistics may be of the widest columns alone
         at = place.get(known.columns[j], j) if len(known.columns) < dataset.values.shape[1] else j
         x = column(dataset, at, rows)
-        if type == "categorical":
+        if type in BY_LEVEL:
             x = np.where(np.isnan(x), np.nan, x == dataset.types[j].levels.index(level))
-        scale = np.sqrt(known.overall[f]) if type == "categorical" else known.deviation[f]
+        scale = np.sqrt(known.overall[f]) if type in BY_LEVEL else known.deviation[f]
         parts.append(np.nan_to_num((x - known.overall[f]) / scale))
         names.append(known.titles[j] if type in ("real", "count") else f"{known.columns[j]}={level}")
     return np.column_stack(parts), shorten_names(names, SHORT)

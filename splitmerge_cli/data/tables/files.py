@@ -74,7 +74,7 @@ def csv(
     N : int, optional
         Take the first N rows; all by default.
     types : mapping, optional
-        ``mixed``: types of columns (binary, categorical, count, real; ordinal, which is read as categorical; skip).
+        ``mixed``: types of columns (binary, categorical, ordinal, count, real; skip).
     missing : sequence or str or number, optional
         But of ``tokens``: what stands in cells that are missing, besides `splitmerge_cli.data.tables.table.WRITTEN`.
     separator : {"auto", "comma", "semicolon", "tab", "pipe", "space"}

@@ -55,7 +55,7 @@ SOME = 10
 SOME_FROM_0 = 5
 """As `SOME`, for whole numbers that begin with 0: more are counts."""
 MOST = 100
-"""Most words of a column that is read as categories without being asked to."""
+"""Most words of a column that is read as categories without being asked to, and most levels of an ordinal one."""
 LARGEST_CODE = 20
 """Largest whole number that is taken for the code of a category."""
 MOST_NUMBERS = 12
@@ -257,6 +257,12 @@ def read_as_type(cells: Cells, type: str) -> Reading:
     if type == "binary" and len(words) != 2:
         shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
+        return Reading(problem=f"{problem} (data.types)")
+    if type == "ordinal" and cells.numbers is None:
+        i = cells.first(~cells.missing)
+        return Reading(problem=str(cells.table.error(i, cells.j, "numbers, whose order is known (data.types)")))
+    if type == "ordinal" and len(words) > MOST:
+        problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} levels; expected {MOST} at most"
         return Reading(problem=f"{problem} (data.types)")
     return _as_levels(codes, words, type)
 

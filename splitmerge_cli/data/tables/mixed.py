@@ -30,8 +30,6 @@ from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError, reject_machine_error
 
 SKIP = "skip"
-ALIASES = {"ordinal": "categorical"}
-"""Types that are read as others: the order of the levels is not used."""
 SHOWN = 6
 """Levels of a column that a note lists."""
 
@@ -52,14 +50,14 @@ class RejectedColumns(DataError):
 
 def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
     """Read the option data.types, by the positions of the columns."""
-    known = (*COLUMN_TYPES, *ALIASES, *DATE_TYPES, SKIP)
+    known = (*COLUMN_TYPES, *DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
     found: dict[int, str] = {}
     for column, type in types.items():
         require(type in known, f"data.types.{column}", type, f"one of {', '.join(known)}")
-        found[index(table, "data.types", column)] = ALIASES.get(type, type)
+        found[index(table, "data.types", column)] = type
     return found
 
 

@@ -26,7 +26,6 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.rows import Columns
-from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.runs.datasets import construct
 from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
@@ -127,8 +126,8 @@ def types_of(names: Sequence[str], columns: Columns, given: Mapping[Any, str]) -
     for name, word in said.items():
         if name not in names:
             raise ConfigError(f"data.types: no column {name}; expected one of {', '.join(names)}")
-        if word not in COLUMN_TYPES:
-            raise ConfigError(f"data.types: {name}: {word}; expected {', '.join(COLUMN_TYPES)}")
+        if word not in (*MOST, "real"):
+            raise ConfigError(f"data.types: {name}: {word}; expected {', '.join((*MOST, 'real'))}")
     found, unclear = [], []
     for name, low, high, whole in zip(names, columns.low, columns.high, columns.whole, strict=True):
         word = said.get(name, "")

@@ -1,0 +1,48 @@
+"""Whole numbers that can be read in several ways: ratings, and counts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+
+COUNTS, REALS = "as counts", "as real numbers"
+ORDERED, CATEGORIES = "in their order", "as categories"
+READINGS: Mapping[str, Mapping[str, str]] = {
+    "ratings": {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"},
+    "counts": {COUNTS: "count", REALS: "real"},
+}
+"""The readings of ratings and counts, the simplest first, and the type that stands for each in ``data.types``."""
+AS_READ = {"ratings": CATEGORIES, "counts": COUNTS}
+"""How a table is read without being asked."""
+FEWEST_LEVELS = 4
+"""Levels of a rating, at least: of three an ordinal column has as many parameters as a categorical one."""
+LARGEST_RATING = 10
+
+
+def columns_of(what: str, dataset: Dataset) -> list[str | int]:
+    """The columns of a mixed table that are ratings or counts: their names, else their numbers, which are no text,
+    since a cell of the first row that is the same would make that a row of names.
+
+    Ratings are categories that are whole numbers without a gap, up to `LARGEST_RATING`.
+    """
+    if dataset.reduction is not None:  # densities of scores do not compare
+        return []
+    named: Sequence[str | int] = dataset.columns or []
+    if len(set(named)) < dataset.values.shape[1]:
+        named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
+    is_one = {"ratings": _is_rating, "counts": lambda column: column.type == "count"}[what]
+    return [key for key, column in zip(named, dataset.types or (), strict=True) if is_one(column)]
+
+
+def _is_rating(column: ColumnType) -> bool:
+    n = len(column.levels)
+    if column.type != "categorical" or n < FEWEST_LEVELS or not column.levels[0].isdecimal():
+        return False
+    first = int(column.levels[0])
+    return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
+
+
+def add_types(typed: Mapping[Any, str], what: str, dataset: Dataset) -> dict[str, dict[Any, str]]:
+    """Types with those of the ratings or counts that have none, by the name of a reading; empty without any."""
+    named = [key for key in columns_of(what, dataset) if str(key) not in map(str, typed)]
+    return {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[what].items()} if named else {}

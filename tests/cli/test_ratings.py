@@ -1,0 +1,88 @@
+"""``model=auto`` reads ratings in their order, as categories or as real numbers, as predicts rows best."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import splitmerge_cli as sm
+from splitmerge_cli.analysis.leave_one_out import LeaveOneOut
+from splitmerge_cli.api import selection
+from splitmerge_cli.api.candidates import Fits, compare_readings
+from splitmerge_cli.api.readings import CATEGORIES, ORDERED, REALS, columns_of
+from splitmerge_cli.config import specify
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
+
+TYPES = {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"}
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    """Two ratings, a code of three levels, words, numbers with a gap, counts."""
+    n = np.random.default_rng(1).permutation(120)
+    table = pd.DataFrame({"q1": 1 + n % 6, "q2": n * 7 % 5, "code": 1 + n % 3, "w": [*"abcd"] * 30, "x": n / 7})
+    return table.assign(gap=[1, 2, 3, 5, 7] * 24, n=np.random.default_rng(0).poisson(3, 120))
+
+
+@pytest.fixture
+def best(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The type whose columns predict best, in place of short runs."""
+    wanted: list[str] = []
+
+    class Stub:
+        def __init__(self, data: Dataset) -> None:
+            types = [column.type for column in data.types or ()]
+            self.density = np.full(data.N, float(types.count(wanted[0]))) - np.arange(data.N) % 2
+
+        def leave_one_out(self, states: int) -> LeaveOneOut:
+            return LeaveOneOut(self.density, np.zeros(len(self.density)))
+
+    def short(*given: object) -> Callable[..., Any]:
+        return lambda model, iterations: Stub
+
+    monkeypatch.setattr(selection, "_short", short)
+    return wanted
+
+
+def test_ratings_are_categories_without_a_gap(table: pd.DataFrame) -> None:
+    data = from_object(table, "mixed")
+    assert columns_of("ratings", data) == ["q1", "q2"] and columns_of("counts", data) == ["n"]
+    assert columns_of("ratings", from_object(table, "mixed", types={"q1": "ordinal"})) == ["q2"]
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_the_reading_that_predicts_best_is_taken(table: pd.DataFrame, best: list[str], name: str) -> None:
+    best.append(TYPES[name])
+    table.to_csv("t.csv", index=False)
+    lines: list[str] = []
+    settled = selection.settle(specify(["data=csv", "data.path=t.csv", "model=auto"], leave_to_data=True), lines.append)
+    types = dict(settled.spec.data.values["types"] or {})
+    expected = {} if name == CATEGORIES else {"q1": TYPES[name], "q2": TYPES[name]}
+    assert {key: types[key] for key in types if key.startswith("q")} == expected
+    assert settled.chosen is not None and settled.chosen["ratings"][0]["ratings"] == name
+    said = next(line for line in lines if "\nratings " in line).splitlines()[-1]
+    assert said.startswith(f"ratings {name}, ") and "NAME:ordinal in their order" in said
+    # a type that is given is not compared, nor a reading that takes fewer rows
+    words = ["data=csv", "data.path=t.csv", "model=auto", "data.types={q1: categorical, q2: ordinal}"]
+    named = selection.settle(specify(words, leave_to_data=True), lines.append)
+    assert "ratings" not in (named.chosen or {})
+    fewer = {ORDERED: from_object(table, "mixed"), REALS: from_object(table[:90], "mixed")}
+    taken = compare_readings("ratings", {}, fewer, Fits(selection._short(), 0, lines.append))
+    assert taken["ratings"].tolist() == [ORDERED]
+    assert "ratings as real numbers: left out, as 30 rows that repeat others would be read once" in lines
+
+
+def test_answers_of_classes_are_read_in_their_order(tmp_path: Any) -> None:
+    """From a file to a picture: people of two classes, six questions."""
+    rng = np.random.default_rng(1)
+    z = np.arange(120) % 2
+    x = np.clip(np.rint(rng.normal(2.5 + 2.0 * z[:, None], 1.0, (120, 6))), 1, 6).astype(int)
+    frame = pd.DataFrame(x, columns=[f"q{j + 1}" for j in range(6)])
+    posterior = sm.sample(frame, iterations=150, chains=2, progress="none", store=tmp_path)
+    assert [column.type for column in posterior.dataset.types] == ["ordinal"] * 6
+    summary = posterior.cluster_summary()
+    assert len(summary) == 2 and summary["telling"].str.contains("medians").all()
+    assert len(np.unique(np.asarray(posterior.labels) * 2 + z)) <= 4
