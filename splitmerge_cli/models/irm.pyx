@@ -227,6 +227,10 @@ cdef class IRM(Coupled):
         self._set_prior(given["prior"].build(N, given["concentration"]))
         self.set_labels(np.zeros(N, dtype=np.int32))
 
+    def temper(self, power):
+        """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
+        self.one *= power
+
     cdef int _fill_tables(self, int64_t N) except -1:
         cdef int64_t pairs = count_pairs(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
         cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)

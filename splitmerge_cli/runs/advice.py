@@ -16,6 +16,7 @@ from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.runs import misfit, recorders, search, stages
+from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
 from splitmerge_cli.runs.judgement import lie_apart
 from splitmerge_cli.runs.store.read import Run
@@ -38,6 +39,10 @@ FEW_DRAWS = 100
 """Effective sample size below which intervals and certainties are noisy."""
 MOST_TIMES = 8
 """Most times as long as a run is the next."""
+REPLICAS, LEAST_POWER = 4, 0.3
+"""Replicas of each chain, and their least power, where chains stay in several modes after a search."""
+SWAPPED = 200
+"""Items up to which chains are advised to swap states with replicas: of more, few swaps are accepted."""
 MOVES = 20
 """Moves before each scan, where those of the run are not enough."""
 SHORT = 500
@@ -121,7 +126,7 @@ def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
 
 
-def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]]:
+def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Advise where chains have not converged."""
     modes, ess, stands_still = run.summary.get("modes"), judged.ess or 0.0, _stands_still(spec, judged)
     if not stands_still and max(run.summary["iterations"]) < SHORT and not spec.is_open:
@@ -131,6 +136,8 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly, and go on:", _prolong(run, spec, _count_times(ess))
     if (other := _choose_other_moves(run, spec)) is None:
+        if spec.init == search.SEARCH:  # the lines on the modes are the answer
+            return None
         return "longer chains:", _prolong(run, spec, 4)
     why, changed = other
     if spec.chains < CHAINS:
@@ -158,6 +165,12 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     if search.is_next(spec, run.summary["N"]):
         changed = {"init": search.SEARCH} | ({} if spec.K0 is None else {"K0": None})
         return "starts that look for the best mode first, each chain by itself", changed
+    if spec.init == search.SEARCH:
+        # more moves from the same starts leave the chains in the same modes
+        if spec.tempering.levels or run.summary["N"] > SWAPPED or not has_powers(spec):
+            return None
+        changed = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
+        return "replicas under powers of the likelihood, which cross between modes", changed
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item

@@ -148,10 +148,9 @@ class Builder:
     def _temper(self, model: Model, rng: Rng, powers: Sequence[float] = ()) -> Tempering:
         """Replicas of a chain under powers of the likelihood, spread evenly where they are not given."""
         spec = self.spec
-        options = spec.model.options
-        whole, key = options.get("power"), f"tempering.levels={spec.tempering.levels}"
-        if whole is None:
-            able = [name for name, cls in classes("model").items() if any(o.name == "power" for o in cls.OPTIONS)]
+        options, key = spec.model.options, f"tempering.levels={spec.tempering.levels}"
+        if not has_powers(spec):
+            able = [name for name, cls in classes("model").items() if _can_be_tempered(cls)]
             raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
         if spec.is_adaptive:
             raise ConfigError(
@@ -159,8 +158,10 @@ class Builder:
             )
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
-            component = replace(spec.model, options={**options, "power": whole * power})
-            replica = build_model(component, self.dataset)
+            own = {**options, "power": options["power"] * power} if "power" in options else options
+            replica = build_model(replace(spec.model, options=own), self.dataset)
+            if own is options:
+                replica.temper(power)
             return replica, build_schedule(spec, replica, rng).samplers
 
         spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
@@ -183,6 +184,15 @@ class Builder:
         for number, chain in enumerate(chains):
             chain.adapt_to(history, number)
         return chains
+
+
+def has_powers(spec: "RunSpecification") -> bool:
+    """Whether the model of a run has powers of the likelihood, under which replicas of its chains move."""
+    return _can_be_tempered(spec.model.target)
+
+
+def _can_be_tempered(model: type[Model]) -> bool:
+    return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
 
 
 def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:

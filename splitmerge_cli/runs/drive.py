@@ -29,7 +29,7 @@ from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.search import POPULATION, SEARCH
+from splitmerge_cli.runs.search import SEARCH
 from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import Locked
@@ -170,7 +170,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter) -> None:
         if spec.is_open:
             progress.say(describe_aim(plan))
         if spec.init == SEARCH:
-            progress.say(f"init={SEARCH}: {POPULATION} short chains look for the start of each chain first")
+            progress.say(f"init={SEARCH}: short chains look for the start of each chain first")
         take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
         for end in looks(plan):

@@ -4,11 +4,15 @@ Chains of tables with clusters of unlike shapes end in one of many modes, of whi
 probability, and stay. A chain that starts so has looked before: `POPULATION` short chains run for a round; the better
 half goes on as it is, and the others start again from what two of the better have in common: the meet of their
 partitions, items together that both have together (the coarsest partition that refines the two). Moves then merge what
-is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` the best is the start. Each
-chain has a population of its own, so that R-hat compares chains that began apart.
+is apart in the meet alone, so a chain has what each of the two had found. After `ROUNDS` one of the best is the start.
+Each chain has a population of its own, so that R-hat compares chains that began apart.
 
 The idea is that of genetic algorithms, with a crossover of partitions. It is a start alone: the chain that follows is
 what it is from any start.
+
+Chains of a network start from many random blocks: these merge easily, while chains that start from few stay there
+where only a split on both sides at once is better, as between the two kinds of nodes of a bipartite network. The start
+is drawn from the last states by their densities, so that chains begin in each of several modes that are alike.
 """
 
 from dataclasses import replace
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, RunSpecification, auto, component
 from splitmerge_cli.config.specification import Schedule
+from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
@@ -27,7 +32,7 @@ from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.initial import initial_labels
 from splitmerge_cli.runs.limits import most_iterations
 from splitmerge_cli.runs.schedule import build_schedule
-from splitmerge_cli.runs.stages import LARGE, STAGES
+from splitmerge_cli.runs.stages import LARGE, NODES, STAGES
 
 SEARCH = "search"
 SEARCHES = ("sequential", STAGES, SEARCH)
@@ -49,10 +54,14 @@ MOVES = 5
 """Moves of the sampler before each scan."""
 STARTS = ("random", "one_cluster", "sequential")
 """Where the chains of a population begin, in turn."""
+NETWORK_POPULATION, NETWORK_ITERATIONS = 24, 50
+"""Chains of a population on a network, and the iterations of each in a round."""
+NODES_PER_BLOCK = (6, 3, 2)
+"""Nodes per random block where they begin, in turn."""
 
 
 def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng: Rng) -> None:
-    """Put the model in the best state that a population of short chains finds.
+    """Put the model in a state of high density that a population of short chains finds.
 
     Parameters
     ----------
@@ -70,22 +79,26 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
     if reason := why_no_search(spec):
         raise ConfigError(f"init={SEARCH}: {reason}")
     generator = np.random.Generator(rng.bit_generator)
-    most = most_iterations(spec, dataset) // (SHARE * POPULATION * ROUNDS)
-    iterations = max(LEAST, min(ITERATIONS, most))
+    is_network = issubclass(spec.model.target, Coupled)
+    population, longest = (NETWORK_POPULATION, NETWORK_ITERATIONS) if is_network else (POPULATION, ITERATIONS)
+    iterations = max(LEAST, min(longest, most_iterations(spec, dataset) // (SHARE * population * ROUNDS)))
     name, _ = auto.choose(spec.values["model"], {"name": auto.SCAN})
     moved_by = replace(spec, samplers=(component("sampler", name),), schedule=Schedule(auto.SCAN, MOVES))
     chains = []
-    for number in range(POPULATION):
+    for number in range(population):
         own = build_model(spec.model, dataset)
-        start = STARTS[number % len(STARTS)]
+        start, blocks = STARTS[number % len(STARTS)], None
+        if is_network:
+            blocks = min(-(-dataset.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), own.largest_K)
+            start = "random"
         if start == "sequential":
             own.start_sequentially(rng)
         else:
-            own.set_labels(initial_labels(own, dataset, start, None, generator)[0])
+            own.set_labels(initial_labels(own, dataset, start, blocks, generator)[0])
         own.start_parameters(rng)
         samplers = build_schedule(moved_by, own, rng).samplers
         chains.append(Chain(own, rng, samplers, timing=False, thin=1))
-    height = np.zeros(POPULATION)
+    height = np.zeros(population)
     for round_ in range(ROUNDS):
         if interrupts.is_interrupted():
             raise KeyboardInterrupt
@@ -96,17 +109,19 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
             height[number] = np.mean(rows["log_joint"][iterations // 2 :])
         if np.ptp(height) < CLOSE:
             break
-    best = chains[int(height.argmax())].model
-    model.set_labels(best.labels)
-    if best.parameters is not None:
-        model.set_parameters(best.parameters)
+    weight = np.exp(height - height.max())
+    chosen = chains[int(generator.choice(population, p=weight / weight.sum()))].model
+    model.set_labels(chosen.labels)
+    if chosen.parameters is not None:
+        model.set_parameters(chosen.parameters)
 
 
 def is_next(spec: RunSpecification, N: int) -> bool:
-    """Whether chains that end in several modes are to start so: those on N rows that started at random."""
+    """Whether chains that end in several modes are to start so: those on N rows or nodes that started at random."""
     kind = spec.model.kind
     is_table = bool(kind.column_types) or kind.any_columns
-    return spec.init == "random" and is_table and N < LARGE and why_no_search(spec) is None
+    is_small = N < NODES if issubclass(spec.model.target, Coupled) else is_table and N < LARGE
+    return spec.init == "random" and is_small and why_no_search(spec) is None
 
 
 def why_no_search(spec: RunSpecification) -> str | None:

@@ -123,10 +123,11 @@ def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
 
 
 def are_apart(plan: "Plan", found: Look) -> bool:
-    """Whether chains that would go on are better started again, by search."""
+    """Whether chains that would go on are better started again, by search, or stay apart after a search."""
     if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
         return False
-    return search.is_next(plan.spec, plan.dataset.N) and lie_apart(found.rhat)
+    is_searched = plan.spec.init == search.SEARCH
+    return (is_searched or search.is_next(plan.spec, plan.dataset.N)) and lie_apart(found.rhat)
 
 
 def describe_aim(plan: "Plan") -> str:

@@ -124,7 +124,12 @@ LONG = {"iterations": [30_000] * 2}
         ([*TWO, "model=gaussian", "sampler=rgsm", "sampler.t=3"], {"convergence": BAD}, "iterations=48"),
         ([*TWO, "model=mixed", WEIGHTED], LONG | {"convergence": BAD}, "~schedule"),
         ([*TWO, "model=gaussian"], LONG | {"convergence": BAD}, "init=search"),
-        (["data=networkx", "model=irm"], LONG | {"convergence": BAD}, "init=sequential"),
+        (["data=networkx", "model=irm"], LONG | {"convergence": BAD}, "init=search"),
+        (
+            ["data=networkx", "model=irm", "init=search"],
+            LONG | {"convergence": BAD},
+            "tempering.levels=4 tempering.least=0.3",
+        ),
         (["data=emm", "N=12", "sampler=sams", "schedule.moves=5"], LONG | {"convergence": BAD}, "~sampler"),
         (["data=emm", "N=12"], LONG | {"convergence": BAD}, "iterations=24"),
         (

@@ -8,6 +8,7 @@ import pytest
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs import drive, limits, prepare, search, stopping
 from splitmerge_cli.runs.datasets import build_model
 from splitmerge_cli.runs.store.read import Run
@@ -65,7 +66,7 @@ def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pyt
 
 
 def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It then names the search; a run that started so, or has a length, goes on."""
+    """It then names the search, or after a search the modes; a run that has a length goes on."""
     monkeypatch.setattr(stopping, "APART_AFTER", 300)
     monkeypatch.setattr(stopping, "FIRST", 200)
     monkeypatch.setattr(limits, "LEAST", 900)
@@ -83,5 +84,37 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
         return list(Run(ended.stdout.strip().splitlines()[-1]).summary["iterations"])
 
     assert lengths() == [300, 300]
-    assert lengths("init=search") == [900, 900]
+    assert lengths("init=search") == [300, 300]
     assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
+
+
+def test_a_network_starts_from_many_blocks(smcmc: Any) -> None:
+    """Both sides of a bipartite network have two groups, which chains from five random blocks seldom find."""
+    rng = np.random.default_rng(4)
+    z, w = np.arange(40) % 2, np.arange(40) // 20
+    ties = np.argwhere(rng.random((40, 40)) < np.where(z[:, None] == w, 0.5, 0.1))
+    pd.DataFrame({"from": [f"u{i}" for i, _ in ties], "to": [f"v{j}" for _, j in ties]}).to_csv("two.csv", index=False)
+    plan = prepare(compose(["data=edges", "data.path=two.csv", "init=search"]))
+    assert search.is_next(plan.spec.with_(init="random"), 80) and not search.is_next(plan.spec, 80)
+    model = build_model(plan.spec.model, plan.dataset)
+    for seed in range(3):
+        search.start_by_search(plan.spec, model, plan.dataset, Rng(seed, 0))
+        assert model.K == 4
+
+
+def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:
+    """Nine items in a grid: the partitions by rows and by columns have one density (docs/tempering.md)."""
+    one = np.eye(3, dtype=int)
+    rows, columns = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    x = np.hstack([np.repeat(one[rows], 24, axis=1), np.repeat(one[columns], 24, axis=1)])
+    pd.DataFrame(x, columns=[f"x{j}" for j in range(144)]).to_csv("grid.csv", index=False)
+    plan = prepare(
+        compose(
+            ["data=csv", "data.path=grid.csv", "model=bernoulli", "model.beta1=0.5", "model.beta0=0.5", "init=search"]
+        )
+    )
+    model, kinds = build_model(plan.spec.model, plan.dataset), set()
+    for seed in range(8):
+        search.start_by_search(plan.spec, model, plan.dataset, Rng(seed, 0))
+        kinds.add("rows" if np.array_equal(by_appearance(model.labels), rows) else "others")
+    assert kinds == {"rows", "others"}

@@ -134,6 +134,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
         (["data=gaussian", "model=gaussian", "N=100000", "data.D=16"], 1250),
         (["data=docs200", "N=10", "sampler=smag"], 10_000),
         (["data=network", "N=30", "sampler=arm"], 10_000),
+        (["data=jain_neal", "N=40", "tempering.levels=3"], 25_000),
     ],
 )
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:

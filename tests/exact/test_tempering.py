@@ -1,6 +1,7 @@
 """Parallel tempering: the whole transition matrix among the states of a chain and its replicas leaves the product of
 their posteriors as it is; chains that go on; a posterior with two modes that no sampler crosses alone."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -17,6 +18,7 @@ from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.models.bernoulli import Bernoulli
 from splitmerge_cli.models.gaussian import Gaussian
+from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.mixed import Mixed
 from splitmerge_cli.runs.closing import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
@@ -82,6 +84,24 @@ def test_two_replicas():
     assert np.abs(pi @ P - pi).max() < 1e-13
 
 
+@pytest.mark.parametrize("power", [0.3, 0.8])
+def test_a_network_is_tempered_by_its_likelihood(power):
+    """Powers of the likelihood of every partition, all parameters integrated out."""
+    cases = {p: small_case(IRM, 4, 0, {"beta1": 0.3, "beta0": 1.7}) for p in (1.0, power)}
+    model, density = cases[power].model, []
+    for labels, _ in cases[power].states:
+        model.set_labels(np.array(labels, dtype=np.int32))
+        density.append([model.log_joint(), model.log_lik_total()])
+    joint, likelihood = np.array(density).T
+    weight = np.exp(joint + (power - 1.0) * likelihood - joint.max())
+    model.temper(power)
+    cases[power] = replace(cases[power], pi=weight / weight.sum())
+    for names in ((), ("gibbs-site",), ("sams",)):
+        pi, P = joint_matrix(cases, names)
+        assert np.abs(pi @ P - pi).max() < 1e-12
+    assert np.abs(cases[1.0].pi - cases[power].pi).max() > 0.01
+
+
 def test_a_mutant_is_found():
     pi, P = joint_matrix(cases_of(Gaussian, (0.3,)), (), omit=("target",))
     assert np.abs(pi @ P - pi).max() > 1e-3
@@ -131,7 +151,7 @@ def test_seldom_swaps_are_said(accepted, advice):
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        (["model=irm", "data=network"], "model=irm has no powers of the likelihood; .*gaussian"),
+        (["model=lines", "data=lines"], "model=lines has no powers of the likelihood; .*gaussian.*irm"),
         (["data=jain_neal", "sampler=bsm"], "sampler=bsm learns from several chains"),
         (["data=jain_neal", "tempering.least=1"], "tempering.least=1"),
     ],
