@@ -146,7 +146,7 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             return f"stopped {after}: no draw differs from another"
         held = _join([name for _, name, _ in names])
         return f"stopped {after}: {held} target{'s' * (len(names) > 1)} reached"
-    missed = []
+    missed: list[str] = []
     for key, name, extreme in names:
         if found[key] is None and key == "mcse" and missed:  # looked at when the others are reached
             continue

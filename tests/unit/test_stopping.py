@@ -67,6 +67,8 @@ def test_errors_are_looked_at_when_r_hat_is_reached() -> None:
     assert not found.reached and found.mcse is None
     line = describe_look(asdict(found), asdict(asked.spec.until))
     assert line.startswith("not long enough after 400 iterations: largest R-hat ") and "Monte Carlo" not in line
+    alone = describe_look(asdict(found), {"rhat": None, "ess": None, "mcse": 0.02})
+    assert alone == "not long enough after 400 iterations: Monte Carlo error undefined, target 0.02"
     asked.spec.until = Until(rhat=1.1, ess=50, mcse=1e-9)
     K = np.random.default_rng(3).integers(2, 4, (2, DRAWS))
     chains = [chain(c, [0, 0, 1, 1], c, K=K[c]) for c in (0, 1)]
