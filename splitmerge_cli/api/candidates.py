@@ -405,7 +405,7 @@ def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 def format_readings(what: str, table: pd.DataFrame) -> str:
     """Return the table of `compare_readings`, and what was chosen, as text."""
-    text = table.to_string(index=False, float_format=lambda value: f"{value:.3f}")
+    text = _format_table(table)
     how = ", ".join(f"NAME:{type} {name}" for name, type in READINGS[what].items())
     how, taken = f"data.types reads a column otherwise: {how}", table[what][0]
     if taken in SHARES:
@@ -425,13 +425,18 @@ def _describe_choice(table: pd.DataFrame, what: str) -> str:
     return f"{why}; {DOUBTED:g} errors in place of 1, as {share}"
 
 
+def _format_table(table: pd.DataFrame) -> str:
+    shown = table.rename(columns={"behind": "difference", "error": "s.e."})
+    return str(shown.to_string(index=False, float_format=lambda value: f"{value:.3f}"))
+
+
 def format_covariances(table: pd.DataFrame) -> str:
     """Return the table of `covariances`, and what was chosen, as text."""
     problems = dict(zip(table["covariance"], table["problem"], strict=True))
     lines = [f"model.covariance={name} is left out: {problem}" for name, problem in problems.items() if problem]
     compared, best = table[table["log_density"].notna()], table["covariance"][0]
     if len(compared):
-        text = compared.drop(columns="problem").to_string(index=False, float_format=lambda value: f"{value:.3f}")
+        text = _format_table(compared.drop(columns="problem"))
         return "\n".join([text, *lines, f"model.covariance=auto: {best}, {_describe_choice(compared, 'density')}"])
     why = "the only one that is left" if lines else "since one column has one variance"
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])

@@ -283,7 +283,10 @@ ConfigDir = Annotated[
 Out = Annotated[Path, typer.Option("--out", help="The folder of the results.")]
 Scale = Annotated[str, typer.Option("--scale", help="quick (minutes) or paper (the paper's sizes).")]
 Edition = Annotated[
-    int, typer.Option("--edition", min=1, metavar="N", help="Whose seeds: those of the files, or N - 1 million more.")
+    int,
+    typer.Option(
+        "--edition", min=1, metavar="N", help="Seeds of edition N: each seed of the files plus N - 1 million."
+    ),
 ]
 Figures = Annotated[
     list[str],

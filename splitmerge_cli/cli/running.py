@@ -98,7 +98,7 @@ def run(
     if done := runs.finished_run(spec):
         for note in done.summary.get("notes", []):
             complain(f"note: {note}")
-        typer.echo("done before; resume=false repeats it", err=True)
+        typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
         for note in plan.dataset.notes:

@@ -103,7 +103,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
     if names := judged.not_sampled:
         return "a value in place of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
     if spec.chains == 1:
-        return "several chains show whether they agree:", {"chains": CHAINS}
+        return "one chain cannot show convergence; run several:", {"chains": CHAINS}
     if judged.converged is None:
         if judged.note == TOO_FEW:
             return "longer chains:", _prolong(run, spec, MOST_TIMES)

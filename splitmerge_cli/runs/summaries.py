@@ -255,16 +255,16 @@ def score_line(summary: Mapping[str, Any]) -> str | None:
         ``summary.json``.
     """
     chosen = summary["point_estimate"]
-    name, written = "last", "last state"  # of long documents, of which no other is listed
+    name, written = "last", " of the last state"  # of long documents, of which no other is listed
     if "expected_vi" in chosen:
-        name, written = "point", "point estimate"
+        name, written = "point", ""
     elif "labels" in chosen:
-        name, written = "best", "best state"
+        name, written = "best", " of the best state"
     found = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
     scores = [f"{score} {value:.3f}" for (score, of), value in found.items() if of == name and value is not None]
     known = summary["diagnostics"].get("true_labels")
-    some = "" if known is None else f" of {known:.0f} items"
-    return f"{written} beside the truth{some}: {', '.join(scores)}" if scores else None
+    some = "" if known is None else f" ({known:.0f} items)"
+    return f"agreement{written} with the truth{some}: {', '.join(scores)}" if scores else None
 
 
 def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:

@@ -431,7 +431,7 @@ def test_a_diagnosis_begins_with_the_verdict_and_is_short(smcmc) -> None:
     diagnosis = Run(run).diagnostics()
     over_all = diagnosis[diagnosis["chain"].isna()].set_index("quantity")["value"]
     assert f"{over_all['ess/log_joint']:.4g}" in short and "accepted: smart_split" in short
-    assert f"point estimate beside the truth: nmi {over_all['nmi/point']:.3f}" in short
+    assert f"agreement with the truth: nmi {over_all['nmi/point']:.3f}" in short
     assert "chain 1" in long and "rhat_classic/K" in long and "chain 1" not in short and len(short) < len(long) / 3
 
 

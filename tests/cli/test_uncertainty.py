@@ -131,14 +131,14 @@ def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
     assert (run.path / "n_clusters.png").is_file() and not (run.path / "credible_ball.png").exists()
 
 
-@pytest.mark.parametrize(("args", "written"), [(MIXED, "point estimate"), (STUCK, "best state")])
+@pytest.mark.parametrize(("args", "written"), [(MIXED, ""), (STUCK, " of the best state")])
 def test_what_is_scored_is_what_is_written(smcmc, args: list[str], written: str) -> None:
     """At the end of the run, when it is found again, in the diagnosis, and in its files."""
     made, found = smcmc("run", *args), smcmc("run", *args)
     run = Run(run_path(made))
     truth, clusters = prepare(compose(args)).dataset.truth, run.clusters()["cluster"]
     scores = {name: agreement(truth, clusters) for name, agreement in SCORES.items()}
-    line = f"{written} beside the truth: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
+    line = f"agreement{written} with the truth: " + ", ".join(f"{name} {value:.3f}" for name, value in scores.items())
     for text in (made.stderr, found.stderr, smcmc("diagnose", str(run.path)).stdout):
         assert line in text.splitlines()
     assert {name: run.summary["diagnostics"][f"{name}/point"] for name in SCORES} == pytest.approx(scores)

@@ -205,8 +205,8 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
             table.notes.append(
-                f"{table.path}: {table.column(j)} has {different} values and is read as data: data.truth={key}? It is "
-                f"then left out, and the clusters are compared with it (data.drop=[{key}] leaves it out alone)"
+                f"{table.path}: {table.column(j)} has only {different} values. If it is a label, add data.truth={key} "
+                f"(left out, then compared with the clusters) or data.drop=[{key}]"
             )
 
 
