@@ -39,8 +39,8 @@ BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
 FEW_DRAWS = 0.1
 """Share of the rows whose densities rest on few draws (`UNRELIABLE`) beyond which one standard error is not enough."""
-DOUBTED = 2.0
-"""Standard errors that are then asked for."""
+DOUBTED = 1.5
+"""Standard errors that are then asked for (docs/decisions/0037-leave-one-out.md)."""
 FOLDS = 5
 MOST_ROWS = 1_000
 COVARIANCES = ("iso", "diag", "full")

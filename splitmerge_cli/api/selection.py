@@ -8,10 +8,10 @@
     principal components (`splitmerge_cli.data.tables.reduced`).
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
-    others: the simplest of those whose difference from the best is within its standard error. Of rows that repeat each
-    other, as chance does not make them, one is read. Sets of more than 1,000 rows are judged by so many of them, drawn
-    at random. A covariance that the points do not allow is named with the reason; of one column, and where one alone is
-    left, nothing is compared.
+    others: the simplest of those whose difference from the best is within its standard error (1.5 of these where
+    densities rest on few draws). Of rows that repeat each other, as chance does not make them, one is read. Sets of
+    more than 1,000 rows are judged by so many of them, drawn at random. A covariance that the points do not allow is
+    named with the reason; of one column, and where one alone is left, nothing is compared.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, whichever gives a row the larger log probability given the others.

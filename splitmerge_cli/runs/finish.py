@@ -78,8 +78,8 @@ def assemble(
     # what pools chains that differ describes none of them
     if judged.converged is False:
         said = (
-            f"the chains have not converged ({judged.description}): the clusters are those of the single best state, no "
-            "estimate over all chains"
+            f"the chains have not converged ({judged.description}): the clusters are those of the single best "
+            "state, no estimate over all chains"
         )
         why_not = said if why_not is None else f"{said}; {why_not}"
     if plan.dataset.truth is not None:
