@@ -33,7 +33,7 @@ WORK = 1_000_000_000
 """Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
 FEWEST = 20
 DRAWS = 80
-"""Draws of a fit that are averaged, at most."""
+"""Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
 FEW_DRAWS = 0.1
@@ -102,7 +102,8 @@ class Fits:
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
-            left_out = self.sample(options, iterations)(part).leave_one_out(states=DRAWS)
+            states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
+            left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
             if options["name"] in SHARES:
                 totals = log_totals(part.values.sum(axis=1))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
@@ -407,16 +408,13 @@ def format_counts(table: pd.DataFrame) -> str:
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
     """Why the first row is taken."""
-    doubted = table.attrs["errors"] > 1.0
+    why = f"by the leave-one-out log predictive {what}"
     if (table["behind"] < 0).any():
-        least = f"{DOUBTED:g} standard errors" if doubted else "its error"
-        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than {least}"
-    else:
-        why = f"by the leave-one-out log predictive {what}"
-    if not doubted:
+        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
+    if table.attrs["errors"] == 1.0:
         return why
     share = f"up to {table.attrs['few_draws']:.0%} of the rows rest on few draws (Pareto shape above {UNRELIABLE:g})"
-    return f"{why}; {share}, so the simpler one is taken unless it is {DOUBTED:g} standard errors behind"
+    return f"{why}; {DOUBTED:g} errors in place of 1, as {share}"
 
 
 def format_covariances(table: pd.DataFrame) -> str:

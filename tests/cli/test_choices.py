@@ -191,8 +191,8 @@ def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch,
     ("ahead", "unreliable", "taken", "said"),
     [
         (1.5, 10, "full", "full, by the leave-one-out log predictive density"),
-        (1.5, 11, "diag", "not behind by more than 2 standard errors; up to 11% of the rows rest on few draws"),
-        (2.5, 11, "full", "density; up to 11% of the rows rest on few draws (Pareto shape above 0.7), so the simpler"),
+        (1.5, 11, "diag", "more than its error; 2 errors in place of 1, as up to 11% of the rows rest on few draws"),
+        (2.5, 11, "full", "density; 2 errors in place of 1, as up to 11% of the rows rest on few draws (Pareto shape"),
         (
             0.5,
             10,
