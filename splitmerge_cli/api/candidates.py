@@ -7,7 +7,7 @@ does not give these densities, rows of five folds are held out.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -32,7 +32,7 @@ WORK = 1_000_000_000
 """Operations, roughly, of the scans of a fit: more make its chains shorter, down to `FEWEST` iterations."""
 FEWEST = 20
 DRAWS = 80
-"""Draws of a fit that are averaged, at most."""
+"""Draws of a fit that are averaged, at most; of a first fit half as many."""
 BEHIND = 4.0
 """Standard errors by which a candidate is behind the best that is dropped after the first fit."""
 FEW_DRAWS = 0.1
@@ -80,15 +80,25 @@ class Fits:
     say: Callable[[str], None] = field(default=lambda line: None)
     _made: dict[tuple[str, str, int], LeaveOneOut] = field(default_factory=dict, repr=False)
 
-    def leave_out(self, options: Mapping[str, Any], dataset: Dataset, iterations: int) -> LeaveOneOut:
-        """Log density of rows given the others; of rows that are copies, one."""
-        rows = np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+    def choose_rows(self, readings: Iterable[Dataset]) -> NDArray[np.int64]:
+        """Draw the rows to compare. Rows that are copies in one of the `readings` count once."""
+        together = [keep_together(dataset, self._draw(dataset)) for dataset in readings]
+        return np.sort([copies[0] for copies in min(together, key=len, default=())])
+
+    def _draw(self, dataset: Dataset) -> NDArray[np.int64]:
+        return np.random.default_rng(self.seed).permutation(dataset.N)[:MOST_ROWS]
+
+    def leave_out(
+        self, options: Mapping[str, Any], dataset: Dataset, rows: NDArray[np.int64], iterations: int
+    ) -> LeaveOneOut:
+        """Log density of each row given the others; under a power that of rows in folds, copies among them."""
         if _has_power(options):
-            return _hold_out(options, dataset, self.sample, rows)
-        part = dataset.take(np.sort([copies[0] for copies in keep_together(dataset, rows)]))
+            return _hold_out(options, dataset, self.sample, self._draw(dataset))
+        part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self._made:
-            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=DRAWS)
+            states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
+            self._made[known] = self.sample(options, iterations)(part).leave_one_out(states=states)
         return self._made[known]
 
 
@@ -136,13 +146,14 @@ def _compare(
     found: dict[str, NDArray[np.float64]] = {}
     facts = {name: {"few_draws": 0.0, "seconds": 0.0} for name in candidates}
     left = list(candidates)
+    rows = fits.choose_rows({id(dataset): dataset for _, dataset in candidates.values()}.values())
     for most in ROUNDS:
         ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
             began, iterations = time.perf_counter(), _shorten(options, dataset, most)
             try:
-                left_out = fits.leave_out(options, dataset, iterations)
+                left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
                 problems[name] = str(error)
                 left.remove(name)
@@ -217,13 +228,12 @@ def _has_power(options: Mapping[str, Any]) -> bool:
 
 
 def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
-    """Log predictive density of rows that short runs did not see, fold after fold."""
-    density, sample_rows = [], sample(options)
-    for held in folds(dataset, rows, FOLDS):
+    """Log predictive density of rows that short runs did not see, in the order of the rows."""
+    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
+    for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        density.append(posterior.log_predictive(dataset.take(np.sort(held)), states=FIRST_STATES))
-    whole = np.concatenate(density)
-    return LeaveOneOut(whole, np.full(len(whole), -np.inf))
+        density[held] = posterior.log_predictive(dataset.take(held), states=FIRST_STATES)
+    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
 def compare_readings(
@@ -360,16 +370,13 @@ def format_readings(what: str, table: pd.DataFrame) -> str:
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
     """Why the first row is taken."""
-    doubted = table.attrs["errors"] > 1.0
+    why = f"by the leave-one-out log predictive {what}"
     if (table["behind"] < 0).any():
-        least = f"{DOUBTED:g} standard errors" if doubted else "its error"
-        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than {least}"
-    else:
-        why = f"by the leave-one-out log predictive {what}"
-    if not doubted:
+        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
+    if table.attrs["errors"] == 1.0:
         return why
     share = f"up to {table.attrs['few_draws']:.0%} of the rows rest on few draws (Pareto shape above {UNRELIABLE:g})"
-    return f"{why}; {share}, so the simpler one is taken unless it is {DOUBTED:g} standard errors behind"
+    return f"{why}; {DOUBTED:g} errors in place of 1, as {share}"
 
 
 def format_covariances(table: pd.DataFrame) -> str:

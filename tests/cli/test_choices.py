@@ -1,6 +1,7 @@
 """Choices of ``auto`` are kept in OUT/choices, and read where data and options are the same."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from splitmerge_cli.api import candidates, selection
 from splitmerge_cli.config import RunSpecification, component, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.repeats import keep_together
 from splitmerge_cli.runs import run_id
 from splitmerge_cli.runs.store import choices
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
@@ -159,12 +161,38 @@ def test_columns_that_numbers_name_are_read_as_real_ones(fits: list[str]) -> Non
     assert [column.type for column in found.dataset.types or ()] == ["real", "real", "real", "categorical"]
 
 
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, power: float) -> None:
+    """Rows that repeat others are copies only in the reading that has real columns."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([rng.integers(8, size=(40, 2)), rng.integers(2, size=(40, 3))])[rng.integers(40, size=100)]
+    as_counts, as_reals = (
+        from_object(pd.DataFrame(rows, columns=[*"abcde"]), "mixed", types=dict.fromkeys("ab", word))
+        for word in ("count", "real")
+    )
+    recorded = [replace(reading, is_recorded=True) for reading in (as_counts, as_reals)]
+    assert [len(keep_together(one, np.arange(100))) for one in recorded] == [100, len(np.unique(rows, axis=0))]
+
+    class Held(_Stub):
+        def log_predictive(self, new: Dataset, states: int) -> np.ndarray:
+            return new.values[:, 0] * 1.0
+
+    compared: list[np.ndarray] = []
+    monkeypatch.setattr(candidates, "_difference", lambda by_row: (compared.append(by_row), (0.0, 1.0))[1])
+    fits = candidates.Fits(lambda model, iterations=None: lambda data: Held(dict(model), data))  # type: ignore[arg-type]
+    candidates.compare_counts({"power": power}, *recorded, fits)
+    distinct = len(np.unique(rows, axis=0))
+    assert {len(each) for each in compared} == {100 if power < 1 else distinct}
+    # the densities are in the order of the rows, whatever the folds
+    assert power == 1.0 or not np.any(compared)
+
+
 @pytest.mark.parametrize(
     ("ahead", "unreliable", "taken", "said"),
     [
         (1.5, 10, "full", "full, by the leave-one-out log predictive density"),
-        (1.5, 11, "diag", "not behind by more than 2 standard errors; up to 11% of the rows rest on few draws"),
-        (2.5, 11, "full", "density; up to 11% of the rows rest on few draws (Pareto shape above 0.7), so the simpler"),
+        (1.5, 11, "diag", "more than its error; 2 errors in place of 1, as up to 11% of the rows rest on few draws"),
+        (2.5, 11, "full", "density; 2 errors in place of 1, as up to 11% of the rows rest on few draws (Pareto shape"),
         (
             0.5,
             10,
@@ -181,7 +209,7 @@ def test_densities_that_rest_on_few_draws_need_two_errors(
     noise = np.random.default_rng(0).normal(size=100)
     noise -= noise.mean()
 
-    def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, most: int) -> LeaveOneOut:
+    def leave_out(fits: object, options: dict[str, Any], dataset: Dataset, *rest: object) -> LeaveOneOut:
         rows = noise + ahead * noise.std() / 10 if options["covariance"] == "full" else np.zeros(100)
         return LeaveOneOut(rows, np.where(np.arange(100) < unreliable, 0.71, 0.7))
 

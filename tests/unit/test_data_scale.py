@@ -240,7 +240,9 @@ def test_scales_have_to_be_ahead_by_four_errors(monkeypatch: pytest.MonkeyPatch)
         (-1.0, candidates.AS_THEY_ARE, "a row behind"),
     ):
 
-        def density(fits: object, options: object, dataset: Dataset, most: int, ahead: float = ahead) -> LeaveOneOut:
+        def density(
+            fits: object, options: object, dataset: Dataset, *rest: object, ahead: float = ahead
+        ) -> LeaveOneOut:
             rows = noise - noise.mean() + ahead * error if dataset.scales else np.zeros(40)
             return LeaveOneOut(rows, np.zeros(40))
 
