@@ -106,11 +106,12 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
     low[share], high[share] = (
         special.betaincinv(held + 0.5, n[share] - held + 0.5, q) for q in (0.5 - LEVEL / 2, 0.5 + LEVEL / 2)
     )
+    on_scale = np.zeros(len(column), dtype=bool)
     for j, scale in enumerate(known.scales):
         if scale is not None:
             own = column == j
+            on_scale |= own
             mean[own], low[own], high[own] = (scale.undo(values[own]) for values in (mean, low, high))
-    without = share | np.array([known.scale_of(j) is not None for j in column], dtype=bool)
     of_scale = {"scale": [str(known.scales[j] or "") for j in column]} if known.scales else {}
     return pd.DataFrame(
         {
@@ -121,7 +122,7 @@ def columns(dataset: Any, labels: ArrayLike, described: Statistics | None = None
             "low": low,
             "high": high,
             "divergence": known.divergence[cluster, column],
-            "deviation": np.where(without, np.nan, np.sqrt(variance)),
+            "deviation": np.where(share | on_scale, np.nan, np.sqrt(variance)),
         }
         | of_scale
     )

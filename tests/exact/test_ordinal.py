@@ -9,8 +9,9 @@ from small_cases import check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import ColumnType
+from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.simulation import Given
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.verify.continuous import mixed_log_weight
 
@@ -110,3 +111,26 @@ def test_subcluster_recovers_two_classes():
 def test_cuts_out_of_order_are_refused(cuts, problem):
     with pytest.raises(ValueError, match=f"model.cuts: .*{problem}"):
         Mixed(np.array([[0.0], [1.0], [2.0]]), [ColumnType("ordinal", tuple("abc"))], cuts=cuts)
+
+
+def test_simulated_answers_have_the_predictive_as_their_shares():
+    """Of two clusters of known answers; other types stand before and behind the ordinal columns."""
+    x = answers(missing=0.1)
+    data = Dataset("answers", "mixed", x, types=tuple(COLUMNS))
+    labels = np.arange(40) % 2
+    given = Given(data, labels, Mixed.with_defaults_of(data, **OPTIONS, resolution="none"))
+    rng = np.random.default_rng(0)
+    made = np.stack([Mixed.simulate(rng, given) for _ in range(400)])
+    for column, levels in ((0, 5), (2, 3)):
+        shares = [np.mean(made[:, labels == 0, column] == level) for level in range(levels)]
+        asked = Mixed(np.vstack([x, _only(column, levels)]), COLUMNS, **OPTIONS, cuts=given.options["cuts"])
+        asked.set_labels([*labels, *([2] * levels)])
+        expected = [np.exp(pieces.log_pred(asked, 40 + level, 0)) for level in range(levels)]
+        np.testing.assert_allclose(shares, expected, atol=0.02)
+
+
+def _only(column, levels):
+    """A row for each level of a column, all other cells missing."""
+    rows = np.full((levels, 5), np.nan)
+    rows[:, column] = np.arange(levels)
+    return rows
