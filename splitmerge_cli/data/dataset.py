@@ -402,7 +402,7 @@ class Dataset:
         """These rows of a table alone, without true labels and names."""
         reduction = None if self.reduction is None else self.reduction.take(rows)
         exposure = None if self.exposure is None else self.exposure[rows]
-        further = {"reduction": reduction, "exposure": exposure}
+        further: dict[str, Any] = {"reduction": reduction, "exposure": exposure}
         return replace(self, values=self.values[rows], truth=None, names=None, copies=None, **further)
 
     @property

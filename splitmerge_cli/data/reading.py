@@ -56,7 +56,7 @@ class KindReading:
             kept = dataset.values.dtype.kind == "f" or not new.missing
             values = np.concatenate([dataset.values, new.values.astype(dataset.values.dtype) if kept else new.values])
         exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
-        further = {"reduction": None, "exposure": exposure}
+        further: dict[str, Any] = {"reduction": None, "exposure": exposure}
         return replace(dataset, values=values, truth=None, names=None, copies=None, **further)
 
     def as_given(self, dataset: Dataset) -> Any:

@@ -114,7 +114,7 @@ def test_cuts_out_of_order_are_refused(cuts, problem):
 
 
 def test_simulated_answers_have_the_predictive_as_their_shares():
-    """Of two clusters of known answers; other types stand before and behind the ordinal columns."""
+    """Two clusters have known answers; other types stand before and behind the ordinal columns."""
     x = answers(missing=0.1)
     data = Dataset("answers", "mixed", x, types=tuple(COLUMNS))
     labels = np.arange(40) % 2
@@ -123,13 +123,13 @@ def test_simulated_answers_have_the_predictive_as_their_shares():
     made = np.stack([Mixed.simulate(rng, given) for _ in range(400)])
     for column, levels in ((0, 5), (2, 3)):
         shares = [np.mean(made[:, labels == 0, column] == level) for level in range(levels)]
-        asked = Mixed(np.vstack([x, _only(column, levels)]), COLUMNS, **OPTIONS, cuts=given.options["cuts"])
+        asked = Mixed(np.vstack([x, _answer_alone(column, levels)]), COLUMNS, **OPTIONS, cuts=given.options["cuts"])
         asked.set_labels([*labels, *([2] * levels)])
         expected = [np.exp(pieces.log_pred(asked, 40 + level, 0)) for level in range(levels)]
         np.testing.assert_allclose(shares, expected, atol=0.02)
 
 
-def _only(column, levels):
+def _answer_alone(column, levels):
     """A row for each level of a column, all other cells missing."""
     rows = np.full((levels, 5), np.nan)
     rows[:, column] = np.arange(levels)
