@@ -44,6 +44,8 @@ COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
+TAILS = ("normal", "t")
+"""The simpler first."""
 COUNTS, REALS = "as counts", "as real numbers"
 """Readings of whole numbers."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
@@ -281,6 +283,40 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
     found, facts = _compare("columns", candidates, fits, {})
     return _rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
+
+
+def compare_tails(
+    model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows with normal tails and with those of Student's t; `later` as of
+    `covariances`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each, first the one that is taken, of the higher density (`_rank`, no errors allowed): tails,
+        log_density, behind, error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone
+        there are no numbers.
+
+    Notes
+    -----
+    Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are too light
+    add clusters.
+    """
+    compared: Candidates = {}
+    if dataset.N > 1 and not find_problem(model, dataset, tails="t", **(later or {})):
+        compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
+    found, facts = _compare("tails", compared, fits, {})
+    return _rank("tails", found, facts, TAILS, 0.0)
+
+
+def format_tails(table: pd.DataFrame) -> str:
+    """Say which tails are taken, and how far the others are ahead or behind."""
+    taken, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
+    if np.isnan(behind):
+        return f"model.tails=auto: {taken}, the only ones that the data allow"
+    side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
+    return f"model.tails=auto: {taken} (leave-one-out density: {side}, standard error {error:.3f})"
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:

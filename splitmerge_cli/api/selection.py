@@ -49,12 +49,14 @@ from splitmerge_cli.api.candidates import (
     as_records,
     compare_counts,
     compare_scales,
+    compare_tails,
     count_reals,
     covariances,
     find_problem,
     format_counts,
     format_covariances,
     format_rescaled,
+    format_tails,
     model_of,
 )
 from splitmerge_cli.api.cautions import NotConverged
@@ -85,6 +87,7 @@ CHAINS = 2
 OF_COVARIANCE = "model.covariance"
 OF_POWER = "model.power"
 OF_SCALE = "data.scale"
+OF_TAILS = "model.tails"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = (
@@ -110,7 +113,8 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | scales
+    tails = {"tails": AUTO} if model != MIXED and scales and not dataset.missing else {}
+    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -189,7 +193,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         spec = readings[0]
         if not any(rescaled):
             say(NOT_SKEWED)
-    compares = len(readings) > 1 or any(rescaled) or OF_COVARIANCE in spec.to_choose
+    compares = len(readings) > 1 or any(rescaled) or bool({OF_COVARIANCE, OF_TAILS} & spec.to_choose)
     if not (compares or calibrates):
         return Settled(spec, None)
     if calibrates:
@@ -246,15 +250,21 @@ def _settle_readings(
         scales = on_scales.data.values["scale"]
         found[OF_SCALE] = _choose_scales(options, _read(spec), _read(on_scales), scales, fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
+    later = A_POWER if OF_POWER in spec.to_choose else None
+    for key in sorted({OF_COVARIANCE, OF_TAILS} & spec.to_choose):
+        if (name := key.removeprefix("model.")) not in spec.model.options:
+            raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
-        if "covariance" not in spec.model.options:
-            raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
         dataset = _read_accepted(spec, OF_COVARIANCE)
-        later = A_POWER if OF_POWER in spec.to_choose else None
         table = covariances(spec.model, dataset, fits, later)
         say(format_covariances(table))
         found[OF_COVARIANCE] = as_records(table)
         spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
+    if OF_TAILS in spec.to_choose:
+        table = compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
+        say(format_tails(table))
+        found[OF_TAILS] = as_records(table)
+        spec = spec.with_({OF_TAILS: table["tails"][0]})
     return spec, found
 
 
