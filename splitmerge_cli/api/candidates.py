@@ -117,7 +117,7 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     Returns
     -------
     pandas.DataFrame
-        A row for each covariance, first the one that is taken (`_rank`): covariance, log_density (mean over rows,
+        A row for each covariance, first the one that is taken (`rank`): covariance, log_density (mean over rows,
         natural logarithm), behind (mean difference from the first), error (standard error of that difference, rows
         taken as independent), few_draws (share of the rows whose densities rest on few draws), seconds, problem (why
         the points do not allow it; else empty). Where one alone is allowed it has no numbers.
@@ -138,15 +138,15 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
         problems["full"] = problems["full"] or _find_width(dataset)
     allowed = [covariance for covariance, problem in problems.items() if not problem]
     compared = {name: ({**model.as_typed, "covariance": name}, dataset) for name in allowed} if len(allowed) > 1 else {}
-    found, facts = _compare("covariance", compared, fits, problems)
+    found, facts = compare("covariance", compared, fits, problems)
     if all(problems.values()):
         said = "; ".join(f"{covariance}: {problem}" for covariance, problem in problems.items())
         raise ConfigError(f"model.covariance=auto: no covariance fits these points; {said}")
-    table = _rank("covariance", found, facts, candidates)
+    table = rank("covariance", found, facts, candidates)
     return table.assign(problem=[problems[covariance] for covariance in table["covariance"]])
 
 
-def _compare(
+def compare(
     what: str, candidates: Candidates, fits: Fits, problems: dict[str, str]
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, dict[str, float]]]:
     """Leave-one-out log densities of the rows under each candidate; the share of these that rest on few draws, and the
@@ -201,7 +201,7 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
     return mean > errors * error
 
 
-def _rank(
+def rank(
     what: str,
     found: Mapping[str, NDArray[np.float64]],
     facts: Mapping[str, Mapping[str, float]],
@@ -306,11 +306,11 @@ def compare_readings(
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in SHARES}
     problems: dict[str, str] = {}
-    found, facts = _compare(what, candidates, fits, problems)
+    found, facts = compare(what, candidates, fits, problems)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     # reals have the most parameters
-    return _rank(what, found, facts, sorted(candidates, key=lambda name: name == REALS))
+    return rank(what, found, facts, sorted(candidates, key=lambda name: name == REALS))
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> pd.DataFrame:
@@ -331,8 +331,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
     """
     given = _jointly(options, as_they_are)
     candidates = {AS_THEY_ARE: (given, as_they_are), RESCALED: (given, rescaled)}
-    found, facts = _compare("columns", candidates, fits, {})
-    return _rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
+    found, facts = compare("columns", candidates, fits, {})
+    return rank("columns", found, facts, (AS_THEY_ARE, RESCALED), AHEAD)
 
 
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:

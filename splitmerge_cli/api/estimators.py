@@ -18,7 +18,8 @@ from splitmerge_cli.api import documents
 from splitmerge_cli.api.arguments import answer_misspelt
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.sampling import sample_silently
-from splitmerge_cli.api.selection import AUTO, as_pandas, kind_of_model, whole_numbers
+from splitmerge_cli.api.selection import AUTO, kind_of_model
+from splitmerge_cli.data.objects import as_pandas, holds_long_digits
 
 _MOST_SEED = 2**31 - 1
 
@@ -236,7 +237,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         if self._of_numbers:
             options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
             try:
-                checked = whole_numbers(X, validate_data(self, X, reset=reset, **options))
+                checked = _whole_numbers(X, validate_data(self, X, reset=reset, **options))
                 # names tell an id from a measurement
                 names = getattr(self, "feature_names_in_", None)
                 return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)
@@ -407,3 +408,8 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         check_non_negative(counts, type(self).__name__)
         # the columns of a data frame are the words
         return X if hasattr(X, "columns") else counts
+
+
+def _whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
+    """A table itself, where its whole numbers lose digits as the `numbers` that were made of it; else these."""
+    return as_pandas(data) if holds_long_digits(data) else numbers

@@ -37,7 +37,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from splitmerge_cli import runs
@@ -67,10 +66,11 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
+from splitmerge_cli.api.tails import compare_tails, format_tails
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import as_pandas, from_object, holds_long_digits
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, read_once
 from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.reduced import reduce_keys
@@ -90,6 +90,7 @@ CHAINS = 2
 OF_COVARIANCE = "model.covariance"
 OF_POWER = "model.power"
 OF_SCALE = "data.scale"
+OF_TAILS = "model.tails"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = (
@@ -106,7 +107,8 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | scales
+    tails = {"tails": AUTO} if model != MIXED and scales and not dataset.missing else {}
+    return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | tails | scales
 
 
 def model_for(dataset: Dataset) -> str:
@@ -138,11 +140,6 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     return MIXED, data
 
 
-def whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
-    """A table itself, where its whole numbers lose digits as the `numbers` that were made of it; else these."""
-    return as_pandas(data) if holds_long_digits(data) else numbers
-
-
 def _are_same(read: Dataset, table: Dataset) -> bool:
     """Whether two readings of a table found the same cells."""
     return not issparse(read.values) and np.array_equal(read.values, table.values)
@@ -172,8 +169,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
-        named = _choose_model(spec)
-        spec = spec.with_(named)
+        spec = spec.with_(named := _choose_model(spec))
         said = [override(key, value) for key, value in named.items() if value != AUTO]
         say(f"model={AUTO}: {' '.join(said)}")
     with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
@@ -197,7 +193,7 @@ def _choose_options(
         spec = readings[0]
         if not any(rescaled):
             say(NOT_SKEWED)
-    compares = len(readings) > 1 or any(rescaled) or OF_COVARIANCE in spec.to_choose
+    compares = len(readings) > 1 or any(rescaled) or bool({OF_COVARIANCE, OF_TAILS} & spec.to_choose)
     if not (compares or calibrates):
         return Settled(spec, None)
     if calibrates:
@@ -268,8 +264,7 @@ def _settle_readings(
     """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, each
     with columns as they are or `rescaled`, and of the covariances where these are ``auto``, if a power is to be chosen
     of those that have one; and how that was chosen."""
-    found: dict[str, Any] = {}
-    spec, on_scales = readings[0], rescaled[0]
+    found, spec, on_scales = dict[str, Any](), readings[0], rescaled[0]
     if len(readings) > 1:
         of_reals, options, table = readings[1], _options_given(spec), _read(spec)
         vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
@@ -287,15 +282,21 @@ def _settle_readings(
         scales = on_scales.data.values["scale"]
         found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), format_scales(scales), fits, say)
         spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
+    later = A_POWER if OF_POWER in spec.to_choose else None
+    for key in sorted({OF_COVARIANCE, OF_TAILS} & spec.to_choose):
+        if (name := key.removeprefix("model.")) not in spec.model.options:
+            raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
-        if "covariance" not in spec.model.options:
-            raise ConfigError(f"{OF_COVARIANCE}={AUTO}: model={spec.model.name} has no covariance to choose")
         dataset = _read_accepted(spec, OF_COVARIANCE)
-        later = A_POWER if OF_POWER in spec.to_choose else None
         table = covariances(spec.model, dataset, fits, later)
         say(format_covariances(table))
         found[OF_COVARIANCE] = as_records(table)
         spec = spec.with_({OF_COVARIANCE: table["covariance"][0]})
+    if OF_TAILS in spec.to_choose:
+        table = compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
+        say(format_tails(table))
+        found[OF_TAILS] = as_records(table)
+        spec = spec.with_({OF_TAILS: table["tails"][0]})
     return spec, found
 
 

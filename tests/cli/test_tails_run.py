@@ -67,3 +67,24 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
     spec = specify([*told[:2], "data=gaussian", "N=20", "iterations=20"])
     with pytest.raises(ConfigError, match="weights of rows are drawn, which does not couple"):
         check_coupling(spec)
+
+
+def test_auto_takes_the_tails_of_the_higher_density(
+    smcmc, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Three groups with heavy tails are three clusters; columns with a missing cell have normal tails alone."""
+    monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (100,))
+    centres = np.array([[0.0, 0.0], [12.0, 0.0], [0.0, 12.0]])[np.arange(150) % 3]
+    frame = pd.DataFrame(POINTS + centres, columns=["x", "y"])
+    found = sm.sample({"name": "gaussian", "tails": "auto"}, frame, **SHORT)
+    assert found.run.config["model"]["tails"] == "t"
+    table = found.run.summary["chosen"]["model.tails"]
+    assert [row["tails"] for row in table] == ["t", "normal"] and table[1]["behind"] > 0
+    assert "model.tails=auto: t (leave-one-out density: normal is 0." in capsys.readouterr().out
+    assert (np.bincount(found.labels) > 20).sum() == 3
+    frame.iloc[2, 1] = np.nan
+    keys = {"name": "gaussian", "covariance": "diag", "tails": "auto"}
+    assert sm.sample(keys, frame, **SHORT).run.config["model"]["tails"] == "normal"
+    assert "model.tails=auto: normal, the only ones that the data allow" in capsys.readouterr().out
+    result = smcmc("run", "model=bernoulli", "model.tails=auto", "data=jain_neal", "iterations=20")
+    assert result.exit_code == 2 and "model.tails" in result.stderr

@@ -1,0 +1,48 @@
+"""Whether clusters have normal tails or heavier ones, by the leave-one-out density of rows."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from splitmerge_cli.api.candidates import Candidates, Fits, compare, find_problem, rank
+from splitmerge_cli.config import Component
+from splitmerge_cli.data.dataset import Dataset
+
+TAILS = ("normal", "t")
+"""The simpler first."""
+
+
+def compare_tails(
+    model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None
+) -> pd.DataFrame:
+    """Leave-one-out log predictive density of rows with normal tails and with those of Student's t; `later` as of
+    `covariances`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        A row for each, first the one that is taken, that of the higher density (`candidates.rank`): tails,
+        log_density, behind, error, few_draws and seconds as of `covariances`. Where the data allow normal tails alone
+        there are no numbers.
+
+    Notes
+    -----
+    Heavier tails than the data have cost time, since the degrees of freedom follow the data. Tails that are too light
+    add clusters.
+    """
+    compared: Candidates = {}
+    if dataset.N > 1 and not find_problem(model, dataset, tails="t", **(later or {})):
+        compared = {tails: ({**model.as_typed, "tails": tails}, dataset) for tails in TAILS}
+    found, facts = compare("tails", compared, fits, {})
+    return rank("tails", found, facts, TAILS, 0.0)
+
+
+def format_tails(table: pd.DataFrame) -> str:
+    """Say which tails are taken, and how far the others are ahead or behind."""
+    taken, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
+    if np.isnan(behind):
+        return f"model.tails=auto: {taken}, the only ones that the data allow"
+    side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
+    return f"model.tails=auto: {taken} (leave-one-out density: {side}, standard error {error:.3f})"
