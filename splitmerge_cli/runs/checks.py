@@ -20,7 +20,18 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.simulation import Given
-from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS, Quantities
+from splitmerge_cli.runs.quantities import (
+    BURSTS,
+    CLOSED,
+    DISPERSION,
+    KURTOSIS,
+    REPEATS,
+    SKEWNESS,
+    SPREAD,
+    TIE,
+    ZEROS,
+    Quantities,
+)
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.draws import State
@@ -35,9 +46,22 @@ FAR = 5.0
 """Standard deviations of the replications beyond which a run names a quantity in its own lines."""
 FAR_ON_AVERAGE = 4.0
 """The bound of an average over columns. There are few of these."""
-EFFECTS = {SKEWNESS: 0.3, KURTOSIS: 0.5, DISPERSION: 0.3, ZEROS: 0.03, TIE: 0.2}
-"""By quantity, the least difference from the replications that a run names: smaller ones matter to nobody. That of the
-variance over the mean is a share of what the replications have."""
+EFFECTS = {
+    SKEWNESS: 0.3,
+    KURTOSIS: 0.5,
+    DISPERSION: 0.3,
+    ZEROS: 0.03,
+    TIE: 0.2,
+    SPREAD: 0.2,
+    CLOSED: 0.05,
+    REPEATS: 0.05,
+    BURSTS: 0.05,
+}
+"""By quantity, the least difference from the replications that a run names: smaller ones matter to nobody."""
+RELATIVE = (DISPERSION, SPREAD, REPEATS)
+"""Quantities whose least difference is a share of what the replications have."""
+LARGER = (TIE, REPEATS, BURSTS)
+"""Quantities that are named where the data have more of them: columns or words that go together less are no news."""
 TIES = 8
 """Pairs of columns that are listed."""
 
@@ -84,9 +108,8 @@ class Check:
         if name is None:
             return self.is_beyond_all and self.distance > FAR
         difference = self.observed - self.mean
-        least = EFFECTS[name] * (self.mean if name == DISPERSION else 1.0)
-        # columns that go together less than the model makes are no news
-        matters = (difference if name == TIE else abs(difference)) >= least
+        least = EFFECTS[name] * (self.mean if name in RELATIVE else 1.0)
+        matters = (difference if name in LARGER else abs(difference)) >= least
         return self.is_beyond_all and matters and self.distance > (FAR if self.quantity == name else FAR_ON_AVERAGE)
 
 

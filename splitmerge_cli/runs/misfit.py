@@ -12,7 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import MOST_COLUMNS, TIE
+from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -24,10 +24,8 @@ CELLS = 50_000
 """Cells that are drawn in a replication, about."""
 WORK = 10_000_000
 """Cells that are read for all replications together: larger tables have fewer."""
-PAIR = 60
-"""Cells that take as long as a pair of columns."""
 FEWEST = 20
-"""Replications, at least; tables that are too large for these are left to ``smcmc report``."""
+"""Replications, at least; data that are too large for these are left to ``smcmc report``."""
 MOST_KEPT = 10
 """Quantities that the summary keeps."""
 OVERLAPPING = 0.6
@@ -54,7 +52,8 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         run adds `certainty`, the mean of the items.
     """
     model, dataset = plan.spec.model, plan.dataset
-    draws = _count_draws(plan) if model.kind.has_columns else 0
+    work = checks.find_quantities(model).count_work(dataset, CELLS)
+    draws = min(checks.DRAWS, WORK // work)
     why = _explain_unchecked(plan, late, draws)
     if why is None:
         each = max(1, draws // len(late))
@@ -78,25 +77,17 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
 
 
-def _count_draws(plan: "Plan") -> int:
-    """Count the replications that take about a second at most."""
-    N, D = plan.dataset.values.shape
-    return min(checks.DRAWS, WORK // (N * D + PAIR * min(D, MOST_COLUMNS) ** 2))
-
-
 def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
     """Say why the model of a run is not checked at its end; None: it is."""
-    kind, model = plan.spec.model.kind, plan.spec.model
+    model = plan.spec.model
     if not plan.describes:
         return "the run is a short one that is compared with others"
-    if not kind.has_columns:
-        return f"smcmc report checks models of {kind}"
     if not late:
         return "no partitions are recorded: trace.partitions=10 records some"
     if model.options.get("power", 1.0) != 1.0:
         return f"model.power={model.options['power']:g} allows for data that the model does not describe"
     if draws < FEWEST:
-        return "the table is too large for quick checks: smcmc report checks it"
+        return "the data are too large for quick checks: smcmc report checks them"
     return checks.explain_unchecked(model, plan.dataset)
 
 
@@ -114,7 +105,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         return
     if unlike:
         yield name_unlike(unlike)
-    if several:
+    if several and "topics" not in summary:
         yield "clusters may be parts of one group: their number is that of the model's components"
 
 

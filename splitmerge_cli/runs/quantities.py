@@ -30,6 +30,12 @@ KURTOSIS = "kurtosis within clusters (normal: 3)"
 DISPERSION = "variance over mean within clusters"
 ZEROS = "share of zeros"
 TIE = "residual tie within clusters"
+SPREAD = "standard deviation within clusters"
+CLOSED = "share of paths of two ties that a third closes"
+REPEATS = "tokens per different word"
+BURSTS = "mutual information within topics (nats)"
+PAIR = 60
+"""Cells that take as long as a pair of columns."""
 
 
 class Quantities:
@@ -50,6 +56,11 @@ class Quantities:
     def explain_unmeasured(dataset: Dataset) -> str | None:
         """Why such data are not measured; None: they are."""
         return None
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Cells of a table that take about as long as a replication: some 100 ns each."""
+        return 20 * dataset.N
 
     def take(self, made: Any) -> Any:
         """A replication, as `values` are."""
@@ -89,6 +100,12 @@ class Table(Quantities):
             )
         if self._missing.any():
             self.unchecked.append("whether cells are missing by chance: the model takes that as given")
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Its cells, and the pairs of its columns."""
+        N, D = dataset.values.shape
+        return int(N * D + PAIR * min(D, MOST_COLUMNS) ** 2)
 
     def take(self, made: Any) -> Array:
         """The cells that the data have."""
@@ -241,6 +258,12 @@ class Network(Quantities):
         ties = dataset.values.nnz // 2
         return f"networks of more than {MOST_TIES:,} ties; here are {ties:,}" if ties > MOST_TIES else None
 
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Pairs of nodes, which are drawn, and what triangles take."""
+        degree, N = np.diff(dataset.values.indptr).astype(float), float(dataset.N)
+        return int(N**2 / 4 + min((degree**2).sum(), N**3 / 500) + 3_000)
+
     def measure(self, x: Any, labels: Labels) -> Found:
         """Ties, degrees and triangles."""
         degree = np.diff(x.indptr).astype(float)
@@ -255,10 +278,10 @@ class Network(Quantities):
             closed = float(np.einsum("ij,ij->", dense @ dense, dense))
         return {
             ("ties", "number"): degree.sum() / 2.0,
-            ("degrees", "standard deviation within clusters"): math.sqrt(float((within**2).mean())),
+            ("degrees", SPREAD): math.sqrt(float((within**2).mean())),
             ("degrees", "largest"): float(degree.max()),
             ("degrees", "nodes without a tie"): float((degree == 0).sum()),
-            ("ties", "share of paths of two ties that a third closes"): closed / paths if paths else math.nan,
+            ("ties", CLOSED): closed / paths if paths else math.nan,
         }
 
 
@@ -298,11 +321,16 @@ class Documents(Quantities):
         corpus = dataset.values
         self.documents, self.V = np.asarray(corpus.tokens.documents(), dtype=np.int64), int(corpus.V)
         self.unchecked = ["the order of the words in a document: the model does not read it"]
-        if (step := -(-dataset.N // MOST_TOKENS)) > 1:
+        if (step := -(-dataset.N // (cells or MOST_TOKENS))) > 1:
             self.rows = np.flatnonzero(self.documents % step == 0)
             self.documents = self.documents[self.rows]
             self.unchecked.append(f"all documents but one of {step}, evenly spaced")
         self.values = self.take(corpus)
+
+    @staticmethod
+    def count_work(dataset: Dataset, cells: int) -> int:
+        """Tokens that are drawn, and all, which are sorted by topic."""
+        return 6 * min(dataset.N, cells) + dataset.N
 
     def take(self, made: Any) -> NDArray[np.int64]:
         """The words."""
@@ -313,8 +341,8 @@ class Documents(Quantities):
         """Words that come again in a document."""
         _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
         return {
-            ("documents", "tokens per different word"): float(pairs.sum() / len(pairs)),
-            ("documents and words", "mutual information within topics (nats)"): self._information(words, labels),
+            ("documents", REPEATS): float(pairs.sum() / len(pairs)),
+            ("documents and words", BURSTS): self._information(words, labels),
         }
 
     def _information(self, words: NDArray[np.int64], labels: Labels) -> float:

@@ -79,7 +79,32 @@ def test_why_nothing_is_checked_is_kept(smcmc: Any, words: list[str], why: str) 
     assert Run(run_path(result)).summary["fit"]["unchecked"] == why and MODEL not in result.stderr
 
 
-def test_networks_are_left_to_the_report(smcmc: Any) -> None:
-    Path("ties.csv").write_text("a,b\nann,bob\nbob,cy\ncy,ann\nann,di\n", encoding="utf-8")
-    result = smcmc("run", "data=edges", "data.path=ties.csv", "iterations=20", "chains=2", "progress=none")
-    assert Run(run_path(result)).summary["fit"]["unchecked"] == "smcmc report checks models of graph"
+def test_ties_that_close_triangles_are_named(smcmc: Any) -> None:
+    """Points in a square with ties to those nearby, and one block of as many ties at random."""
+    rng = np.random.default_rng(1)
+    places = rng.random((120, 2))
+    near = ((places[:, None] - places) ** 2).sum(axis=2) < 0.18**2
+    for name, tied in (("near", near), ("block", rng.random((120, 120)) < near.mean())):
+        ties = np.argwhere(np.triu(tied, 1))
+        pd.DataFrame(ties, columns=["from", "to"]).map("n{}".format).to_csv(f"{name}.csv", index=False)
+    results = {name: smcmc("run", "data=edges", f"data.path={name}.csv", *QUICK) for name in ("near", "block")}
+    assert MODEL not in results["block"].stderr and Run(run_path(results["block"])).summary["fit"]["draws"] == 100
+    assert (
+        MODEL in results["near"].stderr
+        and "ties: share of paths of two ties that a third closes" in results["near"].stderr
+    )
+
+
+def test_words_that_come_in_bursts_are_named(smcmc: Any) -> None:
+    rng = np.random.default_rng(2)
+    topics = rng.dirichlet(np.full(200, 0.1), 4)
+    for name in ("bursts", "plain"):
+        texts = []
+        for j in range(60):
+            shares = rng.dirichlet(60 * topics[j % 4] + 1e-3) if name == "bursts" else topics[j % 4]
+            texts.append(" ".join(f"w{word}" for word in rng.choice(200, size=80, p=shares)))
+        Path(f"{name}.txt").write_text("\n".join(texts) + "\n", encoding="utf-8")
+    words = ["run", "data=corpus", "data.stop_words=none", "iterations=60", "chains=2", "progress=none"]
+    results = {name: smcmc(*words, f"data.path={name}.txt") for name in ("bursts", "plain")}
+    assert MODEL not in results["plain"].stderr and Run(run_path(results["plain"])).summary["fit"]["checks"] == 2
+    assert f"{MODEL} (documents" in results["bursts"].stderr and "parts of one group" not in results["bursts"].stderr

@@ -86,7 +86,7 @@ def test_two_replicas():
 
 @pytest.mark.parametrize("power", [0.3, 0.8])
 def test_a_network_is_tempered_by_its_likelihood(power):
-    """Powers of the likelihood of every partition, all parameters integrated out."""
+    """A power raises the likelihood that a partition has when parameters are integrated out."""
     cases = {p: small_case(IRM, 4, 0, {"beta1": 0.3, "beta0": 1.7}) for p in (1.0, power)}
     model, density = cases[power].model, []
     for labels, _ in cases[power].states:
