@@ -830,7 +830,7 @@ cdef class MixedShards(Shards):
     @classmethod
     def suits(cls, model):
         """Whether the real columns are independent, and no column is ordinal: bool."""
-        return model.covariance == "diag" and model.ordered is None
+        return model.covariance == "diag" and "ordinal" not in model.types
 
     def __init__(self, Mixed model not None):
         self.model = model
