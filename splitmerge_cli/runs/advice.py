@@ -169,8 +169,8 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
         # more moves from the same starts leave the chains in the same modes
         if spec.tempering.levels or run.summary["N"] > SWAPPED or not has_powers(spec):
             return None
-        changed = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
-        return "replicas under powers of the likelihood, which cross between modes", changed
+        swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
+        return "replicas under powers of the likelihood, which cross between modes", swaps
     if spec.init == "random" and spec.K0 is None:
         model = spec.values["model"]
         # a number of clusters that is bounded, or parameters that are not integrated out: no start item by item

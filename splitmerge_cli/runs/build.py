@@ -161,7 +161,7 @@ class Builder:
             own = {**options, "power": options["power"] * power} if "power" in options else options
             replica = build_model(replace(spec.model, options=own), self.dataset)
             if own is options:
-                replica.temper(power)
+                replica.temper(power)  # type: ignore[attr-defined]
             return replica, build_schedule(spec, replica, rng).samplers
 
         spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
