@@ -66,7 +66,7 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
-from splitmerge_cli.api.tails import compare_tails, format_tails
+from splitmerge_cli.api.tails import compare_tails, format_tails, has_steps
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
@@ -107,7 +107,8 @@ def options_for(model: str, dataset: Dataset) -> dict[str, str]:
     if model not in OF_REALS or not count_reals(dataset):
         return {}
     scales = {} if issparse(dataset.values) else SCALES
-    tails = {"tails": AUTO} if model != MIXED and scales and not dataset.missing else {}
+    may_be_t = model != MIXED and bool(scales) and not dataset.missing and not has_steps(dataset)
+    tails = {"tails": AUTO} if may_be_t else {}
     return scales if model == MIXED and count_reals(dataset) < 2 else {"covariance": AUTO} | tails | scales
 
 
