@@ -159,7 +159,7 @@ def compare(
         ahead = ""
         for name in list(left):
             options, dataset = candidates[name]
-            began, iterations = time.perf_counter(), _shorten(options, dataset, most)
+            began, iterations = time.process_time(), _shorten(options, dataset, most)
             try:
                 left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
@@ -170,7 +170,7 @@ def compare(
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
                 fits.say(f"{what} {name}, {iterations} iterations: {_describe_density(what, found, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: found[one].mean())
-            facts[name]["seconds"] += time.perf_counter() - began
+            facts[name]["seconds"] += time.process_time() - began
         for name in left:
             if _is_behind(found[ahead] - found[name], BEHIND):
                 fits.say(f"{what} {name} is dropped: more than {BEHIND:g} standard errors behind {what} {ahead}")
@@ -351,7 +351,7 @@ def format_rescaled(table: pd.DataFrame, scales: str) -> str:
     if table["columns"][0] == RESCALED:
         return f"data.scale=auto: {scales} ({said.format('ahead of the columns as they are')})"
     side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
-    return f"data.scale=auto: {AS_THEY_ARE} ({scales}: {said.format(side)})"
+    return f"data.scale=auto: {AS_THEY_ARE} (skewed columns on scales of their own: {said.format(side)})"
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:

@@ -74,6 +74,11 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
     names = ("subject", "quantity", "observed", "low", "high")
     kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
+    forms = {name: form for name, form, _ in getattr(checks.find_quantities(model)(dataset), "of_columns", ())}
+    for one in kept:
+        if one["quantity"].endswith(TIE):
+            named = [name for name in one["subject"].split(" and ") if name in forms]
+            one["of_reals"] = all(forms[name] == "real" for name in named or forms)
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": kept, "unchecked": None}
 
 
@@ -127,7 +132,10 @@ def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 def choose_model(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
     """Why, and the keys that are to be changed, where another model describes what this one does not."""
-    unlike = find_unlike(summary)
-    if unlike and unlike[0]["quantity"].endswith(TIE) and spec.values["model"].get("covariance") in ("diag", "iso"):
+    farthest = next(iter(find_unlike(summary)), {})
+    # a covariance that was compared was left for a reason
+    was_compared = "model.covariance" in (summary.get("chosen") or {})
+    is_independent = spec.values["model"].get("covariance") in ("diag", "iso")
+    if farthest.get("of_reals") and is_independent and not was_compared:
         return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
     return None

@@ -200,7 +200,10 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
-    yield (f"95 % interval of the number of {what}: {low:,} to {high:,} (second halves of {chains})")
+    sizes = np.bincount(summary["point_estimate"].get("labels") or [0])
+    has_outliers = what == "clusters" and any(is_outlying(size, summary["N"]) for size in sizes.tolist() if size)
+    counted = ", small ones that are listed as outliers included" if has_outliers else ""
+    yield f"95 % interval of the number of {what}{counted}: {low:,} to {high:,} (second halves of {chains})"
     if outside := describe_outside(interval, summary, what):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
