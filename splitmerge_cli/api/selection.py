@@ -66,7 +66,7 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
-from splitmerge_cli.api.tails import compare_tails, format_tails, has_steps
+from splitmerge_cli.api.tails import compare_tails, format_tails
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
@@ -80,6 +80,7 @@ from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import choice_id, file_digests, of_data
 from splitmerge_cli.runs.scratch import scratch_folder
 from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.support import has_steps
 
 AUTO = "auto"
 OF_REALS = ("gaussian", MIXED)

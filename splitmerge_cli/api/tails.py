@@ -10,22 +10,10 @@ from scipy.sparse import issparse
 from splitmerge_cli.api.candidates import Candidates, Fits, compare, find_problem, rank
 from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.models.real_columns import resolutions_of, settle_resolution
+from splitmerge_cli.runs.support import has_steps
 
 TAILS = ("normal", "t")
 """The simpler first."""
-
-
-FINE = 0.05
-"""Steps of a column, as a share of its standard deviation, up to which its density needs none: in a cluster a fifth as
-wide as the column the mean log density over a step is at most 0.003 nats from that at its middle."""
-
-
-def has_steps(dataset: Dataset) -> bool:
-    """Whether real columns are recorded in steps that are not `FINE`: tails of Student's t take no step."""
-    resolution = settle_resolution(dataset, {})["resolution"]
-    x = np.asarray(dataset.values, dtype=np.float64)
-    return bool((resolutions_of(resolution, x.shape[1], x.T) > FINE * np.nanstd(x, axis=0)).any())
 
 
 def compare_tails(

@@ -33,7 +33,7 @@ class KindReading:
         elif isinstance(new, pd.DataFrame) and exposure in new.columns:
             exposure = new[exposure]
         elif dataset.exposure is not None and exposure != TOTAL:
-            raise DataError("new items: no exposures; expected from_object(NEW, 'counts', exposure=NUMBERS)")
+            raise DataError("new items: no exposures; expected a Dataset of from_object, which takes them")
         if isinstance(new, pd.DataFrame) and dataset.columns:
             new = new.set_axis(names_apart(list(map(str, new.columns)))[0], axis=1)
             absent = [column for column in dataset.columns if column not in new.columns]

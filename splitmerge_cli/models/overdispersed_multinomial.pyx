@@ -153,7 +153,7 @@ cdef class OverdispersedMultinomial(CountVectors):
     )
     simulate = staticmethod(simulate_scattered_shares)
     QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
-    CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.2}, "D": 4}}
+    CALIBRATION: dict = {}
 
     cdef readonly double alpha, shape, rate
     cdef double all_alpha               # of all columns together

@@ -200,8 +200,9 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
-    sizes = np.bincount(summary["point_estimate"].get("labels") or [0])
-    has_outliers = what == "clusters" and any(is_outlying(size, summary["N"]) for size in sizes.tolist() if size)
+    labels = summary["point_estimate"].get("labels") or []
+    sizes = np.bincount(labels).tolist() if what == "clusters" else []
+    has_outliers = any(is_outlying(size, len(labels)) for size in sizes)
     counted = ", small ones that are listed as outliers included" if has_outliers else ""
     yield f"95 % interval of the number of {what}{counted}: {low:,} to {high:,} (second halves of {chains})"
     if outside := describe_outside(interval, summary, what):

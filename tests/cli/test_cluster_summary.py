@@ -49,7 +49,7 @@ def test_a_table(smcmc, people: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -
     assert "2 clusters of 60 items" in result.stderr and result.stdout.count("\n") == 1
     assert all(line in result.stderr for line in summaries.lines(run, 10))
     again = smcmc("run", *TABLE)
-    assert "done before" in again.stderr and "2 clusters of 60 items" in again.stderr
+    assert "already finished" in again.stderr and "2 clusters of 60 items" in again.stderr
     whole = smcmc("summary", "--columns", str(run.path))
     assert whole.exit_code == 0 and max(map(len, whole.stdout.splitlines())) <= 80
     assert "Person" in whole.stdout and "town=Rome" in whole.stdout

@@ -165,7 +165,7 @@ def test_an_option_that_is_typed_as_a_key_is_named(smcmc, typed: list[str], expe
 def test_workers_are_said_alike_in_all_commands(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     given = ["data=gaussian", "N=20", "iterations=20"]
     smcmc("run", *given, "--workers", "2")
-    assert smcmc("run", *given, "workers=2", "--workers", "2").stderr.startswith("done before")
+    assert smcmc("run", *given, "workers=2", "--workers", "2").stderr.startswith("already finished")
     asked = []
     monkeypatch.setattr(sweep, "run_jobs", lambda jobs, workers=None, *_, **__: asked.append(workers) or [])
     smcmc("sweep", *given, "seed=0,1", "--workers", "2")

@@ -151,7 +151,7 @@ def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored_runs: Path)
     path = damage_copy(stored_runs, "done", "trace.parquet", "gone")
     result = smcmc("run", *ARGS)
     assert result.exit_code == 0
-    assert "done before" not in result.stderr
+    assert "already finished" not in result.stderr
     assert (path / "trace.parquet").is_file()
 
 

@@ -97,7 +97,7 @@ def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFram
     run = Run(ended.stdout.split()[-1])
     assert (run.config["data"]["path"], run.config["model"]["name"]) == ("t.csv", "gaussian")
     again = smcmc("run", "data=csv", "data.path=t.csv", "model=auto", *FEW)
-    assert again.stdout == ended.stdout and "done before" in again.stderr
+    assert again.stdout == ended.stdout and "already finished" in again.stderr
 
 
 def test_counts_of_words_are_documents(tmp_path: Path) -> None:

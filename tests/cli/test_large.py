@@ -41,7 +41,7 @@ def test_a_large_table_starts_in_stages(smcmc: Any, table: np.ndarray) -> None:
     assert specification_of(run).init == "stages"
     assert "adjusted" not in ended.stderr and "ari 1.000" in ended.stderr
     assert "no sign of non-convergence: nothing recorded differs among the 8 draws" in ended.stderr
-    assert "done before" in smcmc("run", *OWN, *QUICK).stderr
+    assert "already finished" in smcmc("run", *OWN, *QUICK).stderr
     named = smcmc("run", *OWN, *QUICK, "init=stages")
     assert "as no start is named" not in named.stderr and named.stdout.strip().splitlines()[-1] == str(run.path)
     for start in ("init=random", "K0=3"):

@@ -117,10 +117,10 @@ def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     first = call("first", *args, input="x,y\n1,2\n3,4\n")
     # the identity is that of the content
     assert first.exit_code == 0 and first.stdout.strip() == from_file
-    assert "done before" in first.stderr
+    assert "already finished" in first.stderr
     other = call("other", *args, input="x,y\n1,2\n3,5\n")
     assert other.exit_code == 0 and other.stdout.strip() != from_file
-    assert "done before" in call("again", *args, input="x,y\n1,2\n3,5\n").stderr
+    assert "already finished" in call("again", *args, input="x,y\n1,2\n3,5\n").stderr
     result = call("plot", "plot", other.stdout.strip(), input="x,y\n9,9\n3,5\n")
     assert "expected the table on standard input that results/" in result.stderr
     assert "a sweep does not read standard input" in call("sweep", "sweep", *args[1:], "seed=1,2", input="").stderr

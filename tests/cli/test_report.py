@@ -164,5 +164,5 @@ def test_the_command_of_a_run_makes_the_same_run(smcmc, args) -> None:
     again = smcmc("run", *found, "progress=none")
     assert again.exit_code == 0, again.output
     assert again.stdout.splitlines()[-1] == str(run.path)
-    assert "done before" in again.stderr
+    assert "already finished" in again.stderr
     assert run_id(specification_of(run)) == run.path.name

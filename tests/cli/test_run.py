@@ -258,7 +258,7 @@ def test_a_finished_run_is_skipped(smcmc) -> None:
     before = (path / "trace.parquet").stat().st_mtime_ns
     again = smcmc("run", *SMALL)
     assert run_path(again) == path
-    assert "done before" in again.stderr
+    assert "already finished" in again.stderr
     assert (path / "trace.parquet").stat().st_mtime_ns == before
     assert run_path(smcmc("run", *SMALL, "resume=false")) == path
     assert (path / "trace.parquet").stat().st_mtime_ns > before

@@ -255,7 +255,7 @@ def test_skewed_columns_get_scales_of_their_own(
         again = smcmc("run", *args)
         assert again.stdout == ended.stdout and "data.scale={a: log,b: log}" in again.stderr
         assert said not in again.stderr
-        assert ", on a log scale)" in run.content("cluster_summary.csv").decode()
+        assert ", medians)" in run.content("cluster_summary.csv").decode()
     assert run.summary["chosen"]["data.scale"][0]["columns"] == "on a scale of their own"
     assert run.summary["scales"] == {"a": "log", "b": "log"}
 
@@ -299,7 +299,7 @@ def test_a_finished_run_is_found_without_the_choice(
     assert best["covariance"] == "full" and best["log_density"] < 0.38
     monkeypatch.setattr(selection, "covariances", None)
     again = smcmc("run", *args)
-    assert again.stdout == first.stdout and "done before" in again.stderr
+    assert again.stdout == first.stdout and "already finished" in again.stderr
     # another choice is made anew
     monkeypatch.setattr(candidates, "MOST_ROWS", 7)
     with pytest.raises(TypeError):

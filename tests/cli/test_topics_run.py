@@ -163,9 +163,9 @@ def test_many_tokens_are_not_listed(smcmc, monkeypatch: pytest.MonkeyPatch) -> N
     assert "labels" not in json.dumps({key: summary[key] for key in ("point_estimate", "highest_log_joint")})
     assert summary["least_expected_vi"] is None
     assert "more than 90 tokens" in summary["point_estimate"]["note"]
-    assert "done before" in smcmc("run", *TINY, "trace.partitions=5").stderr
+    assert "already finished" in smcmc("run", *TINY, "trace.partitions=5").stderr
     (path / "tokens.parquet").unlink()
-    assert "done before" not in smcmc("run", *TINY, "trace.partitions=5").stderr
+    assert "already finished" not in smcmc("run", *TINY, "trace.partitions=5").stderr
     assert (path / "tokens.parquet").exists()
 
 
@@ -215,7 +215,7 @@ def test_a_folder_and_a_vocabulary_are_part_of_the_identity(smcmc) -> None:
     for name, text in [("a", "apple pear apple plum"), ("b", "wheat rye wheat oats"), ("c", "apple rye")]:
         Path(f"texts/{name}.txt").write_text(text)
     first = run_path(smcmc("run", *OWN))
-    assert "done before" in smcmc("run", *OWN).stderr
+    assert "already finished" in smcmc("run", *OWN).stderr
     assert smcmc("plot", str(first)).exit_code == 0
     Path("texts/c.txt").write_text("apple wheat")
     assert run_path(smcmc("run", *OWN)) != first

@@ -98,8 +98,8 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
     assert found["reached"] and found["rhat"] <= 1.05 and found["ess"] >= 100 and found["mcse"] <= 0.02
     assert run.config["iterations"] is None and run.config["until"] == {"rhat": 1.05, "ess": 100.0, "mcse": 0.02}
     assert f"stopped after {found['iterations']:,} iterations: R-hat, ESS and Monte Carlo error targets reached" in text
-    # done before: the length that the data set is no part of the identity
-    assert "done before" in ran(*args, f"out={tmp_path}")
+    # already finished: the length that the data set is no part of the identity
+    assert "already finished" in ran(*args, f"out={tmp_path}")
 
 
 def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(

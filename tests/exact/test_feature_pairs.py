@@ -42,8 +42,23 @@ Level = tuple[str, int]
 
 MODELS = {name: cls for name, cls in classes("model").items() if cls.__module__.startswith("splitmerge_cli.")}
 CANDIDATES = [[0.0, 1.0], [1.0, -0.5]]
-MAGNITUDES = {"beta1", "beta0", "alpha", "a0", "shape", "mu", "sigma", "sigma0", "sigma1", "eta", "n_tokens", "steps"}
+MAGNITUDES = {
+    "beta1",
+    "beta0",
+    "alpha",
+    "a0",
+    "shape",
+    "mu",
+    "sigma",
+    "sigma0",
+    "sigma1",
+    "eta",
+    "n_tokens",
+    "steps",
+    "cuts",
+}
 """Numbers that change no form: neither what is in the state of a chain nor what is integrated out."""
+MAGNITUDES_OF = {"OverdispersedMultinomial": {"rate"}}
 LEVELS: dict[str, list[Any]] = {
     "concentration": [1.3, "gamma(2,1)"],
     "kappa0": [0.4, "gamma(2,4)"],
@@ -90,6 +105,11 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"select": True, "covariance": "full"}, "expected model.covariance=diag, got full"),
         ({"select": True, "b0": "gamma(2,3)"}, "expected numbers for model.b0 and model.kappa0"),
         ({"select": True, "kappa0": "gamma(2,4)"}, "expected numbers for model.b0 and model.kappa0"),
+        ({"tails": "t", "select": True}, "expected model.tails=normal, got t"),
+        ({"tails": "t", "sparse": True}, "model.tails=t"),
+        ({"tails": "t", "missing": True}, "model.tails=t"),
+        ({"tails": "t", "resolution": 1.5}, "model.tails=t"),
+        ({"tails": "t", "power": 0.4}, "model.tails=t"),
     ],
     "Mixed": [
         ({"complete": False, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
@@ -109,7 +129,7 @@ def features_of(model: type[Model]) -> dict[str, list[Any]]:
     """The features of a model and their levels, that of the plainest posterior first."""
     found: dict[str, list[Any]] = {}
     for option in model.OPTIONS:
-        if option.name not in MAGNITUDES:
+        if option.name not in MAGNITUDES | MAGNITUDES_OF.get(model.__name__, set()):
             found[option.name] = levels_of(option)
     return found | OF_DATA.get(model.__name__, {})
 
@@ -141,7 +161,9 @@ def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
 
 
 def is_long(options: Mapping[str, Any]) -> bool:
-    """Whether options make an integral that takes minutes."""
+    """Whether options make an integral that takes minutes: weights of rows with scales, and `LONG` with gaps."""
+    if options.get("tails") == "t" and {options.get("b0"), options.get("kappa0")} & {"gamma(2,3)", "gamma(2,4)"}:
+        return True
     has_gaps = options.get("missing") is True or options.get("complete") is False
     return has_gaps and all(options.get(key) == value for key, value in LONG.items())
 
@@ -154,7 +176,9 @@ def interactions_of(model: type[Model]) -> list[frozenset[Level]]:
     return [
         frozenset(held)
         for held in (*itertools.combinations(levels, 2), *itertools.combinations(of_likelihood, 3))
-        if len(dict(held)) == len(held) and not is_refused(model, {name: features[name][t] for name, t in held})
+        if len(dict(held)) == len(held)
+        for options in [{name: features[name][t] for name, t in held}]
+        if not is_refused(model, options) and not is_long(options)
     ]
 
 

@@ -127,8 +127,8 @@ def _whole(result: Any, args: list[str], follow: bool, plotted: bool) -> str | N
     path = str(run.path)
     if follow:
         again = call("run", *[arg for arg in args if not arg.startswith("resume")])
-        if again.exit_code != 0 or "done before" not in again.stderr:
-            return f"not done before: {format_result(again)}"
+        if again.exit_code != 0 or "already finished" not in again.stderr:
+            return f"not already finished: {format_result(again)}"
         diagnosed = call("diagnose", path)
         if diagnosed.exit_code != 0 or diagnosed.stderr:
             return f"diagnose: {format_result(diagnosed)}"

@@ -187,7 +187,7 @@ def test_a_run_is_read_and_predicts_again(tmp_path: Path) -> None:
 def test_model_auto_asks_for_components_unless_they_are_named(
     reduce: dict[str, str], D: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("splitmerge_cli.api.held_out.ROUNDS", (40, 40))
+    monkeypatch.setattr("splitmerge_cli.api.candidates.ROUNDS", (40, 40))
     frame, _ = draw_types(20, 45, 2, 1.5)
     options = reduce | {"model.covariance": "diag"}
     assert smcmc.sample(frame, options=options, **SHORT).dataset.values.shape == (20, D)

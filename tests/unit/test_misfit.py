@@ -10,7 +10,7 @@ from splitmerge_cli.config import component, specify
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs import checks, misfit
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS
+from splitmerge_cli.runs.quantities import DISPERSION, KURTOSIS, SKEWNESS, TIE, ZEROS, Table
 
 CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, mean=0.0, deviation=0.1, is_beyond_all=True)
 FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
@@ -75,17 +75,21 @@ def test_lines() -> None:
 
 
 def test_a_covariance_is_advised_where_columns_go_together() -> None:
-    tie = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND | {"quantity": TIE}]}}
+    tie = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND | {"quantity": TIE, "of_reals": True}]}}
     for covariance in ("diag", "iso"):
         found = misfit.choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
         assert found is not None and found[1] == {"model.covariance": "full"}
     assert misfit.choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
     assert misfit.choose_model(tie, specify(["model=bernoulli"])) is None
+    # columns that are no real numbers have no covariance, and one that was compared was left for a reason
+    diag, counts = specify(["model=gaussian"]), FOUND | {"quantity": TIE, "of_reals": False}
+    assert misfit.choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
+    assert misfit.choose_model(tie | {"chosen": {"model.covariance": []}}, diag) is None
     skewed = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND]}}
     assert misfit.choose_model(skewed, specify(["model=gaussian"])) is None
 
 
 @pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
 def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
-    plan = SimpleNamespace(dataset=SimpleNamespace(values=np.empty((N, D))))
-    assert misfit._count_draws(plan) == draws
+    table = SimpleNamespace(values=np.empty((N, D)))
+    assert min(checks.DRAWS, misfit.WORK // Table.count_work(table, misfit.CELLS)) == draws
