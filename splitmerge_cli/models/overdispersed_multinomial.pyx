@@ -153,7 +153,6 @@ cdef class OverdispersedMultinomial(CountVectors):
     )
     simulate = staticmethod(simulate_scattered_shares)
     QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
-    CALIBRATION: dict = {}
 
     cdef readonly double alpha, shape, rate
     cdef double all_alpha               # of all columns together

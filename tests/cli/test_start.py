@@ -85,7 +85,8 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
         return real(data, **options)
 
     class Counted:
-        kind, OPTIONS, accepts, QUANTITIES = EMM.kind, EMM.OPTIONS, EMM.accepts, EMM.QUANTITIES
+        kind, OPTIONS, accepts = EMM.kind, EMM.OPTIONS, EMM.accepts
+        QUANTITIES, simulate = EMM.QUANTITIES, staticmethod(EMM.simulate)
         from_data = classmethod(record_data)
 
     real, known = EMM.from_data, components.target_of
