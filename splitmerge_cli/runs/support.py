@@ -1,4 +1,4 @@
-"""What models and data allow: samplers of a model, and tails of Student's t."""
+"""Samplers that support a model, asked of the classes themselves; data that Student's t describes."""
 
 from typing import Any
 

@@ -84,9 +84,7 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
         built.append(data)
         return real(data, **options)
 
-    class Counted:
-        kind, OPTIONS, accepts = EMM.kind, EMM.OPTIONS, EMM.accepts
-        QUANTITIES, simulate = EMM.QUANTITIES, staticmethod(EMM.simulate)
+    class Counted(EMM):
         from_data = classmethod(record_data)
 
     real, known = EMM.from_data, components.target_of
