@@ -214,6 +214,7 @@ def draw_informative(seed: int, D: int = 100) -> tuple[pd.DataFrame, NDArray[np.
     return pd.DataFrame(x, columns=[f"c{d}" for d in range(D)]), z
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::splitmerge_cli.api.cautions.NotConverged")
 def test_five_columns_of_a_hundred_are_found() -> None:
     frame, z = draw_informative(0)
