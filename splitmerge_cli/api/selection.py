@@ -342,10 +342,8 @@ def read_whole_numbers(
         return of_table, None
     for what in READINGS:
         as_read = from_object(data, MIXED, **of_table)
-        by_name = {
-            name: of_table | {"types": types}
-            for name, types in add_types(of_table.get("types") or {}, what, as_read).items()
-        }
+        types = add_types(of_table.get("types") or {}, what, as_read)
+        by_name = {name: of_table | {"types": of_columns} for name, of_columns in types.items()}
         if not by_name:
             continue
         datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}

@@ -46,6 +46,6 @@ def format_tails(table: pd.DataFrame) -> str:
     """Say which tails are taken, and how far the others are ahead or behind."""
     taken, behind, error = table["tails"][0], float(table["behind"][1]), float(table["error"][1])
     if np.isnan(behind):
-        return f"model.tails=auto: {taken}, the only ones that the data allow"
+        return f"model.tails=auto: {taken} (t takes no gaps, no power and no columns in coarse steps)"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
     return f"model.tails=auto: {taken} (leave-one-out density: {side}, standard error {error:.3f})"
