@@ -146,7 +146,7 @@ class Posterior(StoredDraws):
         Returns
         -------
         ndarray of int32, ``[N]``
-            Labels from 0 in the order of first appearance.
+            Labels from 0, those of the largest cluster first.
 
         Warns
         -----

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.partition_kernels import join_terms
-from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_appearance
+from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_size
 from splitmerge_cli.diagnostics.point_estimate import MAX_CELLS, thin_partitions
 
 
@@ -27,7 +27,7 @@ class Dendrogram:
     """A partition of K clusters, and how they are merged."""
 
     labels: NDArray[np.int32]
-    """``[N]``: the partition, numbered by first appearance."""
+    """``[N]``: the partition, the largest cluster first."""
     merges: NDArray[np.int64]
     """``[K - 1, 2]``: what each merge joins, 0, ..., K - 1 being the clusters and K + t what merge t makes."""
     expected_loss: NDArray[np.float64]
@@ -41,7 +41,7 @@ class Dendrogram:
         return len(self.expected_loss)
 
     def cut(self, clusters: int) -> NDArray[np.int32]:
-        """The cut with so many clusters: labels ``[N]``, numbered by first appearance; a ValueError for a number that
+        """The cut with so many clusters: labels ``[N]``, the largest cluster first; a ValueError for a number that
         the partition does not have.
 
         Examples
@@ -56,7 +56,7 @@ class Dendrogram:
         node = np.arange(K)
         for t, pair in enumerate(self.merges[: K - clusters]):
             node[np.isin(node, pair)] = K + t
-        return by_appearance(node[self.labels])
+        return by_size(node[self.labels])
 
 
 def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -> Dendrogram:
@@ -65,7 +65,7 @@ def merge_clusters(labels: ArrayLike, partitions: ArrayLike, loss: str = "vi") -
 
     Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
-    own, rows = by_appearance(labels), thin_partitions(partitions)
+    own, rows = by_size(labels), thin_partitions(partitions)
     if own.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own.shape}")
     # the partition beside the sampled ones, without weight: its clusters separate no block

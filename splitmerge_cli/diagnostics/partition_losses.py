@@ -51,6 +51,19 @@ def by_appearance(labels: ArrayLike) -> NDArray[np.int32]:
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
 
+def by_size(labels: ArrayLike) -> NDArray[np.int32]:
+    """Number the clusters of a partition 0, 1, ..., the largest first; of equal size that of the first item.
+
+    Examples
+    --------
+    >>> by_size([7, 2, 2, 5]).tolist()
+    [1, 0, 0, 2]
+    """
+    numbered = by_appearance(labels)
+    order = np.argsort(-np.bincount(numbered), kind="stable")
+    return np.argsort(order)[numbered].astype(np.int32)
+
+
 def number_sorted(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Number what is the same 0, 1, ... in ascending order: int64 ``[N]``, and how many numbers there are.
 

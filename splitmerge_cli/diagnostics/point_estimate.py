@@ -11,12 +11,12 @@ Source: Wade and Ghahramani 2018 (the estimate); Rastelli and Friel 2018; Dahl, 
 and unequal costs).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, check_partitions
+from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, by_size, check_partitions
 from splitmerge_cli.diagnostics.partition_search import candidates
 
 MAX_PARTITIONS = 256
@@ -45,7 +45,7 @@ class Estimate:
     """A partition, and how far the sampled ones are from it."""
 
     labels: NDArray[np.int32]
-    """``[N]``, numbered by first appearance."""
+    """``[N]``, numbered by first appearance; of a run by size, the largest first."""
     loss: str
     """``vi`` or ``binder``."""
     expected_loss: float
@@ -148,7 +148,7 @@ def minimise_expected_loss(
 
 def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[int, int] | None = None) -> Estimate:
     """The estimate of a run: the partition of least expected loss at `COST`, of those with as many clusters as the
-    interval of K has; raises as `minimise_expected_loss`.
+    interval of K has, the largest first; raises as `minimise_expected_loss`.
 
     The interval is that of all draws of the run. Without it the partitions give it; they also do where none of those
     that are averaged has as many clusters.
@@ -157,4 +157,5 @@ def estimate_partition(partitions: ArrayLike, loss: str = "vi", interval: tuple[
     K = rows.max(axis=1) + 1
     if interval is None or not ((interval[0] <= K) & (interval[1] >= K)).any():
         interval = interval_of_counts(K)
-    return minimise_expected_loss(rows, loss, COST, interval)
+    estimate = minimise_expected_loss(rows, loss, COST, interval)
+    return replace(estimate, labels=by_size(estimate.labels))

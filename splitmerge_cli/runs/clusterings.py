@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import (
     TooManyClusters,
     estimate_partition,
@@ -78,7 +79,8 @@ def clusterings_of(
         return found | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
     instead = found["best" if recorder.is_listed else "last"]
-    return found | {"point": Clustering(of_chains, instead.over_all, f"{listed}{instead.note}; {why_not}")}
+    labels = None if instead.over_all is None else by_size(instead.over_all)
+    return found | {"point": Clustering(of_chains, labels, f"{listed}{instead.note}; {why_not}")}
 
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:

@@ -118,10 +118,13 @@ def start_by_search(spec: RunSpecification, model: Model, dataset: Dataset, rng:
 
 def is_next(spec: RunSpecification, N: int) -> bool:
     """Whether chains that end in several modes are to start so: those on N rows or nodes that started at random."""
-    kind = spec.model.kind
-    is_table = bool(kind.column_types) or kind.any_columns
-    is_small = N < NODES if issubclass(spec.model.target, Coupled) else is_table and N < LARGE
+    is_small = N < NODES if issubclass(spec.model.target, Coupled) else is_of_table(spec) and N < LARGE
     return spec.init == "random" and is_small and why_no_search(spec) is None
+
+
+def is_of_table(spec: RunSpecification) -> bool:
+    """Whether a run clusters the rows of a table."""
+    return bool(spec.model.kind.column_types) or spec.model.kind.any_columns
 
 
 def why_no_search(spec: RunSpecification) -> str | None:

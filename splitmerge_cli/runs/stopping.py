@@ -44,6 +44,8 @@ EARLY_MOST = 4_000
 APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
 at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
+APART_LARGE = 200
+"""The same where a chain makes `EARLY_MOST` at most: 4,000 iterations of so large a table take minutes to an hour."""
 
 
 @dataclass(frozen=True)
@@ -123,11 +125,14 @@ def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
 
 
 def are_apart(plan: "Plan", found: Look) -> bool:
-    """Whether chains that would go on are better started again, by search, or stay apart after a search."""
-    if not plan.spec.is_open or found.iterations < APART_AFTER or found.rhat_of is None:
+    """Whether chains of a table that would go on lie in different modes, after a search, before one, or of so many rows
+    that going on is for the person to decide."""
+    if not plan.spec.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    is_searched = plan.spec.init == search.SEARCH
-    return (is_searched or search.is_next(plan.spec, plan.dataset.N)) and lie_apart(found.rhat)
+    if plan.iterations <= EARLY_MOST and search.is_of_table(plan.spec):
+        return found.iterations >= APART_LARGE
+    can_end = plan.spec.init == search.SEARCH or search.is_next(plan.spec, plan.dataset.N)
+    return can_end and found.iterations >= APART_AFTER
 
 
 def describe_aim(plan: "Plan") -> str:

@@ -85,6 +85,7 @@ def test_an_option_that_is_not_listed_is_said() -> None:
         values_of(Vague, "how", "somehow")
 
 
+@pytest.mark.slow  # `make sanitize` runs all of them
 def test_a_combination_of_every_sampler_runs() -> None:
     left = {json.loads(variant.target)["_target_"] for variant in samplers()}
     for group in sanitize.groups():

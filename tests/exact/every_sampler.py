@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import pytest
 from enumerations import Enumeration, round_trip_defect
 
 from splitmerge_cli.config import classes, component
@@ -158,6 +159,19 @@ def is_supported(case_name: str, name: str) -> bool:
 def pairs(learning: bool = False) -> list[tuple[str, str]]:
     """Every case with every form of every sampler that has a matrix there."""
     return [(c, s) for c in CASES for s in SAMPLERS if is_adaptive(s) == learning and is_supported(c, s)]
+
+
+LIKE_OTHERS = ("gaussian-iso-t", "mixed-ordinal-complete-power", "gammapoisson-exposure-power")
+"""Cases that differ from others in what cheaper cases prove."""
+REPEATED = {("irm-five", "triadic"), ("gaussian-full-t", "srm")}
+REPEATED |= {(f"emm-{c}", f"independence{s}") for c in ("as_printed", "small-alpha") for s in ("", "-share=1.0")}
+REPEATED |= {("emm", "independence-share=1.0"), ("emm-partition", "independence")}
+"""Pairs that take seconds and prove what cheaper ones do."""
+
+
+def with_slow(found: list[tuple[str, str]]) -> list[Any]:
+    """Parameters of a test, those that repeat others marked slow."""
+    return [pytest.param(c, s, marks=[pytest.mark.slow] * (c in LIKE_OTHERS or (c, s) in REPEATED)) for c, s in found]
 
 
 def check_terms(found: Enumeration, least: float = 1e-9) -> None:

@@ -5,7 +5,7 @@ reversible, not only their mixture; adaptive samplers, against the enumerated po
 import numpy as np
 import pytest
 from enumerations import Enumeration
-from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs
+from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs, with_slow
 
 from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
@@ -64,7 +64,7 @@ def test_every_phi_of_four_nodes(case_name, name):
     assert checked == 120
 
 
-@pytest.mark.parametrize(("case_name", "name"), pairs(learning=True))
+@pytest.mark.parametrize(("case_name", "name"), with_slow(pairs(learning=True)))
 def test_some_phis(case_name, name):
     """Every learning sampler of conf/sampler on every small case: reversible, its terms, its mutants."""
     case, form = case_of(case_name), SAMPLERS[name]

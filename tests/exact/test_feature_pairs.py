@@ -368,14 +368,18 @@ def test_cells_alone_have_their_conditional(labels: tuple[int, ...], name: str, 
 
 
 def quick_cases() -> Iterator[Any]:
-    """All cases; those whose prior draws hyper-parameters by slices, which cost ten times as much, are slow, but for
-    the ones of the cheapest model."""
+    """All cases; slow are those that cost ten times as much and repeat what cheaper ones prove: a prior that draws
+    hyper-parameters by slices (but for the cheapest model, complete), heavy tails under any prior but the default,
+    and chains of `emm` with a largest K."""
     for case in cases():
         name, number = case.values
-        prior = str(design_of(MODELS[name])[number].get("prior", "crp"))
-        by_slices = "beta" in prior or prior.startswith("dynamic_mfm")
-        by_slices |= prior != "crp" and design_of(MODELS[name])[number].get("concentration") == "gamma(2,1)"
-        yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * (by_slices and name != "bernoulli"))
+        options = design_of(MODELS[name])[number]
+        prior = str(options.get("prior", "crp"))
+        slices = "beta" in prior or prior.startswith("dynamic_mfm")
+        slices |= prior != "crp" and options.get("concentration") == "gamma(2,1)"
+        costly = slices and (name != "bernoulli" or "missing" in options or prior.startswith("esc"))
+        costly |= ("tails" in options and prior != "crp") or "kmax" in options
+        yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * bool(costly))
 
 
 @pytest.mark.parametrize(("name", "number"), list(quick_cases()))

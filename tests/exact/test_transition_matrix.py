@@ -9,7 +9,18 @@ its name.
 import numpy as np
 import pytest
 from enumerations import Enumeration, enumeration
-from every_sampler import CASES, KEPT, MODELS, SAMPLERS, case_of, check_terms, is_adaptive, is_supported, pairs
+from every_sampler import (
+    CASES,
+    KEPT,
+    MODELS,
+    SAMPLERS,
+    case_of,
+    check_terms,
+    is_adaptive,
+    is_supported,
+    pairs,
+    with_slow,
+)
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -53,10 +64,6 @@ def matrix(case, sampler_class: type[Sampler], **options):
     return Enumeration(case, sampler_class(case.model, Rng(0), **options)).matrix
 
 
-LIKE_OTHERS = ("gaussian-iso-t", "mixed-ordinal-complete-power", "gammapoisson-exposure-power")
-"""Cases that differ from another new one in what older cases prove: they are slow tests."""
-
-
 def test_everything_is_found():
     """All of conf/sampler but those that draw from a continuum (of topics; `subcluster`, `partially_collapsed`, which
     tests of their own enumerate on finite base measures), on all of verify.cases but these."""
@@ -82,10 +89,7 @@ def test_log_joint_is_the_enumerated_posterior(case_name):
     np.testing.assert_allclose(normalise(log_joint), case.pi, rtol=1e-11 if case.model.kind != "points" else 1e-8)
 
 
-@pytest.mark.parametrize(
-    ("case_name", "name"),
-    [pytest.param(c, s, marks=[pytest.mark.slow] * (c in LIKE_OTHERS)) for c, s in pairs()],
-)
+@pytest.mark.parametrize(("case_name", "name"), with_slow(pairs()))
 def test_exact(case_name, name):
     """Stationary, and reversible but for the scans in item order; early rejection changes no probability; the terms of
     every proposal are, negated, those of its inverse; every mutant, a term left out or turned round, is found."""

@@ -59,7 +59,8 @@ def require_equal(found: RunSpecification, expected: RunSpecification | dict[str
 @pytest.mark.parametrize("group", ["data", "model", "sampler", "schedule", "experiment"])
 def test_layers_are_what_hydra_composes(group: str) -> None:
     for name in choices(group, SEARCH_PATH):
-        for more in [{}] if group != "experiment" else [{}, {"data": "s2", "sampler": "gibbs", "model": "gaussian"}]:
+        others = {"data": "s2", "sampler": "gibbs", "model": "gaussian"}
+        for more in [{}, others] if name == "arm-table4" else [{}]:
             raw = compose_raw([f"{key}={value}" for key, value in {group: name, **more}.items()])
             expected = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
             found = compose_choices({group: name, **more}, SEARCH_PATH)
