@@ -97,7 +97,8 @@ class _Sampled(BaseEstimator):
         X : object
             n items, as those that were fitted; of a network ``[n, N]``, not 0 where a new node is tied to one of them.
         """
-        return self.posterior_.predict(self._new(X))
+        new = self._new(X)
+        return self.posterior_.predict(new)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; in the last column that
@@ -105,11 +106,13 @@ class _Sampled(BaseEstimator):
 
         Of documents the expected proportions of the topics; the last column: topics that no fitted token has.
         """
-        return self.posterior_.predict_proba(self._new(X))
+        new = self._new(X)
+        return self.posterior_.predict_proba(new)
 
     def score_samples(self, X: Any) -> NDArray[np.float64]:
         """Log predictive density of each new item (all words of a document), natural logarithm, float64 ``[n]``."""
-        return self.posterior_.log_predictive(self._new(X))
+        new = self._new(X)
+        return self.posterior_.log_predictive(new)
 
     def score(self, X: Any, y: Any = None) -> float:
         """Mean log predictive density of new items, natural logarithm."""
