@@ -271,7 +271,7 @@ class OfMixed(Baseline):
 
 
 class OfCountVectors(Baseline):
-    """Plain C for ``DirichletMultinomial`` or ``GammaPoisson`` with the default rates."""
+    """Plain C for ``Multinomial`` or ``GammaPoisson`` with the default rates."""
 
     source = "count_vectors"
 

@@ -21,13 +21,13 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.multinomial import Multinomial
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -39,7 +39,7 @@ from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify import pieces
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
-VECTOR_MODELS: dict[str, Any] = {"dirichlet_multinomial": DirichletMultinomial, "gamma_poisson": GammaPoisson}
+VECTOR_MODELS: dict[str, Any] = {"multinomial": Multinomial, "gamma_poisson": GammaPoisson}
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'mixed full', 'dirichlet_multinomial', 'gamma_poisson'}
+            'mixed full', 'multinomial', 'gamma_poisson'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -293,7 +293,7 @@ def vector_rows() -> list[Row]:
     ]
     return [
         Row("g", f"{what}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
-        for model, what in (("dirichlet_multinomial", "Dirichlet-multinomial"), ("gamma_poisson", "gamma-Poisson"))
+        for model, what in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
         for how, data in cases
     ]
 

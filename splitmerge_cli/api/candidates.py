@@ -47,7 +47,7 @@ COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
-SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
+SHARES = ("multinomial", "overdispersed_multinomial")
 """Models for vectors of counts, totals given; the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""

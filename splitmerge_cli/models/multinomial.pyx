@@ -29,7 +29,7 @@ LONGEST_TABLE = 1 << 18
 D alpha up to 1e13). Larger totals take two logarithms."""
 
 
-cdef class DirichletMultinomial(CountVectors):
+cdef class Multinomial(CountVectors):
     """Mixture of multinomial distributions: clusters differ in the shares of the columns, not in totals.
 
     Parameters
