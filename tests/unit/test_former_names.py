@@ -1,4 +1,4 @@
-"""Models that had another name: stored runs are recognised, and who types the former name is told that of today."""
+"""Models that had another name: stored runs are recognised, and a message names today's name."""
 
 from pathlib import Path
 
@@ -43,6 +43,6 @@ def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
     assert recalled is not None and recalled["changes"] == {"model": "multinomial", "data.scale": None}
 
 
-def test_who_types_a_former_name_is_told_both() -> None:
+def test_the_message_about_a_former_name_has_both_models() -> None:
     with pytest.raises(ConfigError, match=r"^model=dirichlet_multinomial: this model is now model=multinomial .*over"):
         specify(["model=dirichlet_multinomial", "data=counts"])
