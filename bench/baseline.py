@@ -18,6 +18,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson, find_rates
+from splitmerge_cli.models.mixed_cells import cuts_of
+from splitmerge_cli.models.ordered_levels import tables_of_levels
+from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
+from splitmerge_cli.models.selected_columns import SelectedGaussian
 
 HERE = Path(__file__).parent
 NUMPY = Path(np.__file__).parent
@@ -203,22 +207,30 @@ def jointly_normal(values: NDArray[Any], model: Any) -> dict[str, Any]:
 
 
 class OfGaussian(Baseline):
-    """Plain C for ``Gaussian`` with covariance diag, or full, with missing cells or without."""
+    """Plain C for ``Gaussian`` with covariance diag, or full, with missing cells, weights of rows or neither;
+    of selected columns those that are in."""
 
     source = "gaussian"
 
     def initial_state(self, data: Dataset, model: Any) -> dict[str, Any]:
         x = np.asarray(data.values, dtype=float)
+        if isinstance(model, SelectedGaussian):
+            x = x[:, model.parameters[:, 0] == 1.0]
         N, D = x.shape
-        full = model.covariance == "full"
+        full, weights = model.covariance == "full", model.row_weights
         kappa = model.kappa0 + np.arange(N + 2)
         a = model.a0 + 0.5 * np.arange(N + 2)
         log_c = D * (gammaln(a + 0.5) - gammaln(a) + 0.5 * (np.log(kappa / (kappa + 1)) - np.log(2 * np.pi)))
-        of_points = {"x": x, "m0": x.mean(axis=0), "b0": 0.1 * x.var(axis=0), "log_c": log_c, "gap": None}
+        of_points = {"x": x, "m0": x.mean(axis=0), "b0": 0.1 * x.var(axis=0), "log_c": log_c, "weight": None}
+        of_points |= jointly_normal(x, model) if full else {"gap": None, "column": None}
+        if (weights != 1.0).any():
+            # those of the points take this place
+            shrunk = 0.5 * D * np.log(kappa / (kappa + 1))
+            of_points |= {"log_c": of_points["log_c"] - shrunk, "weight": weights}
         return {
             **{"N": N, "D": D, "K": model.K, "cap": 256, "full": int(full)},
             **{"concentration": float(model.prior.concentration), "kappa0": float(model.kappa0), "a0": float(model.a0)},
-            **(jointly_normal(x, model) if full else {**of_points, "column": None}),
+            **of_points,
             "z": model.labels,
         }
 
@@ -233,6 +245,10 @@ class OfMixed(Baseline):
         x, kinds = np.asarray(data.values, dtype=float), [column.type for column in data.types]
         N, missing = len(x), np.isnan(x)
         discrete = [j for j, kind in enumerate(kinds) if kind in ("binary", "categorical")]
+        ordinal = [j for j, kind in enumerate(kinds) if kind == "ordinal"]
+        discrete += ordinal
+        cuts = cuts_of(x, kinds, [len(column.levels) for column in data.types], None)
+        grid = tables_of_levels(cuts, 1.0) if ordinal else {}
         counts = [j for j, kind in enumerate(kinds) if kind == "count"]
         reals = sorted((j for j, kind in enumerate(kinds) if kind == "real"), key=lambda j: bool(missing[:, j].any()))
         together = sorted(reals) if model.covariance == "full" else []
@@ -250,7 +266,7 @@ class OfMixed(Baseline):
         return {
             **{"N": N, "K": model.K, "cap": 256, "C": len(discrete), "P": len(counts), "R": len(reals)},
             **{"complete": int((~missing[:, reals].any(axis=0)).sum()), "levels": int(first[-1])},
-            "joint": len(together),
+            **{"joint": len(together), "ordinal": len(ordinal), "points": len(grid.get("log_prior", ()))},
             **{"concentration": float(model.prior.concentration), "shape": float(model.shape)},
             **{"kappa0": float(model.kappa0), "a0": float(model.a0)},
             "code": code.astype(np.int32),
@@ -262,6 +278,8 @@ class OfMixed(Baseline):
             "rate": model.shape / np.nanmean(x[:, counts], axis=0),
             "m0": np.nanmean(x[:, reals], axis=0),
             "b0": 0.1 * np.nanvar(x[:, reals], axis=0),
+            **{key: grid.get(key) for key in ("log_prior", "log_q", "q")},
+            "inverse": 1.0 / grid["q"] if ordinal else None,
             "log_gamma": gammaln(model.shape + np.arange(largest + 1)),
             "log_c": gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi) + 0.5 * np.log(kappa / (kappa + 1)),
             **{f"joint_{key}": joint.get(key) for key in ("x", "m0", "b0", "log_c")},
@@ -271,7 +289,7 @@ class OfMixed(Baseline):
 
 
 class OfCountVectors(Baseline):
-    """Plain C for ``DirichletMultinomial`` or ``GammaPoisson`` with the default rates."""
+    """Plain C for ``Multinomial``, ``OverdispersedMultinomial`` or ``GammaPoisson`` with the default rates."""
 
     source = "count_vectors"
 
@@ -280,20 +298,27 @@ class OfCountVectors(Baseline):
         N, D = x.shape
         row, column = np.nonzero(x)
         pseudo_count = model.shape if poisson else model.alpha
-        rise_all = growth = step = None
+        rise_all = growth = step = exposure = None
+        values, precision = x[row, column], {"precision_shape": 0.0, "precision_rate": 0.0}
+        if isinstance(model, OverdispersedMultinomial):
+            # tables in the place of counts
+            state, precision = model.parameters[:, 0], {"precision_shape": model.shape, "precision_rate": model.rate}
+            exposure, values = state[:N], state[2 * N :].astype(np.int64)
         if poisson:
             at = np.array(find_rates(x, model.shape, None)) + np.arange(N + 2)[:, None]
             growth, step = np.log(at), np.log1p(1.0 / at)
         else:
-            rise_all = log_rises(D * pseudo_count, x.sum())
+            rise_all = log_rises(D * pseudo_count, values.sum())
+            rise_all -= 0.0 if exposure is None else log_rises(model.shape, values.sum())
         return {
             **{"N": N, "K": model.K, "cap": 256, "D": D, "poisson": int(poisson)},
             **{"concentration": float(model.prior.concentration), "shape": float(pseudo_count)},
+            **precision,
             "start": np.searchsorted(row, np.arange(N + 1)).astype(np.int64),
             "column": column.astype(np.int32),
-            "value": x[row, column].astype(np.int32),
+            "value": values.astype(np.int32),
             "rise": log_rises(pseudo_count, x.sum(axis=0).max()),
-            "rise_all": rise_all,
+            **{"rise_all": rise_all, "exposure": exposure},
             "growth": growth,
             "step": step,
             "z": model.labels,

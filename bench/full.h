@@ -20,6 +20,7 @@ typedef struct {
     const double *m0, *b0;        /* [D] */
     const double *log_c;          /* [N + 2] the part of a predictive that depends on n alone */
     double *x;                    /* [N, D] missing cells as they are at present */
+    const double *weight;         /* [N] of rows, with normal distributions of their own variance over it; NULL: 1 */
     const int64_t *gap;           /* [N + 1] where a row's missing cells begin in `column`; NULL: none */
     const int32_t *column;
     double *c;                    /* [cap, stride] mean, 1 / diagonal, columns of L */
@@ -41,17 +42,18 @@ static inline void settle_full(normals *s, I k)
     s->log_det[k] = 2 * (total + log(product));
 }
 
-/* Psi += one * f v v', v = x - mean; columns of L are stored as rows so that the update runs along memory. `n`: points
-   of the cluster before. */
-static inline void add_full(normals *s, I k, I n, I i, double one)
+/* Psi += one * f v v', v = x - mean; columns of L are stored as rows so that the update runs along memory. `n`: weight
+   of the cluster before; `part`: that of the point, negative where it leaves. */
+static inline void add_full(normals *s, I k, double n, I i, double part)
 {
     const I D = s->D;
     double *restrict mean = s->c + k * s->stride, *L = mean + 2 * D, *restrict v = s->work;
     const double *x = s->x + i * D;
-    const double kappa = s->kappa0 + n, after = kappa + one, root = sqrt(kappa / after);
+    const double kappa = s->kappa0 + n, after = kappa + part, one = part < 0 ? -1 : 1;
+    const double root = sqrt(one * part * kappa / after);
     for (I d = 0; d < D; d++) {
         v[d] = x[d] - mean[d];
-        mean[d] += one * v[d] / after;
+        mean[d] += part * v[d] / after;
         v[d] *= root;
     }
     for (I r = 0; r < D; r++) {
@@ -97,14 +99,15 @@ static inline void copy_full(normals *s, I from, I to)
     s->log_det[to] = s->log_det[from];
 }
 
-/* log predictive of a point in cluster k of n points; `own`: the cluster counts it, and the others are given. `left`:
-   q. */
-static inline double log_full(const normals *s, I k, I n, const double *x, int own, double *left)
+/* log predictive of a point in cluster k of n points, whose weights add to `mass`; `own`: the cluster counts it, and the
+   others are given. `left`: q. `w`: its weight; where all are 1, `log_c` has the factor of that. */
+static inline double log_full(const normals *s, I k, I n, double mass, const double *x, double w, int own, double *left)
 {
-    const double kappa = s->kappa0 + n, turn = own ? -(kappa + 1) / (kappa - 1) : 1;
+    const double kappa = s->kappa0 + mass, rest = own ? kappa - w : kappa;
     const double a = s->a0 + 0.5 * n + 0.5 * (s->D - 1), degree = own ? a - 0.5 : -(a + 0.5);
-    *left = 1 + turn * kappa / (kappa + 1) * distance(s, k, x, s->work);
-    return s->log_c[n - own] - 0.5 * s->log_det[k] + degree * log(*left);
+    const double level = s->log_c[n - own] - 0.5 * s->log_det[k];
+    *left = 1 + (own ? -w * kappa / rest : w * kappa / (kappa + w)) * distance(s, k, x, s->work);
+    return level + degree * log(*left) + (s->weight ? 0.5 * s->D * log(w * rest / (rest + w)) : 0);
 }
 
 /* Sum of products, in eight lanes. */

@@ -3,6 +3,9 @@
 
    Jointly normal columns (full.h) stand beside the others; with missing cells a Gibbs step on these ends a sweep.
 
+   Ordinal columns have a prior on a grid of points: a change of a cluster weighs the points anew, and sums over them give
+   the log shares of its levels (splitmerge_cli/models/ordered_levels.pyx).
+
    A cluster that has changed is settled anew: log shares of all levels, constants of the counts, mean and gain of the
    reals. Real columns without missing cells come first and share one logarithm; the item's own cluster is scored by a
    closed form in the same statistics (splitmerge_cli/models/mixed.pyx). */
@@ -14,6 +17,7 @@
 typedef struct {
     /* given by the caller */
     I N, K, cap, C, P, R, complete, levels, joint; /* joint: jointly normal columns */
+    I ordinal, points;            /* ordinal columns, the last of C; points of their grid, a multiple of 8 */
     double concentration, shape, kappa0, a0;
     const int32_t *code;          /* [N, C] row of the level; -1 missing */
     const int32_t *tally;         /* [N, P] -1 missing */
@@ -23,6 +27,7 @@ typedef struct {
     const double *total;          /* [C] sum of a column's pseudo-counts */
     const double *rate;           /* [P] */
     const double *m0, *b0;        /* [R] */
+    const double *log_prior, *log_q, *level_q, *inverse; /* [points], [levels of ordinal columns, points]: log q, q, 1 / q */
     const double *log_gamma;      /* log Gamma(shape + s), s = 0 .. the largest sum */
     const double *log_c;          /* [N + 2] the part of a real cell's predictive that depends on n alone */
     double *joint_x;              /* of the jointly normal columns, as in full.h */
@@ -38,6 +43,9 @@ typedef struct {
     int64_t *sum;                 /* P rows */
     double *sx, *sxx;             /* R rows, about m0 */
     double *share, *base, *slope, *mean, *gain, *level, *degree;
+    double *own;                  /* log share of an item that the cluster counts, of ordinal columns */
+    int8_t *own_is_stale;         /* [cap] */
+    double *point;                /* weights of the points */
     double *w, *e, *q;
 } S;
 
@@ -47,11 +55,47 @@ static inline double scale(const S *s, I d, double n, double sx, double sxx)
     return s->b0[d] + .5 * (sxx - sx * sx / (s->kappa0 + n));
 }
 
+/* Sum of products over the points, in eight lanes. */
+static inline double over_points(const S *s, const double *restrict w, const double *restrict q)
+{
+    double p[8] = {0};
+    for (I g = 0; g < s->points; g += 8)
+        for (I l = 0; l < 8; l++) p[l] += w[g + l] * q[g + l];
+    return ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]));
+}
+
+/* Log shares of the levels of ordinal columns: means of q over the points, or of an item that the cluster counts, the
+   inverse of the mean of 1 / q. */
+static inline void settle_ordinal(S *s, I k, double *to, int own)
+{
+    const I G = s->points, before = s->first[s->C - s->ordinal];
+    double *restrict w = s->point;
+    for (I c = s->C - s->ordinal; c < s->C; c++) {
+        double top = -INFINITY, total = 0;
+        memcpy(w, s->log_prior, G * sizeof(double));
+        for (I r = s->first[c]; r < s->first[c + 1]; r++) {
+            const double n = s->count[r * s->cap + k], *restrict log_q = s->log_q + (r - before) * G;
+            if (n > 0)
+                for (I g = 0; g < G; g++) w[g] += n * log_q[g];
+        }
+        for (I g = 0; g < G; g++) top = w[g] > top ? w[g] : top;
+        for (I g = 0; g < G; g++) total += w[g] = exp(w[g] - top);
+        for (I r = s->first[c]; r < s->first[c + 1]; r++) {
+            const double *q = (own ? s->inverse : s->level_q) + (r - before) * G, sum = over_points(s, w, q);
+            to[r * s->cap + k] = own ? log(total / sum) : log(sum / total);
+        }
+    }
+}
+
 static inline void settle(S *s, I k)
 {
     const I cap = s->cap;
     double product = 1, all = 0;
-    for (I c = 0; c < s->C; c++) {
+    if (s->ordinal) {
+        settle_ordinal(s, k, s->share, 0);
+        s->own_is_stale[k] = 1;
+    }
+    for (I c = 0; c < s->C - s->ordinal; c++) {
         const double inv = 1 / (s->seen[c * cap + k] + s->total[c]);
         for (I r = s->first[c]; r < s->first[c + 1]; r++)
             s->share[r * cap + k] = log((s->count[r * cap + k] + s->pseudo[r]) * inv);
@@ -107,17 +151,25 @@ static inline void tell(S *s, I k, I i, int one)
 }
 
 /* log predictive of item i in cluster k, which counts it; NaN where the closed form has no digits left */
-static inline double log_own(const S *s, I k, I i)
+static inline double log_own(S *s, I k, I i)
 {
     const I cap = s->cap;
     double product = 1, total = 0, q = 1, degree = 0, joint_left;
     if (s->joint) {
-        total = log_full(&s->normals, k, s->size[k], s->joint_x + i * s->joint, 1, &joint_left);
+        total = log_full(&s->normals, k, s->size[k], s->size[k], s->joint_x + i * s->joint, 1, 1, &joint_left);
         if (!(joint_left > 1e-4)) return NAN;
+    }
+    if (s->ordinal && s->own_is_stale[k]) {
+        settle_ordinal(s, k, s->own, 1);
+        s->own_is_stale[k] = 0;
     }
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
         if (r < 0) continue;
+        if (c >= s->C - s->ordinal) {
+            total += s->own[r * cap + k];
+            continue;
+        }
         product *= (s->count[r * cap + k] - 1 + s->pseudo[r]) / (s->seen[c * cap + k] - 1 + s->total[c]);
         if (product < 1e-200) total += log(product), product = 1;
     }
@@ -150,7 +202,7 @@ static inline void scores(S *s, I i)
     const I m = s->K + 1, cap = s->cap;
     double *restrict e = s->e, *restrict q = s->q, left;
     for (I k = 0; k < m; k++)
-        e[k] = s->joint ? log_full(&s->normals, k, s->size[k], s->joint_x + i * s->joint, 0, &left) : 0;
+        e[k] = s->joint ? log_full(&s->normals, k, s->size[k], s->size[k], s->joint_x + i * s->joint, 1, 0, &left) : 0;
     for (I c = 0; c < s->C; c++) {
         const I r = s->code[i * s->C + c];
         const double *restrict share = s->share + r * cap;
@@ -247,6 +299,9 @@ void prepare(S *s)
     s->base = calloc(s->cap * s->P + 1, 8);
     s->slope = calloc(s->cap * s->P + 1, 8);
     for (int t = 0; t < 6; t++) *rows[t] = calloc(s->cap * s->R + 1, 8);
+    s->own = calloc(s->cap * s->levels + 1, 8);
+    s->own_is_stale = calloc(s->cap, 1);
+    s->point = aligned_alloc(64, (s->points + 8) * 8);
     s->w = calloc(s->cap, 8);
     s->e = calloc(s->cap, 8);
     s->q = calloc(s->cap, 8);

@@ -3,6 +3,7 @@
 import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from statistics import median
 from time import thread_time
 from typing import Any
@@ -12,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import BayesianGaussianMixture
 from threadpoolctl import threadpool_limits
 
-from bench import graph_tool
+from bench import generated, graph_tool
 from bench.baseline import COLUMNS, Baseline, Counts, OfCountVectors, OfGaussian, OfIRM, OfLines, OfMixed
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -21,13 +22,14 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.generated import counts, emm, gaussian, jain_neal, lines, mixed, network
 from splitmerge_cli.data.published import graphs as published_graphs
 from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.emm import EMM
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.irm import IRM
 from splitmerge_cli.models.lines import Lines
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.multinomial import Multinomial
+from splitmerge_cli.models.overdispersed_multinomial import OverdispersedMultinomial
 from splitmerge_cli.received import DataError
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -39,7 +41,11 @@ from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify import pieces
 
 Samplers = Callable[[Any, Rng], list[Sampler]]
-VECTOR_MODELS: dict[str, Any] = {"dirichlet_multinomial": DirichletMultinomial, "gamma_poisson": GammaPoisson}
+VECTOR_MODELS: dict[str, Any] = {
+    "multinomial": Multinomial,
+    "gamma_poisson": GammaPoisson,
+    "overdispersed": OverdispersedMultinomial,
+}
 
 
 @dataclass(frozen=True)
@@ -55,7 +61,8 @@ class Row:
     unit : str
         What a time is given for.
     model : {'bernoulli', 'emm', 'gaussian diag', 'gaussian full', 'lines', 'lines with parameters', 'irm', 'mixed',
-            'mixed full', 'dirichlet_multinomial', 'gamma_poisson'}
+            'mixed full', 'multinomial', 'gamma_poisson', 'overdispersed', 'gaussian diag t', 'gaussian full t',
+            'gaussian diag select'}
     samplers : callable
         (model, rng) -> the samplers that step once an iteration.
     c : str
@@ -144,7 +151,7 @@ def rows() -> list[Row]:
     """All rows, in the order of docs/speed.md."""
     return [
         *(*count_rows(), *gaussian_rows(), *network_rows(), *line_rows(), *mixed_rows(), *vector_rows()),
-        *jointly_normal_rows(),
+        *(*jointly_normal_rows(), *refreshed_rows()),
     ]
 
 
@@ -293,7 +300,7 @@ def vector_rows() -> list[Row]:
     ]
     return [
         Row("g", f"{what}, Gibbs, {how}", "sweep", model, gibbs, "gibbs", (), 4, data=data)
-        for model, what in (("dirichlet_multinomial", "Dirichlet-multinomial"), ("gamma_poisson", "gamma-Poisson"))
+        for model, what in (("multinomial", "multinomial"), ("gamma_poisson", "gamma-Poisson"))
         for how, data in cases
     ]
 
@@ -324,6 +331,25 @@ def jointly_normal_rows() -> list[Row]:
     return [Row("h", what, "sweep", model, how, c, (), 2, data=data) for what, model, how, c, data in cases]
 
 
+def refreshed_rows() -> list[Row]:
+    """The rows i: a Gibbs sweep given what ``refresh`` has drawn, 10,000 rows, 10 true clusters: 20 counts whose rows
+    have shares of their own, 12 ordinal columns (nothing is drawn), 25 columns with the tails of Student's t, and 25
+    columns of which ten tell the clusters apart."""
+    gibbs: Samplers = lambda m, r: [Gibbs(m, r)]  # noqa: E731
+    cases: list[tuple[str, str, str, Callable[[float], Dataset], float, float]] = [
+        ("overdispersed counts", "overdispersed", "gibbs", generated.scattered_counts, 0.5, 5.0),
+        ("ordinal columns", "mixed", "gibbs", generated.answers, 2.0, 0.5),
+        ("Gaussian diag, tails=t", "gaussian diag t", "gibbs_diag", generated.points, 5.0, 0.5),
+        ("Gaussian full, tails=t", "gaussian full t", "gibbs_full", generated.points, 5.0, 0.5),
+        ("Gaussian, select", "gaussian diag select", "gibbs_diag", lambda far: generated.points(far, 10), 5.0, 0.8),
+    ]
+    return [
+        Row(*("i", f"{what}, Gibbs, {how}", "sweep", model, gibbs, c, (), 2), data=partial(data, far))
+        for what, model, c, data, *both in cases
+        for how, far in zip(("apart", "overlap"), both, strict=True)
+    ]
+
+
 def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
     """Data, model in its true state, generator, and the plain C in the same state.
 
@@ -341,7 +367,9 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         model = Bernoulli.from_data(data)
     elif row.model.startswith("gaussian"):
         data = row.data() if row.data else gaussian.generate(10_000, components=10, D=25, separation=row.separation)
-        model = Gaussian.from_data(data, covariance=row.model.split()[1])
+        _, covariance, *tails = row.model.split()
+        further = {"select": True} if tails == ["select"] else {"tails": "t"} if tails else {}
+        model = Gaussian.from_data(data, covariance=covariance, **further)
         kind = OfGaussian
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()
@@ -363,6 +391,10 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         kind = OfLines
     model.set_labels(data.truth)
     model.start_parameters(rng)
+    if row.name == "i" and model.refreshes:
+        refresh = Refresh(model, rng)
+        for _ in range(5):
+            refresh.step()
     return data, model, rng, kind(data, model, rng)
 
 

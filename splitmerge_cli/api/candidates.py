@@ -19,7 +19,7 @@ from scipy.special import gammaln
 from splitmerge_cli.analysis.leave_one_out import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.api.objects import MIXED
 from splitmerge_cli.api.readings import READINGS, REALS
-from splitmerge_cli.config import Component, ConfigError, choice, class_of, read_component
+from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.given import digest_of
 from splitmerge_cli.data.tables.repeats import folds, keep_together
@@ -47,8 +47,6 @@ COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
-SHARES = ("dirichlet_multinomial", "overdispersed_multinomial")
-"""Models for vectors of counts, totals given; the simplest first."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 AHEAD = 4.0
@@ -103,7 +101,7 @@ class Fits:
         if known not in self._made:
             states = min(DRAWS, max(FEWEST, 2 * iterations // 5))
             left_out = self.sample(options, iterations)(part).leave_one_out(states=states)
-            if options["name"] in SHARES:
+            if model_of(options).target.HAS_GIVEN_TOTALS:
                 totals = log_totals(part.values.sum(axis=1))
                 left_out = replace(left_out, log_density=left_out.log_density + totals)
             self._made[known] = left_out
@@ -286,7 +284,7 @@ def compare_readings(
     readings : mapping of str to Dataset
         The simplest first.
     vectors : Dataset, optional
-        The rows for the models of `SHARES`, which take totals as given: these have one negative binomial distribution
+        The rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
         (`log_totals`).
 
     Returns
@@ -304,7 +302,7 @@ def compare_readings(
         given = {"name": MIXED} | (SCALES if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(given, dataset), dataset)
     if vectors is not None:
-        candidates |= {name: ({"name": name}, vectors) for name in SHARES}
+        candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
     found, facts = compare(what, candidates, fits, problems)
     if problems:
@@ -361,6 +359,12 @@ def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> i
     return int(np.clip(WORK // (min(dataset.N, MOST_ROWS) * max(each, 1)), min(FEWEST, iterations), iterations))
 
 
+def of_given_totals() -> list[str]:
+    """Models for vectors of counts that take the totals of rows as given; the one of the fewest options first."""
+    found = {name: target for name, target in classes("model").items() if target.HAS_GIVEN_TOTALS}
+    return sorted(found, key=lambda name: len(found[name].OPTIONS))
+
+
 def covariances_of(model: str) -> list[str]:
     """The covariances that a model has."""
     options = {option.name: option for option in class_of("model", model).OPTIONS}
@@ -408,7 +412,7 @@ def format_readings(what: str, table: pd.DataFrame) -> str:
     text = _format_table(table)
     how = ", ".join(f"NAME:{type} {name}" for name, type in READINGS[what].items())
     how, taken = f"data.types reads a column otherwise: {how}", table[what][0]
-    if taken in SHARES:
+    if taken in of_given_totals():
         what, how = "model=", "the totals of rows have one negative binomial distribution"
     named = what if what.endswith("=") else f"{what} "
     return f"{text}\n{named}{taken}, {_describe_choice(table, 'probability')} ({how})"

@@ -12,7 +12,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api.arguments import answer_misspelt, read_seed
-from splitmerge_cli.api.candidates import SHARES
+from splitmerge_cli.api.candidates import of_given_totals
 from splitmerge_cli.api.making import choose_progress, make
 from splitmerge_cli.api.objects import choice_keys, held_keys
 from splitmerge_cli.api.posterior import Posterior
@@ -183,7 +183,7 @@ def specify_sample(
             if keys["model"] == MIXED and not isinstance(data, Dataset):
                 of_table, chosen = read_whole_numbers(data, of_table, keys, fits, say)
                 taken = ((chosen or {}).get("counts") or [{}])[0].get("counts")
-                keys["model"] = taken if taken in SHARES else MIXED
+                keys["model"] = taken if taken in of_given_totals() else MIXED
             if keys["model"] in OF_REALS:
                 kind = kind_of_model(keys["model"]).name
                 read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)

@@ -19,7 +19,7 @@ Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
     others: a whole number has its probability as a count, and as a real number the mean log density over its unit
     interval, at most the log of its probability. Rows of three or more are compared as vectors of counts, too
-    (`splitmerge_cli.api.candidates.SHARES`).
+    (`splitmerge_cli.api.candidates.of_given_totals`).
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
@@ -46,7 +46,6 @@ from splitmerge_cli.api.candidates import (
     MIXED,
     RESCALED,
     SCALES,
-    SHARES,
     Fits,
     Sample,
     as_records,
@@ -58,6 +57,7 @@ from splitmerge_cli.api.candidates import (
     find_problem,
     format_covariances,
     model_of,
+    of_given_totals,
 )
 from splitmerge_cli.api.cautions import NotConverged
 from splitmerge_cli.api.making import Settled
@@ -270,13 +270,13 @@ def _settle_readings(
     if len(readings) > 1:
         of_reals, options, table = readings[1], _options_given(spec), _read(spec)
         vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
-        columns = _find_columns(spec, SHARES[0], table) if vectors else None
+        columns = _find_columns(spec, of_given_totals()[0], table) if vectors else None
         by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
         found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec, on_scales = of_reals, rescaled[1]
-        elif taken in SHARES:
+        elif taken in of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
             spec, on_scales = replace(spec.with_(named), to_choose=frozenset()), None
     if on_scales is not None:

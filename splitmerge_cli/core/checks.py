@@ -15,18 +15,20 @@ def check_range(key, value, least, most):
         raise ValueError(f"{key}: expected a number from {least:g} to {most:g}, got {value}")
 
 
-def as_numbers(key, values):
-    """These values as a contiguous array of float64.
+def as_numbers(key, values, n=None):
+    """These values as a contiguous array of float64; if there have to be `n`, of shape (n,).
 
     Raises
     ------
     ValueError
-        They are no real numbers; the message names `key`.
+        They are no real numbers, or not `n`; the message names `key`.
     """
     given = np.asarray(values)
     if given.dtype.kind not in "iuf":
         raise ValueError(f"{key}: expected numbers, got {given.dtype}")
-    return np.ascontiguousarray(given, dtype=np.float64)
+    if n is not None and given.size != n:
+        raise ValueError(f"{key}: expected {n} numbers, got {given.size}")
+    return np.ascontiguousarray(given if n is None else given.reshape(-1), dtype=np.float64)
 
 
 def check_count(key, value, least, most):

@@ -21,6 +21,7 @@ class Model(Partition):
     CALIBRATION: ClassVar[Mapping[str, Mapping[str, Any]]]
     QUANTITIES: ClassVar[str]
     READS_MISSING: ClassVar[bool]
+    HAS_GIVEN_TOTALS: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]
     @classmethod
     def accepts(cls, data: Any) -> tuple[bool, str]: ...

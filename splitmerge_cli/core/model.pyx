@@ -107,6 +107,7 @@ cdef class Model(Partition):
     kind."""
     READS_MISSING = False               # whether cells of a table may be missing
     TAKES_EXPOSURE = False              # whether rows may have exposures
+    HAS_GIVEN_TOTALS = False            # whether a row's density is that among all rows of its total
     OPTIONS = ()
     """Its options; see ``core/options.py``."""
     CAPABILITIES = ()

@@ -13,7 +13,7 @@ class Counts(Rows):
     """Rows of whole numbers from 0: words of documents, species at sites, reads of genes. int32 ``[N, D]``."""
 
     name = "counts"
-    model = "dirichlet_multinomial"
+    model = "multinomial"
     generator = "splitmerge_cli.data.generated.counts:generate"
     dtype = np.int32
     cells = "counts"

@@ -11,6 +11,7 @@ cdef class CountVectors(Model):
     cdef const int32_t *value           # [entries]
     cdef const int64_t *total           # [N] sum of an item's counts
     cdef const int64_t *constant        # [N] log of the term of an item alone, in multiples of `unit`
+    cdef int64_t *exposure              # [N] of rows that have one, in the model's unit; NULL: none has
     cdef readonly double zeta           # power of the likelihood
     cdef double unit                    # times zeta
     cdef double pseudo_count            # what is added to every sum of a column
@@ -21,6 +22,7 @@ cdef class CountVectors(Model):
     cdef int64_t *sums                  # [D, cap] of the counts of a column
     cdef int64_t *total_sum             # [cap] of `total`
     cdef int64_t *constant_sum          # [cap] of `constant`
+    cdef int64_t *exposure_sum          # [cap] of `exposure`
     cdef double *row                    # [cap] numbers for each cluster, in a scan
     cdef int8_t *is_settled             # [cap] for a model that derives more of them: whether that follows the sums
 
@@ -33,3 +35,10 @@ cdef class CountVectors(Model):
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil
     cdef double log_rest_density(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil
+
+
+cdef class GivenTotals(CountVectors):
+    cdef readonly double alpha          # pseudo-count of a column
+    cdef double all_alpha               # of all columns together
+
+    cdef object take_table(self, x, dict given, double zeta)

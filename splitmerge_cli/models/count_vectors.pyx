@@ -18,6 +18,7 @@ from splitmerge_cli.core.log_scale cimport log_rising
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 
 from splitmerge_cli.core.fixed_point import resolution
+from splitmerge_cli.core.options import Positive
 from splitmerge_cli.core.shared import as_array, share
 
 LONGEST_TABLE = 1 << 16
@@ -107,7 +108,20 @@ def prepare_counts(values, ordered, rates=()):
 
 
 cdef class CountVectors(Model):
-    """Base class for mixtures on count vectors: statistics, and the loops over clusters."""
+    """Base class for mixtures on count vectors: statistics, and the loops over clusters.
+
+    Parameters
+    ----------
+    x : array_like of int, or csr_array of int, shape (N, D)
+        Whole numbers from 0.
+    **options
+        See ``OPTIONS`` of the class.
+
+    Raises
+    ------
+    ValueError
+        For data that are no counts or a parameter out of range.
+    """
 
     kind = "counts"
 
@@ -135,6 +149,7 @@ cdef class CountVectors(Model):
         self.sums = <int64_t *> self.memory.larger_rows(self.sums, 8 * old, 8 * cap, self.D, self.D)
         self.total_sum = <int64_t *> self.memory.larger(self.total_sum, 8 * old, 8 * cap)
         self.constant_sum = <int64_t *> self.memory.larger(self.constant_sum, 8 * old, 8 * cap)
+        self.exposure_sum = <int64_t *> self.memory.larger(self.exposure_sum, 8 * old, 8 * cap)
         self.is_settled = <int8_t *> self.memory.larger(self.is_settled, old, cap)
         self.row = <double *> self.memory.larger(self.row, 8 * old, 8 * cap)
         return 0
@@ -143,7 +158,7 @@ cdef class CountVectors(Model):
         cdef Py_ssize_t d
         for d in range(self.D):
             self.sums[d * self.cap + k] = 0
-        self.total_sum[k] = self.constant_sum[k] = 0
+        self.total_sum[k] = self.constant_sum[k] = self.exposure_sum[k] = 0
         self.is_settled[k] = False
 
     cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -152,6 +167,8 @@ cdef class CountVectors(Model):
             self.sums[self.column[t] * self.cap + k] += self.value[t]
         self.total_sum[k] += self.total[i]
         self.constant_sum[k] += self.constant[i]
+        if self.exposure != NULL:
+            self.exposure_sum[k] += self.exposure[i]
         self.is_settled[k] = False
 
     cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -160,6 +177,8 @@ cdef class CountVectors(Model):
             self.sums[self.column[t] * self.cap + k] -= self.value[t]
         self.total_sum[k] -= self.total[i]
         self.constant_sum[k] -= self.constant[i]
+        if self.exposure != NULL:
+            self.exposure_sum[k] -= self.exposure[i]
         self.is_settled[k] = False
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
@@ -168,6 +187,7 @@ cdef class CountVectors(Model):
             self.sums[d * self.cap + dst] = self.sums[d * self.cap + src]
         self.total_sum[dst] = self.total_sum[src]
         self.constant_sum[dst] = self.constant_sum[src]
+        self.exposure_sum[dst] = self.exposure_sum[src]
         self.is_settled[dst] = False
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
@@ -176,6 +196,7 @@ cdef class CountVectors(Model):
             self.sums[d * self.cap + dst] += self.sums[d * self.cap + src]
         self.total_sum[dst] += self.total_sum[src]
         self.constant_sum[dst] += self.constant_sum[src]
+        self.exposure_sum[dst] += self.exposure_sum[src]
         self.is_settled[dst] = False
 
     # -- to be implemented
@@ -279,3 +300,22 @@ cdef class CountVectors(Model):
     def statistics(self):
         """dict of ndarray: sums, shape (K, D), a copy."""
         return {"sums": np.array([[self.sums[d * self.cap + k] for d in range(self.D)] for k in range(self.K)])}
+
+
+PSEUDO_COUNT = Positive("alpha", 0.5, "pseudo-count of every column")
+
+
+cdef class GivenTotals(CountVectors):
+    """Base class for mixtures on rows of given totals: clusters differ in the shares of the columns, Dirichlet(alpha,
+    ..., alpha)."""
+
+    HAS_GIVEN_TOTALS = True
+    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
+
+    cdef object take_table(self, x, dict given, double zeta):
+        """Take counts and the option `alpha`; returns what ``prepare_counts`` does."""
+        data = prepare_counts(check_counts(x), True)
+        self.vectors, self.alpha = x, given["alpha"]
+        self.all_alpha = data.D * self.alpha
+        self.take_counts(data, self.alpha, zeta)
+        return data

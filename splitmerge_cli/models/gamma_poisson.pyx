@@ -86,17 +86,10 @@ cdef class GammaPoisson(CountVectors):
 
     Parameters
     ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
+    x, **options
+        As of `CountVectors`. By default the mean of a rate's prior is that of its column.
     exposure : ndarray of float64, shape (N,), optional
         Positive: what the counts of a row are per unit of.
-    **options
-        See ``OPTIONS``. By default the mean of a rate's prior is that of its column.
-
-    Raises
-    ------
-    ValueError
-        For data that are no counts or a parameter out of range.
 
     Notes
     -----
@@ -120,10 +113,8 @@ cdef class GammaPoisson(CountVectors):
     TAKES_EXPOSURE = True
 
     cdef const double *rate             # [D] over zeta
-    cdef int64_t *exposure              # [N] in multiples of `grain`; NULL: each is 1
     cdef int64_t *with_exposure         # [N] `constant` with the factors of the exposures
-    cdef int64_t *exposure_sum          # [cap] of the items of a cluster
-    cdef double grain
+    cdef double grain                   # unit of exposures
     cdef Py_ssize_t sizes               # rows of the tables
     cdef const double *growth           # [sizes, D] log(1 + n / rate)
     cdef const double *step             # [sizes, D] log(1 + 1 / (rate + n))
@@ -199,30 +190,7 @@ cdef class GammaPoisson(CountVectors):
         self.own_level = <double *> self.memory.larger(self.own_level, 8 * self.cap, 8 * cap)
         self.slope = <double *> self.memory.larger_rows(self.slope, 8 * self.cap, 8 * cap, self.D, self.D)
         self.until_slope = <int64_t *> self.memory.larger(self.until_slope, 8 * self.cap, 8 * cap)
-        self.exposure_sum = <int64_t *> self.memory.larger(self.exposure_sum, 8 * self.cap, 8 * cap)
         return CountVectors.grow(self, cap)
-
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        CountVectors.clear(self, k)
-        self.exposure_sum[k] = 0
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.add(self, i, k)
-        if self.exposure != NULL:
-            self.exposure_sum[k] += self.exposure[i]
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.remove(self, i, k)
-        if self.exposure != NULL:
-            self.exposure_sum[k] -= self.exposure[i]
-
-    cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        CountVectors.copy(self, src, dst)
-        self.exposure_sum[dst] = self.exposure_sum[src]
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        CountVectors.absorb(self, dst, src)
-        self.exposure_sum[dst] += self.exposure_sum[src]
 
     # -- logarithms by size and column
     @cython.final

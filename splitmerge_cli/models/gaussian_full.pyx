@@ -339,10 +339,8 @@ cdef class FullGaussian(DenseGaussian):
 
     cdef int take_parameters(self, values, const int32_t *z) except -1:
         """``set_parameters`` where the points are in these clusters."""
-        given = as_numbers("parameters", values).reshape(-1)
         scales = 0 if self.scale_prior is None else len(self.scale_prior.values)
-        if given.shape != (scales + self.cells.n,):
-            raise ValueError(f"parameters: expected {scales + self.cells.n} numbers, got {given.size}")
+        given = as_numbers("parameters", values, scales + self.cells.n)
         cells = self.cells.in_units(given[scales:], self.units)
         if scales:
             self.scale_prior.set_values(given[:scales])

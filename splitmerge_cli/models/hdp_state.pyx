@@ -776,9 +776,7 @@ cdef class HDPState(Topics):
         ValueError
             For another number of values, weights that do not sum to 1, or a hyper-parameter out of range.
         """
-        given = as_numbers("parameters", values).reshape(-1)
-        if given.shape != (self.K + 3,):
-            raise ValueError(f"parameters: expected {self.K + 3} numbers, got {given.size}")
+        given = as_numbers("parameters", values, self.K + 3)
         weights = given[:self.K + 1]
         # -inf is how a sweep marks a topic that lost its tokens
         if not np.isfinite(weights).all() or not abs(np.logaddexp.reduce(weights)) < WEIGHTS_OFF:

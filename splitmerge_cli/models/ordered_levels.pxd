@@ -20,6 +20,11 @@ cdef class OrderedLevels:
 
     cdef double weigh(self, Py_ssize_t c, const int32_t *count, const int32_t *more, double *w,
                       double *sum) noexcept nogil
+    cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
+                          bint inverse) noexcept nogil
+    cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil
+    cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
+                            bint own) noexcept nogil
     cdef int grow(self, Py_ssize_t old, Py_ssize_t cap) except -1
     cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil

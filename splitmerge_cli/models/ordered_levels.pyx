@@ -168,19 +168,15 @@ cdef class OrderedLevels:
         return weigh_points(self.log_prior, self.log_q + (self.first[c] - self.before) * POINTS,
                             self.first[c + 1] - self.first[c], count + self.first[c], of_more, w, sum)
 
-    cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil:
-        """Write a cluster's log predictive for each level from `row` on, so many numbers apart."""
-        cdef point_weights points
-        cdef Py_ssize_t c, r
-        cdef double total
-        for c in range(self.n):
-            self.weigh(c, count, NULL, points.w, &total)
-            for r in range(self.first[c], self.first[c + 1]):
-                row[stride * (r - self.before)] = log(
-                    sum_points(points.w, self.q + (r - self.before) * POINTS, False) / total)
+    cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
+                          bint inverse) noexcept nogil:
+        """Log of the posterior mean of level r in this table, or of that of 1 / q, inverted."""
+        cdef double sum = sum_points(w, q + (r - self.before) * POINTS, inverse)
+        return log(total / sum if inverse else sum / total)
 
-    cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil:
-        """Bring ``own`` of cluster k up to date: Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
+    cdef void write_levels(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
+        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: that of an
+        answer that it counts, given the others, as Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
         cdef point_weights points
         cdef Py_ssize_t c, r
         cdef double total
@@ -188,9 +184,15 @@ cdef class OrderedLevels:
             self.weigh(c, count, NULL, points.w, &total)
             for r in range(self.first[c], self.first[c + 1]):
                 # of no observed answer nobody asks
-                if count[r]:
-                    self.own[k * self.levels + r - self.before] = log(
-                        total / sum_points(points.w, self.q + (r - self.before) * POINTS, True))
+                if count[r] or not own:
+                    row[stride * (r - self.before)] = self.log_level(points.w, total, self.q, r, own)
+
+    cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride) noexcept nogil:
+        self.write_levels(count, row, stride, False)
+
+    cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil:
+        """Bring ``own`` of cluster k up to date."""
+        self.write_levels(count, self.own + k * self.levels, 1, True)
 
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil:
         """Log predictive of an item that cluster k counts, given the others there; ``settle_own`` has been called."""
@@ -201,16 +203,21 @@ cdef class OrderedLevels:
                 total += self.own[k * self.levels + code[c] - self.before]
         return total
 
-    cdef double left_out(self, const int32_t *count, const int32_t *code) noexcept nogil:
-        """Log predictive of an item that a cluster counts, given the others there, from its counts."""
+    cdef double sum_answers(self, const int32_t *count, const int32_t *code, const double *q,
+                            bint own) noexcept nogil:
+        """Sum of ``log_level`` over the answers of an item."""
         cdef point_weights points
         cdef Py_ssize_t c
         cdef double total, log_pred = 0.0
         for c in range(self.n):
             if code[c]:
                 self.weigh(c, count, NULL, points.w, &total)
-                log_pred += log(total / sum_points(points.w, self.q + (code[c] - self.before) * POINTS, True))
+                log_pred += self.log_level(points.w, total, q, code[c], own)
         return log_pred
+
+    cdef double left_out(self, const int32_t *count, const int32_t *code) noexcept nogil:
+        """Log predictive of an item that a cluster counts, given the others there, from its counts."""
+        return self.sum_answers(count, code, self.q, True)
 
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil:
         """Log marginal likelihood of a cluster, joined with another unless `more` is NULL."""
@@ -223,15 +230,7 @@ cdef class OrderedLevels:
 
     cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil:
         """Log predictive probability of an item that a cluster does not count; the posterior has the power."""
-        cdef point_weights points
-        cdef Py_ssize_t c
-        cdef double total, log_density = 0.0
-        for c in range(self.n):
-            if code[c]:
-                self.weigh(c, count, NULL, points.w, &total)
-                log_density += log(
-                    sum_points(points.w, self.density + (code[c] - self.before) * POINTS, False) / total)
-        return log_density
+        return self.sum_answers(count, code, self.density, False)
 
     cdef void draw(self, Rng rng, const int32_t *count, double *theta) noexcept nogil:
         """Log probability of each level, times the power, at a point drawn given the counts; without a generator their

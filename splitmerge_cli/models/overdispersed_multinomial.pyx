@@ -22,19 +22,19 @@ import numpy as np
 from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.models.count_vectors cimport CountVectors
+from splitmerge_cli.models.count_vectors cimport CountVectors, GivenTotals
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
+from splitmerge_cli.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.models.simulation import draw_pseudo_counts, simulate_scattered_shares
 
 cdef extern from "log_rise.h":
     double log_rise_far(double a, double x) noexcept nogil
 
-# exposures are multiples of the first, at most the second of them
+# unit of exposures, and the largest in it
 cdef double GRAIN = 2.0 ** -30
 cdef int64_t LONGEST_EXPOSURE = 1 << 42
 # customers up to this one are seated one by one
@@ -123,20 +123,8 @@ cdef inline int32_t first_tables(int32_t x) noexcept nogil:
     return 1 + <int32_t> log(<double> x)
 
 
-cdef class OverdispersedMultinomial(CountVectors):
+cdef class OverdispersedMultinomial(GivenTotals):
     """Mixture of Dirichlet-multinomial distributions: clusters differ in their shares and in how far rows scatter.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For data that are no counts or a parameter out of range.
 
     Notes
     -----
@@ -147,15 +135,13 @@ cdef class OverdispersedMultinomial(CountVectors):
 
     OPTIONS = (
         *priors.OPTIONS,
-        Positive("alpha", 0.5, "pseudo-count of every column, in tables"),
+        PSEUDO_COUNT,
         Positive("shape", 1.0, "shape of the gamma prior of a cluster's precision"),
         Positive("rate", 0.01, "rate of that prior"),
     )
     simulate = staticmethod(simulate_scattered_shares)
-    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
 
-    cdef readonly double alpha, shape, rate
-    cdef double all_alpha               # of all columns together
+    cdef readonly double shape, rate
     cdef const int32_t *count           # [entries] the data, of which `value` holds the tables
     cdef const int64_t *n               # [N] totals of the data, of which `total` holds those of tables
     cdef const int64_t *ways            # [N] log number of orders of a row, in multiples of `ways_unit`
@@ -163,8 +149,6 @@ cdef class OverdispersedMultinomial(CountVectors):
     cdef int32_t *tables                # [entries] what `value`, `total` and `constant` point to
     cdef int64_t *all_tables            # [N]
     cdef int64_t *log_terms             # [N]
-    cdef int64_t *exposure              # [N] in multiples of GRAIN
-    cdef int64_t *exposure_sum          # [cap] of the items of a cluster
     cdef double *drawn                  # [cap, D] a_kd of the live clusters, in the course of a refresh
     cdef Py_ssize_t reseated            # rows whose cluster is drawn in a refresh
     cdef object data                    # of ``prepare_counts``
@@ -172,13 +156,10 @@ cdef class OverdispersedMultinomial(CountVectors):
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        data = prepare_counts(check_counts(x), True)
+        data = self.take_table(x, given, 1.0)
         cdef Py_ssize_t i, N = len(data.total), entries = data.start[N]
         cdef int64_t t
-        self.alpha, self.shape, self.rate = given["alpha"], given["shape"], given["rate"]
-        self.vectors, self.data, self.alone = x, data, {}
-        self.take_counts(data, self.alpha, 1.0)
-        self.all_alpha = data.D * self.alpha
+        self.shape, self.rate, self.data, self.alone = given["shape"], given["rate"], data, {}
         self.count, self.n, self.ways, self.ways_unit = self.value, self.total, self.constant, self.unit
         # two clusters of all rows have terms that are far from the ends of int64
         self.unit = resolution(1e4 * (1.0 + data.total.max()), N)
@@ -247,31 +228,13 @@ cdef class OverdispersedMultinomial(CountVectors):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        self.exposure_sum = <int64_t *> self.memory.larger(self.exposure_sum, 8 * self.cap, 8 * cap)
         self.drawn = <double *> self.memory.larger(self.drawn, 8 * self.D * self.cap, 8 * self.D * cap)
         return CountVectors.grow(self, cap)
 
-    cdef void clear(self, Py_ssize_t k) noexcept nogil:
-        CountVectors.clear(self, k)
-        self.exposure_sum[k] = 0
-
-    cdef void add(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.add(self, i, k)
-        self.exposure_sum[k] += self.exposure[i]
-
-    cdef void remove(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        CountVectors.remove(self, i, k)
-        self.exposure_sum[k] -= self.exposure[i]
-
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         CountVectors.copy(self, src, dst)
-        self.exposure_sum[dst] = self.exposure_sum[src]
         # a cluster may take another's number in the course of a refresh
         memcpy(self.drawn + dst * self.D, self.drawn + src * self.D, 8 * self.D)
-
-    cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src) noexcept nogil:
-        CountVectors.absorb(self, dst, src)
-        self.exposure_sum[dst] += self.exposure_sum[src]
 
     # -- probabilities
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:

@@ -17,6 +17,7 @@ cimport cython
 from libc.math cimport exp, ldexp, lgamma, log, rint
 from libc.stdint cimport int64_t
 from libc.stdlib cimport free
+from libc.string cimport memcmp
 
 import numpy as np
 
@@ -102,11 +103,7 @@ cdef class RowWeights:
 
     cdef bint equals(self, RowWeights other) noexcept nogil:
         """Whether nu and the weights are the same."""
-        cdef Py_ssize_t i
-        for i in range(self.n):
-            if self.parts[i] != other.parts[i]:
-                return False
-        return self.nu == other.nu
+        return self.nu == other.nu and not memcmp(self.parts, other.parts, self.n * sizeof(int64_t))
 
     cdef double log_density(self) noexcept nogil:
         """log prior density of nu and the weights."""
@@ -125,9 +122,7 @@ cdef class RowWeights:
     def set_values(self, values):
         """Set nu and the weights, as ``values`` gives them; a ValueError for what a chain cannot visit."""
         cdef Py_ssize_t i
-        given = as_numbers("parameters", values).reshape(-1)
-        if given.shape != (1 + self.n,):
-            raise ValueError(f"parameters: expected {1 + self.n} numbers, got {given.size}")
+        given = as_numbers("parameters", values, 1 + self.n)
         parts = np.rint(np.ldexp(given[1:], FRACTION))
         if given[0] not in DEGREES or not ((parts >= 1.0) & (parts <= LARGEST)).all():
             raise ValueError("parameters: expected degrees of freedom among "

@@ -16,7 +16,7 @@ cimport cython
 from libc.math cimport exp, lgamma, log
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
-from libc.string cimport memset
+from libc.string cimport memcmp, memset
 
 import numpy as np
 
@@ -107,11 +107,7 @@ cdef class ScalePrior:
 
     cdef bint equals(self, ScalePrior other) noexcept nogil:
         """Whether the present values are the same."""
-        cdef Py_ssize_t d
-        for d in range(self.n):
-            if self.b0[d] != other.b0[d]:
-                return False
-        return self.kappa0 == other.kappa0
+        return self.kappa0 == other.kappa0 and not memcmp(self.b0, other.b0, self.n * sizeof(double))
 
     cdef double log_density(self) noexcept nogil:
         """log prior density of the present values, b0 in the data's units; up to what the cut leaves out."""
@@ -156,9 +152,7 @@ cdef class ScalePrior:
             For another number of values, or one that is not finite and positive.
         """
         cdef Py_ssize_t d, wanted = self.n * self.of_b0 + self.of_kappa0
-        given = as_numbers("parameters", values).reshape(-1)
-        if given.shape != (wanted,):
-            raise ValueError(f"parameters: expected {wanted} numbers, got {given.size}")
+        given = as_numbers("parameters", values, wanted)
         # whatever a chain may visit: the range of a draw is that of its own data
         if not (np.isfinite(given) & (given > 0.0)).all():
             raise ValueError(f"parameters: expected finite positive numbers, got {given}")

@@ -118,7 +118,7 @@ def bernoulli_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
-def dirichlet_multinomial_log_weight(
+def multinomial_log_weight(
     x: ArrayLike, concentration: Concentration, alpha: float, prior: str, power: float = 1.0
 ) -> Callable[[State], float]:
     """Log weight of partitioned counts ``[N, D]``: multinomials to a power whose shares are integrated out; alpha is

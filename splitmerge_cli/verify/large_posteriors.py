@@ -195,9 +195,7 @@ def _all() -> Iterator[LargePosterior]:
     yield LargePosterior("bernoulli-n1000-mfm", "bernoulli", {**mfm, **beta}, _bits(1000, 20, 5), 100)
     yield LargePosterior("bernoulli-n5000", "bernoulli", {**crp, **beta}, _bits(5000, 30, 6), 40)
     shares, rates = {"alpha": 0.5}, {"shape": 1.0, "rate": 0.2}
-    yield LargePosterior(
-        "dirichlet-multinomial-n300", "dirichlet_multinomial", {**crp, **shares}, _counts(300, 8, 5, 3.0)
-    )
+    yield LargePosterior("dirichlet-multinomial-n300", "multinomial", {**crp, **shares}, _counts(300, 8, 5, 3.0))
     yield LargePosterior("gamma-poisson-n500-gamma", "gamma_poisson", {**gamma, **rates}, _counts(500, 5, 5, 5.0))
     table = {**beta, "alpha": 0.5, "shape": 1.0, "rate": 0.3, **diag}
     yield LargePosterior("mixed-n200", "mixed", {**crp, **table}, _table(200, 4))

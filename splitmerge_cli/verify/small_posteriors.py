@@ -17,12 +17,12 @@ from splitmerge_cli.verify import continuous
 from splitmerge_cli.verify.enumerate import (
     State,
     bernoulli_log_weight,
-    dirichlet_multinomial_log_weight,
     emm_log_weight,
     emm_states,
     hdp_log_weight,
     irm_log_weight,
     mixture_states,
+    multinomial_log_weight,
     normalise,
 )
 
@@ -281,7 +281,7 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
         "gaussian-full": base("gaussian", points, continuous.gaussian_log_weight, covariance="full", **of_points),
         "lines": base("lines", line, continuous.lines_log_weight, noise="known", **of_lines),
         "lines-nig": base("lines", line, continuous.lines_log_weight, noise="nig", **of_lines),
-        "dirichlet-multinomial": base("dirichlet_multinomial", counts, dirichlet_multinomial_log_weight, alpha=0.6),
+        "dirichlet-multinomial": base("multinomial", counts, multinomial_log_weight, alpha=0.6),
         "gamma-poisson": base("gamma_poisson", counts, continuous.counts_log_weight, shape=1.3, rate=0.5),
         "irm": base("irm", adjacency, irm_log_weight, "adjacency", beta1=0.6, beta0=1.1),
     }

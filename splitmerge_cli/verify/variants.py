@@ -45,7 +45,7 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
         {"exposure": [0.5, 2.0, 1.25, 3.0]},
         {"exposure": [0.5, 2.0, 1.25, 3.0], "power": 0.4},
     ],
-    "DirichletMultinomial": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
+    "Multinomial": [{}, {"concentration": "gamma(2,1)"}, {"power": 0.4}],
     "OverdispersedMultinomial": [{}, {"concentration": "gamma(2,1)"}],
     "IRM": [{}, {"concentration": "gamma(2,1)"}],
     "HDP": [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}],

@@ -48,7 +48,7 @@ def test_other_shapes_are_named(smcmc: Any, shape: str) -> None:
         x, model = np.exp(rng.normal(size=(400, 3))), "gaussian"
     elif shape == "counts":  # shares of each row's own
         shares = rng.dirichlet(20 * rng.dirichlet(np.ones(12)), 120)
-        x, model = np.array([rng.multinomial(800, p) for p in shares]), "dirichlet_multinomial"
+        x, model = np.array([rng.multinomial(800, p) for p in shares]), "multinomial"
     else:
         rates = np.array([[4, 8, 3, 10], [9, 3, 7, 4]])[rng.integers(2, size=400)]
         x, model = rng.poisson(rates) * (rng.random((400, 4)) > 0.3), "gamma_poisson"

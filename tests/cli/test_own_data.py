@@ -44,7 +44,7 @@ def test_a_table_without_a_model_says_what_it_holds(smcmc) -> None:
     assert "data.columns=[age]" in said[2]
 
 
-COUNTS = ("dirichlet_multinomial", "overdispersed_multinomial", "gamma_poisson")
+COUNTS = ("multinomial", "overdispersed_multinomial", "gamma_poisson")
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ def test_models_priors_and_forms_have_some():
     of_model.pop("emm"), of_model.pop("hdp")
     assert len(of_model) == 7 and all(found >= {"crp", "uniform", "mfm", "dynamic_mfm"} for found in of_model.values())
     assert {case.model for case in CASES.values() if case.hyperparameters.get("power", 1.0) != 1.0} == {
-        *("bernoulli", "dirichlet_multinomial", "gamma_poisson", "gaussian", "mixed")
+        *("bernoulli", "multinomial", "gamma_poisson", "gaussian", "mixed")
     }
     assert {case.model for case in CASES.values() if "missing" in case.id} == {"bernoulli", "gaussian", "mixed"}
 

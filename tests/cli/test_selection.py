@@ -358,5 +358,5 @@ def test_a_power_is_taken_once(smcmc, monkeypatch: pytest.MonkeyPatch, tmp_path:
 @pytest.mark.parametrize("words", [["model=irm", "data=network"], ["model=auto", "data=network"], ["data=emm"]])
 def test_a_model_without_a_power_says_which_have_one(smcmc, words: list[str]) -> None:
     result = smcmc("run", *words, "N=20", "model.power=auto")
-    assert result.exit_code == 2 and "expected one of bernoulli, dirichlet_multinomial" in result.stderr
+    assert result.exit_code == 2 and "expected one of bernoulli, gamma_poisson" in result.stderr
     assert not Path("results").exists()

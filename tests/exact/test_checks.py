@@ -176,7 +176,7 @@ def test_a_power_and_a_resolution_are_those_of_the_likelihood(covariance) -> Non
 
 def test_a_replicated_row_of_shares_is_a_draw_from_the_predictive() -> None:
     rows = np.array([[3, 0, 1], [4, 1, 0], [0, 5, 2], [2, 1, 1], [1, 3, 3], [0, 4, 0], [0, 2, 2]], dtype=np.int32)
-    model, dataset = component("model", "dirichlet_multinomial"), Dataset("t", "counts", rows)
+    model, dataset = component("model", "multinomial"), Dataset("t", "counts", rows)
     state = State(LABELS, 2, {}, None)
     made, alone = replicate(model, dataset, state), replicate(model, dataset, state, columns=np.array([1]))
     assert (made.sum(axis=2) == rows.sum(axis=1)).all()
@@ -288,7 +288,7 @@ def test_every_model_is_replicated() -> None:
         assert checks.explain_unchecked(model, model.kind.example(20)) is None, name
 
 
-NEW = ("gaussian full, gaps", "mixed full", "dirichlet_multinomial", "emm", "lines", "lines nig")
+NEW = ("gaussian full, gaps", "mixed full", "multinomial", "emm", "lines", "lines nig")
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) for n in SETTINGS] + list(NEW))
@@ -355,7 +355,7 @@ def test_what_a_mixed_table_ties_to_its_real_columns_is_found() -> None:
 
 def test_rows_that_differ_in_their_shares_are_found() -> None:
     rng = np.random.default_rng(2)
-    model, labels, totals = component("model", "dirichlet_multinomial"), np.repeat([0, 1], 40), 20 + 5 * np.arange(80)
+    model, labels, totals = component("model", "multinomial"), np.repeat([0, 1], 40), 20 + 5 * np.arange(80)
     p = rng.dirichlet(np.ones(4), 2)[labels]
     alike = rng.multinomial(totals, p).astype(np.int32)
     differ = rng.multinomial(totals, [rng.dirichlet(10 * row) for row in p]).astype(np.int32)
@@ -396,9 +396,7 @@ def test_wide_and_long_tables_are_checked_in_part(monkeypatch) -> None:
     rng = np.random.default_rng(5)
     counts = rng.poisson(np.array([0.1, 3, 0.2, 4, 5.0]), (50, 5)).astype(np.int32)
     dataset = Dataset("t", "counts", counts, columns=list("abcde"))
-    fit = checks.check_fit(
-        component("model", "dirichlet_multinomial"), dataset, [State(np.zeros(50, int), 1, {}, None)]
-    )
+    fit = checks.check_fit(component("model", "multinomial"), dataset, [State(np.zeros(50, int), 1, {}, None)])
     alone, pairs = {"b", "d", "e"}, {"b and d", "b and e", "d and e"}
     assert {each.subject for each in fit.checks} == {*alone, *pairs, "3 columns"}
     assert not [each for each in fit.checks if each.is_unlike]

@@ -14,8 +14,8 @@ import smcmc
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.models.multinomial import Multinomial
 from splitmerge_cli.models.simulation import Given, simulate_rates
 from splitmerge_cli.received import DataError
 
@@ -139,7 +139,7 @@ def test_other_bad_exposures(tmp_path):
     with pytest.raises(DataError, match="3 numbers; expected one for each of 5 rows"):
         from_object(X, "counts", exposure=E[:3])
     with pytest.raises(ValueError, match=r"data\.exposure is for model=gamma_poisson"):
-        DirichletMultinomial.from_data(from_object(X, "counts", exposure=E))
+        Multinomial.from_data(from_object(X, "counts", exposure=E))
 
 
 def test_a_run_with_exposures_predicts_new_rows():

@@ -161,7 +161,8 @@ def is_refused(model: type[Model], options: Mapping[str, Any]) -> bool:
 
 
 def is_long(options: Mapping[str, Any]) -> bool:
-    """Whether options make an integral that takes minutes: weights of rows with scales, and `LONG` with gaps."""
+    """Whether options make an integral that takes minutes: weights of rows with scales, which ``test_tails.py`` has in
+    two rows, and `LONG` with gaps."""
     if options.get("tails") == "t" and {options.get("b0"), options.get("kappa0")} & {"gamma(2,3)", "gamma(2,4)"}:
         return True
     has_gaps = options.get("missing") is True or options.get("complete") is False

@@ -17,10 +17,10 @@ from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.models.bernoulli import Bernoulli
-from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.models.gaussian import Gaussian
 from splitmerge_cli.models.mixed import Mixed
+from splitmerge_cli.models.multinomial import Multinomial
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -206,7 +206,7 @@ def poisson(rows, zeta, new=()):
 @pytest.mark.parametrize(
     ("build", "options", "log_of"),
     [
-        (DirichletMultinomial, {"alpha": 1.5}, multinomial),
+        (Multinomial, {"alpha": 1.5}, multinomial),
         (GammaPoisson, {"shape": 1.4, "rate": [0.5, 1.0, 0.3]}, poisson),
     ],
 )

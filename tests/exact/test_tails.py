@@ -3,10 +3,12 @@ partition by quadrature, the joint chain against the posterior with both integra
 is integrated out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
-from scipy.special import logsumexp
+from scipy.special import logsumexp, roots_genlaguerre
 from scipy.stats import t as student
 from small_cases import check_resumption
 
@@ -23,7 +25,7 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.sdds import SDDS
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.continuous import tailed_log_weight, weighted_log_lik
+from splitmerge_cli.verify.continuous import gaussian_log_weight, tailed_log_weight, weighted_log_lik
 from splitmerge_cli.verify.frequencies import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation
 
@@ -114,6 +116,49 @@ def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     assert total_variation(frequencies, case.partitions[1]) < 3 * noise
     assert total_variation(case.pi, case.partitions[1]) > 6 * noise
     np.testing.assert_array_equal(case.model.parameters, before)
+
+
+RESAMPLED = {"iso": ("b0", "kappa0"), "diag": ("b0", "kappa0"), "full": ("kappa0",)}
+"""Scales with a gamma prior beside weights of rows; diag of one column, which has one scale."""
+PRIORS = {"b0": (2.0, 1.5), "kappa0": (1.5, 3.0)}
+
+
+def probability_together(covariance, points, resampled, tails="t"):
+    """Probability that two rows are together: weights and degrees of freedom integrated out, and over them the scales
+    by Gauss-Laguerre quadrature; b0 in variances of a column, of iso in their mean."""
+    unit = points.var(axis=0).mean()
+    nodes = []
+    for key in ("b0", "kappa0"):
+        shape, rate = PRIORS[key]
+        x, p = roots_genlaguerre(6 if len(resampled) > 1 else 12, shape - 1)
+        held = [PRIOR[key]], [1.0]
+        nodes.append((x / rate * (unit if key == "b0" else 1.0), p / p.sum()) if key in resampled else held)
+    total = np.zeros(2)
+    for (b0, p), (kappa0, q) in itertools.product(*(zip(*each, strict=True) for each in nodes)):
+        of_scales = PRIOR["m0"], kappa0, PRIOR["a0"], b0
+        weigh = tailed_log_weight if tails == "t" else gaussian_log_weight
+        given = weigh(points, 1.0, "uniform", covariance, *of_scales, *([None] if tails == "t" else []))
+        total += p * q * np.exp([given(((0, 0), 1)), given(((0, 1), 2))])
+    return total[0] / total.sum()
+
+
+@pytest.mark.parametrize(
+    "covariance", [pytest.param(c, marks=() if c == "iso" else pytest.mark.slow) for c in RESAMPLED]
+)
+def test_weights_go_with_resampled_scales(covariance):
+    """The joint chain of partition, weights and scales has the posterior of partitions, which differs from that without
+    either."""
+    points, resampled = np.array([[0.1, 1.3], [2.0, -0.5]]), RESAMPLED[covariance]
+    points = points[:, :1] if covariance == "diag" else points
+    expected = probability_together(covariance, points, resampled)
+    rng = Rng(3)
+    model = build(covariance, points, **{key: "gamma({},{})".format(*PRIORS[key]) for key in resampled})
+    chain = Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)])
+    together = (chain.advance(50_000)["n_clusters"][1:] == 1).reshape(50, -1).mean(axis=1)
+    error = together.std() / 50**0.5
+    assert abs(together.mean() - expected) < 4 * error
+    for other in ({"resampled": ()}, {"resampled": resampled, "tails": "normal"}):
+        assert abs(probability_together(covariance, points, **other) - expected) > 5 * error
 
 
 def log_density_of_new(covariance, x, k, weights, nu, labels=LABELS):

@@ -48,7 +48,7 @@ def gaussian(x, h):
     return total + logs / 2 - n * D / 2 * log(pi)
 
 
-def dirichlet_multinomial(x, h):
+def multinomial(x, h):
     a, s = h["alpha"], x.sum(axis=0)
     return lgamma(len(s) * a) - lgamma(len(s) * a + s.sum()) + (log_gamma(a + s) - lgamma(a)).sum()
 

@@ -7,16 +7,16 @@ from compiled import pieces
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.models import count_vectors, dirichlet_multinomial, gamma_poisson
-from splitmerge_cli.models.dirichlet_multinomial import DirichletMultinomial
+from splitmerge_cli.models import count_vectors, gamma_poisson, multinomial
 from splitmerge_cli.models.gamma_poisson import GammaPoisson
+from splitmerge_cli.models.multinomial import Multinomial
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.rgsm import RGSM
 
 CONCENTRATION = 4.0
 MODELS = {
-    "multinomial": (DirichletMultinomial, {"alpha": 0.7}),
+    "multinomial": (Multinomial, {"alpha": 0.7}),
     "poisson": (GammaPoisson, {"shape": 0.8, "rate": 0.3}),
     "poisson, exposures": (GammaPoisson, {"shape": 0.8, "rate": 0.3, "exposure": np.linspace(0.5, 3.0, 10)}),
     "poisson, a rate each": (GammaPoisson, {"shape": 1.5, "rate": [0.2, 1e-3, 2.0, 5.0]}),
@@ -29,7 +29,7 @@ def tables(request, monkeypatch):
     if request.param != "whole":
         most = 9 if request.param == "short" else 1
         monkeypatch.setattr(count_vectors, "LONGEST_TABLE", most)
-        monkeypatch.setattr(dirichlet_multinomial, "LONGEST_TABLE", 4 * most)
+        monkeypatch.setattr(multinomial, "LONGEST_TABLE", 4 * most)
         monkeypatch.setattr(gamma_poisson, "LARGEST_TABLE", 2 * most)
 
 
@@ -98,9 +98,9 @@ def test_an_item_that_is_not_placed(name, tables):
         np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-200)
 
 
-@pytest.mark.parametrize("kind", [DirichletMultinomial, GammaPoisson])
+@pytest.mark.parametrize("kind", [Multinomial, GammaPoisson])
 def test_items_without_any_counts(kind):
     model = kind(np.zeros((3, 2), dtype=np.int32))
     w = pieces.scan(model, 0)
-    assert model.log_lik_total() == pytest.approx(0.0 if kind is DirichletMultinomial else -2 * np.log(4.0))
+    assert model.log_lik_total() == pytest.approx(0.0 if kind is Multinomial else -2 * np.log(4.0))
     assert w.argmax() == 0

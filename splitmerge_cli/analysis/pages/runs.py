@@ -144,7 +144,7 @@ def _result(run: Run) -> Iterator[Markup]:
     rhat = f"{comparison.number(row['rhat'], '.3f')} ({row['rhat_of'] or '–'})"
     facts = {
         "data": data,
-        "model": summary["model"],
+        "model": run.config["model"]["name"],
         "sampler": f"{summary['sampler']}, schedule {summary['schedule']}",
         "chains": f"{chains}started from {run.config['init']}",
         "R-hat, effective draws": f"{rhat}, {comparison.number(row['ess'], ',.0f')} ({row['ess_of'] or '–'})",

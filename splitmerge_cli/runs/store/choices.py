@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 
+from splitmerge_cli.config.renamed import RENAMED
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.store.names import CHOICES
@@ -45,6 +46,8 @@ def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
             allowed = all(key.partition(".")[0] == "model" or key in OF_DATA for key in changes)
             if not allowed or stored["id"] != file.stem:
                 raise ValueError("not what was written")
+            if (former := str(changes.get("model"))) in RENAMED:
+                changes["model"] = RENAMED[former]
             return {"chosen": stored["chosen"], "changes": changes}
     except DamagedRun:
         say(f"{file}: damaged; the choice is made again")

@@ -14,6 +14,7 @@ import yaml
 from numpy.typing import NDArray
 
 from splitmerge_cli import received
+from splitmerge_cli.config.renamed import rename_stored
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import names, schema, state
 from splitmerge_cli.runs.store.files import is_locked, report_damage
@@ -83,7 +84,8 @@ class Run:
             received.check_nested(config, len(content))
             for group in GROUPS:
                 str(config[group]["name"])
-            return {str(key): value for key, value in config.items()} | {"chains": int(config["chains"])}
+            config |= {"chains": int(config["chains"]), "model": rename_stored(config["model"])}
+            return {str(key): value for key, value in config.items()}
 
     @property
     def status(self) -> dict[str, Any]:

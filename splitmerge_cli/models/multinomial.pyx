@@ -12,11 +12,11 @@ from libc.stdint cimport int64_t
 import numpy as np
 from scipy.special import gammaln
 
-from splitmerge_cli.models.count_vectors cimport CountVectors
+from splitmerge_cli.models.count_vectors cimport GivenTotals
 
 from splitmerge_cli import priors
-from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.models.count_vectors import check_counts, prepare_counts
+from splitmerge_cli.core.options import read_options
+from splitmerge_cli.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.models.normal import POWER
 from splitmerge_cli.models.simulation import simulate_shares
 
@@ -29,20 +29,8 @@ LONGEST_TABLE = 1 << 18
 D alpha up to 1e13). Larger totals take two logarithms."""
 
 
-cdef class DirichletMultinomial(CountVectors):
+cdef class Multinomial(GivenTotals):
     """Mixture of multinomial distributions: clusters differ in the shares of the columns, not in totals.
-
-    Parameters
-    ----------
-    x : array_like of int, or csr_array of int, shape (N, D)
-        Whole numbers from 0.
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        For data that are no counts or a parameter out of range.
 
     Notes
     -----
@@ -51,24 +39,17 @@ cdef class DirichletMultinomial(CountVectors):
     most 2.5 MB of tables.
     """
 
-    OPTIONS = (*priors.OPTIONS, Positive("alpha", 0.5, "pseudo-count of every column"), POWER)
+    OPTIONS = (*priors.OPTIONS, PSEUDO_COUNT, POWER)
     simulate = staticmethod(simulate_shares)
-    QUANTITIES = "splitmerge_cli.runs.quantities:Shares"
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)"}, "D": 4}}
 
-    cdef readonly double alpha
-    cdef double all_alpha               # of all columns together
     cdef Py_ssize_t length_all
     cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
 
     def __init__(self, x, **options):
         given = read_options("model", self.OPTIONS, options)
-        data = prepare_counts(check_counts(x), True)
+        data = self.take_table(x, given, given["power"])
         cdef Py_ssize_t N = len(data.total)
-        self.alpha = given["alpha"]
-        self.vectors = x
-        self.take_counts(data, self.alpha, given["power"])
-        self.all_alpha = data.D * self.alpha
         self.length_all = min(data.all + 1, LONGEST_TABLE)
         self.rise_all = self.rising_table(self.all_alpha, self.length_all)
         self._allocate(N, N)

@@ -1,0 +1,35 @@
+"""Data of rows of the benchmark that no generator of the package makes: 10,000 rows of 10 clusters."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.generated import gaussian
+
+N, K = 10_000, 10
+
+
+def scattered_counts(concentration: float) -> Dataset:
+    """20 counts, about 50 a row; shares of a row scatter about those of its cluster, which scatter by 1 /
+    `concentration`."""
+    rng, z = np.random.default_rng(1), np.arange(N) % K
+    shares = 30.0 * rng.dirichlet(np.full(20, concentration), size=K)
+    p = np.array([rng.dirichlet(np.maximum(shares[k], 1e-3)) for k in z])
+    return Dataset("scattered counts", "counts", rng.multinomial(rng.poisson(50.0, N) + 1, p).astype(np.int32), z)
+
+
+def answers(separation: float) -> Dataset:
+    """12 ordinal columns of five levels: cut normal numbers with means that are normal with this deviation."""
+    rng, z = np.random.default_rng(1), np.arange(N) % K
+    latent = rng.normal(separation * rng.normal(size=(K, 12))[z])
+    types = (ColumnType("ordinal", tuple("12345")),) * 12
+    return Dataset("answers", "mixed", np.digitize(latent, (-1.5, -0.5, 0.5, 1.5)).astype(float), z, types=types)
+
+
+def points(separation: float, informative: int = 25) -> Dataset:
+    """25 columns, the first ones of which tell the clusters apart."""
+    whole, rng = gaussian.generate(N, components=K, D=25, separation=separation), np.random.default_rng(1)
+    values = np.array(whole.values)
+    values[:, informative:] = rng.permuted(values[:, informative:], axis=0)
+    return replace(whole, values=values)

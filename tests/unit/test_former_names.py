@@ -1,0 +1,48 @@
+"""Models that had another name: stored runs are recognised, and a message names today's name."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config.renamed import RENAMED, rename_as_before, rename_stored
+from splitmerge_cli.runs.identity import run_id
+from splitmerge_cli.runs.store import choices
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import RunStore
+
+WORDS = ["sampler=sams", "data=counts", "model=multinomial", "N=100", "iterations=5000", "seed=1"]
+
+
+def test_runs_are_identified_as_before() -> None:
+    # of the program that called the model dirichlet_multinomial
+    assert run_id(specify(WORDS)) == "39d366c7f69e"
+
+
+def test_a_run_of_the_former_name_is_read(tmp_path: Path) -> None:
+    spec = specify(WORDS)
+    before = {**spec.values, "model": rename_as_before(spec.values["model"])}
+    assert before["model"]["name"] == "dirichlet_multinomial"
+    assert set(RENAMED) == {before["model"]["name"], before["model"]["_target_"]}
+    store = RunStore(tmp_path, {}, "0123", "sams", 1, [])
+    store.write_config(yaml.safe_dump(before))
+    store.write_status("running")
+    assert Run(tmp_path).config["model"] == spec.values["model"]
+
+
+def test_a_model_of_the_users_own_keeps_a_former_name() -> None:
+    own = {"name": "dirichlet_multinomial", "_target_": "mine.Shares"}
+    assert rename_stored(own) == own
+
+
+def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
+    file = tmp_path / "0123.json"
+    choices.keep(file, {}, {"model": "dirichlet_multinomial", "data.scale": None})
+    recalled = choices.recall(file, lambda line: pytest.fail(line))
+    assert recalled is not None and recalled["changes"] == {"model": "multinomial", "data.scale": None}
+
+
+def test_the_message_about_a_former_name_has_both_models() -> None:
+    with pytest.raises(ConfigError, match=r"^model=dirichlet_multinomial: this model is now model=multinomial .*over"):
+        specify(["model=dirichlet_multinomial", "data=counts"])
