@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from splitmerge_cli.analysis.plots.boxes import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
 from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers.arm.tables import plus_minus
 from splitmerge_cli.papers.sdds.running_means import select_counted
 from splitmerge_cli.papers.sdds.runs import STEPS
 
@@ -90,3 +91,12 @@ def test_rates_and_times_are_the_counted_ones(draw):
     for claim, ends in product(counted("sdds-fig5").itertuples(), ("acceptance", "time_per_iteration", "time_ratio")):
         if claim.metric.endswith(ends) and claim.sampler != "ss/sdds":
             assert np.isclose(drawn, claim.ours, rtol=1e-4).any(), (claim.sampler, claim.metric)
+
+
+def test_published_rates_stand_in_the_rows_of_the_counted_start(draw):
+    texts = [(text.get_position()[1], text.get_text()) for text in draw("arm-table5").axes[0].texts]
+    starts = {words: y for y, words in texts if words.startswith("start: ")}
+    for claim in counted("arm-table5").query("metric == 'acceptance_percent'").itertuples():
+        published = [y for y, words in texts if words == plus_minus(claim.published, np.nan)]
+        above = [max((y, words) for words, y in starts.items() if y < place)[1] for place in published]
+        assert claim.reading in above, (claim.data, claim.sampler)

@@ -126,8 +126,9 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -
 def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
     """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
     sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
-    limit = mean_K(*sizes, *(c["model"][key] for key in ("kmax", "mu", "sigma")), label_prior="as_printed")
-    said = f"a sum over all states in the limit of concentration 0, K at most {c['model']['kmax']}"
+    kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
+    limit = mean_K(*sizes, kmax, mu, sigma, "as_printed")
+    said = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
     verdicts = [exactly(claim, limit, said, TARGETS["as_printed"])]
     for mu, words in LOCATIONS.items():
         means = mean_K_by_cap(c["N"], mu)
