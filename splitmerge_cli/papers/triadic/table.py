@@ -67,13 +67,13 @@ def table1(runs: Sequence[Run]) -> Drawing:
 
 
 RELEASED_SAID = (
-    "Released program: noparama 0.1.72, the authors' own, once on each set as its batch script has it; its prior is not "
-    "the one in the paper's text, and its scripts score the likeliest state. Its dyadic sampler ends in one cluster on "
-    "98 of the 100 sets."
+    "Released program: noparama 0.1.72, the authors' own, once on each set as its batch script has it; its prior is "
+    "not the one in the paper's text, and its scripts score the likeliest state. Its dyadic sampler ends in one cluster "
+    "on 98 of the 100 sets."
 )
 
 
-def released() -> pd.DataFrame:
+def released_scores() -> pd.DataFrame:
     """Mean scores that the authors' own program prints on the hundred sets, by ticks and sampler."""
     return pd.read_csv(Path(__file__).with_name("released.csv"))
 
@@ -124,7 +124,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
         for method in METHODS
         if method in PRINTED
     ]
-    for row in released().to_dict("records"):
+    for row in released_scores().to_dict("records"):
         where = f"{row['ticks']:,} ticks" + (f", {row['sets']} sets" if row["sets"] < 100 else "")
         name = METHODS[row["sampler"]].partition(" (")[0]
         printed.append((f"released, {where}: {name}", {column: row[column] for column in COLUMNS}))
