@@ -68,8 +68,8 @@ def table1(runs: Sequence[Run]) -> Drawing:
 
 RELEASED_SAID = (
     "Released program: noparama 0.1.72, the authors' own, once on each set as its batch script has it; its prior is "
-    "not the one in the paper's text, and its scripts score the likeliest state. Its dyadic sampler ends in one cluster "
-    "on 98 of the 100 sets."
+    "not the one in the paper's text, and its scripts score the likeliest state. Its dyadic sampler ends in one "
+    "cluster on 98 of the 100 sets."
 )
 
 
