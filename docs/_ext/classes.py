@@ -1,4 +1,4 @@
-"""What is behind the verdicts *not reproduced* and *undecided*: classes, by the other settings that were tried."""
+"""Classes of the verdicts *not reproduced* and *undecided*, by the other settings that were tried."""
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
