@@ -4,7 +4,8 @@
 
 * ``{{name}}`` is a number of docs/reproduction that ``values.yaml`` names, ``{{name.both}}`` with its interval;
   `FIELDS` has the others. ``{{claims}}`` and ``{{reproduced}}``, ``{{not_reproduced}}``, ``{{undecided}}``,
-  ``{{not_testable}}`` count the claims of the paper;
+  ``{{not_testable}}`` count the claims of the paper, ``{{contradicted}}``, ``{{not_under_our_setting}}``,
+  ``{{input_differs}}``, ``{{no_other_setting_tried}}`` those that are not reproduced;
 * ``[@key]`` and ``@key`` cite an entry of ``references.bib``, as in pandoc's Markdown; the layout resolves them;
 * an equation ends with ``$$ (eq:name)``; ``[eq:name]``, ``[fig:ID]`` and ``[table:name]`` are references to it, to a
   figure and to a table;
@@ -26,6 +27,7 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
+import classes
 import numpy as np
 import pandas as pd
 import sensitivity
@@ -253,8 +255,11 @@ class Article:
     @cached_property
     def _general(self) -> dict[str, str]:
         """Counts of verdicts."""
-        found = counts([self._claims_of(figure.id) for figure in self.paper.figures])
+        frames = [self._claims_of(figure.id) for figure in self.paper.figures]
+        found = counts(frames)
+        sizes = classes.classify(frames, self.file.parent.parent)["class"].value_counts()
         return {
+            **{name.replace(" ", "_"): str(int(sizes.get(name, 0))) for name in classes.CLASSES},
             "claims": str(int(found.sum())),
             **{verdict.replace(" ", "_"): str(n) for verdict, n in zip(VERDICTS, found, strict=True)},
         }

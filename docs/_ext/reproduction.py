@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import articles
+import classes
 import edition_pages
 import figure_pages
 import gallery
@@ -21,7 +22,12 @@ from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.overview import Counts
 from splitmerge_cli.papers.verdicts import VERDICTS
 
-PAGES = {"doubtful": "Doubtful claims", "errata": "Errata", "settings": "Settings that the papers leave out"}
+PAGES = {
+    "doubtful": "Doubtful claims",
+    "not-reproduced": "Claims that are not reproduced, by class",
+    "errata": "Errata",
+    "settings": "Settings that the papers leave out",
+}
 """Pages that all papers share."""
 ARTICLES = "articles"
 """The folder of the articles."""
@@ -57,6 +63,8 @@ def write(source: Path) -> None:
             name = figure.id
             pages[name] = figure_pages.page(each, figure, titles[name], source, latest.get(name), kept.get(name))
     pages["doubtful"] = word_pages.doubtful(known, kept)
+    if kept:
+        pages["not-reproduced"] = classes.page(kept, source)
     pages["errata"] = word_pages.errata(known)
     pages["settings"] = word_pages.settings(known, sensitivity.read(source))
     out.mkdir(exist_ok=True)

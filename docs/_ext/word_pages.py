@@ -48,8 +48,9 @@ def list_findings(paper: Paper, kept: Mapping[str, pd.DataFrame] | None = None) 
 def doubtful(known: Sequence[Paper], kept: Mapping[str, pd.DataFrame]) -> str:
     """The page of doubtful claims."""
     text = (
-        "# Doubtful claims\n\nWhich claims of the papers should not be relied on, or not as they stand? Each is "
-        "followed by the\nverdicts on what it rests on and by the command that makes the runs.\n"
+        "# Doubtful claims\n\nWhich claims of the papers could we not obtain from the algorithms as "
+        "published, or\nnot as they stand? Each is followed by the verdicts on what it rests on and by the command "
+        "that makes\nthe runs.\n"
     )
     for paper in known:
         claims = findings(paper).doubtful

@@ -15,6 +15,7 @@ import yaml
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import overview
 from splitmerge_cli.papers.discovery import paper_of, papers
+from splitmerge_cli.papers.triadic.table import released_scores
 from splitmerge_cli.papers.verdict_tables import counts, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -136,3 +137,9 @@ def test_the_site_cites_by_roles():
     text = r"As @jain2004 say [@dahl2005; @neal2000], a\@b."
     said = r"As {cite:t}`jain2004` say {cite:p}`dahl2005,neal2000`, a\@b."
     assert reproduction.CITED.sub(reproduction.cite, text) == said
+
+
+def test_scores_of_the_released_program_are_those_of_its_table():
+    text, scores = find_article("triadic").text, released_scores()
+    assert all(f"{score:.3f}" in text for score in scores["ari_best_lik"])
+    assert f"{scores.set_index('sampler').loc['dyadic', 'one_cluster']} of the hundred sets" in text

@@ -5,6 +5,7 @@ from collections import Counter
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+import classes
 import measure_sensitivity as measure
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import sensitivity
 import yaml
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.papers import claims, discovery
+from splitmerge_cli.papers import claims, discovery, overview
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 LISTED = yaml.safe_load(measure.LISTED.read_text(encoding="utf-8"))
@@ -138,3 +139,14 @@ def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
     assert "1 of 2 |" in page and "1 of 2, 1 reversed" in page and "a-fig1: quick scale |" in page
     yes, unsure = '<span class="verdict yes">reproduced</span>', '<span class="verdict open">undecided</span>'
     assert f"L m: {yes} (1), then {unsure} (−2)" in page
+
+
+def test_each_claim_that_is_not_reproduced_has_one_class() -> None:
+    kept = overview.latest_claims(overview.latest_figures(measure.DOCS / "reproduction"))
+    rows = classes.classify(kept.values(), measure.DOCS).set_index("class")
+    assert set(rows.index) == set(classes.CLASSES)
+    assert len(rows) == overview.total(kept).verdicts["not reproduced"]
+    assert rows.loc[classes.NOT_OURS, "decides"].str.match("reproduced: |undecided: ").all()
+    assert rows.loc[classes.CONTRADICTED, "decides"].str.fullmatch(r"[1-9]\d* tried").all()
+    assert set(rows.loc[classes.INPUT, "data"]) == {"usair scale=0.7"}
+    assert (rows.loc[classes.ALONE, "decides"] == "").all()

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
+from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.analysis.plots.runs import option, pick
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
@@ -309,12 +309,25 @@ def fig4(runs: Sequence[Run]) -> Drawing:
 
 
 def picture_fig4(numbers: pd.DataFrame) -> Figure:
-    """Stacked areas, a panel for each sampler."""
-    figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.4), sharey=True)
+    """Stacked areas, a panel for each sampler; strong and weak areas in turn, named at the right."""
+    figure, axes = plt.subplots(1, 3, figsize=(FULL, 2.6), sharey=True)
     for ax, sampler in zip(axes, SAMPLERS, strict=True):
-        stack_fractions(ax, numbers[numbers["sampler"] == sampler], colour_of(sampler))
-        ax.set_title(title_of(sampler))
-        ax.set_xlabel("iteration")
+        own = numbers[numbers["sampler"] == sampler]
+        below = np.zeros(len(own))
+        for k, (name, words) in enumerate(
+            zip(
+                sorted(x for x in own if x.startswith("largest_")), ("largest", "2nd", "3rd", "4th", "5th"), strict=True
+            )
+        ):
+            top = own[name].to_numpy()
+            look = {"color": colour_of(sampler), "alpha": 0.2 if k % 2 else 0.75, "linewidth": 0}
+            ax.fill_between(own["iteration"], below, top, **look)
+            if sampler == SAMPLERS[-1]:
+                middle = float(below[-1] + top[-1]) / 2
+                ax.text(1.02, middle, words, transform=ax.get_yaxis_transform(), va="center", fontsize=7)
+            below = top
+        ax.set(title=title_of(sampler), xlabel="iteration", ylim=(0, 1), xlim=(0, own["iteration"].max()))
+        ax.grid(False)
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
-    axes[0].set_ylabel("cumulative fraction")
+    axes[0].set_ylabel("cumulative fraction of the items")
     return figure

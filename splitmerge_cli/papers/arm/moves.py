@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -30,8 +31,8 @@ PLATES = {
 }
 RING, SPREAD, RIM = 5.6, 0.66, 0.75
 """Radius of the ring of clusters; distance of items within one; width around them."""
-BLOCKS = ("s", "^", "D", "v", "P", "X", "<", ">", "p", "h", "*", "d")
-"""Marks of a block's items; all others are discs."""
+BLOCKS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+"""Letters of a block's items; all others are discs."""
 CLUSTERS = ("#004C7F", "#D55E00", "#E0A6C8", "#7A4FBF", "#1FB58A", "#332288", "#111111")
 """Colours of the first plate's clusters, the largest first."""
 FILLS: tuple[FillStyleType, ...] = ("full", "bottom", "left", "top", "right", "none")
@@ -92,7 +93,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
         placed["refinement"] = placed["state"]
         for ax, name in zip(row, PLATES, strict=True):
             labels = of["state"] if name == "refinement" else of[name]
-            block = of["refinement"] if name in ("refinement", "launch") else np.full(len(labels), -1)
+            block = np.full(len(labels), -1) if name == "state" else of["refinement"]
             _plate(ax, labels, placed[name], places, [rank[label] for label in start], block, (i, j))
             if way == "forth":
                 ax.set_title(PLATES[name], fontsize=8)
@@ -104,7 +105,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
         first = dict(zip(ways["back"]["state"].tolist(), places_of_items, strict=True))
     footnote(
         figure,
-        "Discs: clusters; colours and fillings: the cluster in (A); rings: i and j; other marks: blocks of c.",
+        "Colours, fillings: the cluster in (A); letters: blocks of c, small from another cluster; rings: i and j.",
     )
     ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
     K = [len(set(ways[way]["state"].tolist())) for way in ways]
@@ -130,10 +131,9 @@ def _plate(
     pair: tuple[int, int],
 ) -> None:
     """One plate: clusters on a ring, what is not placed in the middle."""
-    ax.set(xlim=(-8.8, 8.8), ylim=(-7.4, 9.4), aspect="equal")
+    ax.set(xlim=(-10.2, 8.8), ylim=(-7.4, 9.4), aspect="equal")
     ax.axis("off")
     inside = (block >= 0).any()
-    at: dict[int, tuple[float, float]] = {}
     for label in sorted(set(labels.tolist())):
         items = np.flatnonzero(labels == label)
         # the items of a block side by side
@@ -145,27 +145,33 @@ def _plate(
         radius = SPREAD * np.sqrt(len(items)) + 0.55 * RIM
         ax.add_patch(Circle(tuple(centre), radius, facecolor=face, edgecolor="#9a9a94", linestyle=dashes, lw=0.7))
         for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
-            at[item] = x, y
             # outside items stand back while blocks are shown
             alpha = FADED if inside and block[item] < 0 else 1.0
-            colour = CLUSTERS[ranks[item] % len(CLUSTERS)]
-            ax.plot(
-                x,
-                y,
-                "o" if block[item] < 0 else BLOCKS[block[item] % len(BLOCKS)],
-                color=colour,
-                fillstyle=FILLS[ranks[item] % len(FILLS)],
-                alpha=alpha,
-                markersize=4.4,
-                markeredgecolor="#111111" if item in pair else colour,
-                markeredgewidth=0.9 if item in pair else 0.5,
-                zorder=3 + (item in pair),
-            )
-    for item, name in zip(pair, "ij", strict=True):
-        halo = [withStroke(linewidth=1.6, foreground="white")]
-        ax.annotate(
-            f"${name}$", at[item], (2.6, 2.0), textcoords="offset points", fontsize=7.5, zorder=6, path_effects=halo
-        )
+            look: dict[str, Any] = {
+                "color": CLUSTERS[ranks[item] % len(CLUSTERS)],
+                "alpha": alpha,
+                "zorder": 3,
+                "linestyle": "",
+            }
+            if block[item] < 0:
+                filling = FILLS[ranks[item] % len(FILLS)]
+                ax.plot(x, y, "o", fillstyle=filling, markersize=4.4, markeredgewidth=0.5, **look)
+            else:
+                letter = BLOCKS[block[item] % len(BLOCKS)]
+                if ranks[item] != ranks[pair[0]]:
+                    letter = letter.lower()
+                ax.plot(x, y, marker=rf"$\mathbf{{{letter}}}$", markersize=5.0, markeredgewidth=0.1, **look)
+            if item in pair:
+                # the name stands outside of the cluster, on the side of the item
+                towards = np.array([x, y]) - centre
+                towards = towards / np.hypot(*towards) if len(items) > 1 else np.array([0.0, 1.0])
+                ends = zip((x, y) + 0.75 * towards, centre + (radius + 0.5) * towards, strict=True)
+                ax.plot(x, y, "o", markersize=7.6, fillstyle="none", color="#111111", markeredgewidth=0.9, zorder=4)
+                ax.plot(*ends, color="#111111", linewidth=0.6, zorder=4)
+                name = "ij"[pair.index(item)]
+                halo = [withStroke(linewidth=1.6, foreground="white")]
+                at_x, at_y = centre + (radius + 1.3) * towards
+                ax.text(at_x, at_y, f"${name}$", fontsize=8, ha="center", va="center", zorder=6, path_effects=halo)
 
 
 def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:

@@ -20,7 +20,6 @@ from splitmerge_cli.analysis.plots.style import (
     colour_of,
     footnote,
     look_of,
-    powers,
     title_of,
 )
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
@@ -123,34 +122,31 @@ def picture_fig5(numbers: pd.DataFrame) -> Figure:
     """A panel for each network and sampler, with a line for each chain."""
     networks = list(dict.fromkeys(numbers["network"]))
     figure, axes = plt.subplots(
-        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharex="row", sharey="row", squeeze=False
+        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharey="row", squeeze=False
     )
     chains = [name for name in numbers if name.startswith("chain_")]
     for row, network in zip(axes, networks, strict=True):
         here = {s: numbers[(numbers["network"] == network) & (numbers["sampler"] == s)] for s in FIG5}
-        sweeps = {s: rows["gibbs_sweeps"].to_numpy() for s, rows in here.items()}
+        sweeps = {s: rows["gibbs_sweeps"].to_numpy() / 1000 for s, rows in here.items()}
         values = {s: rows[chains].dropna(axis=1).to_numpy() for s, rows in here.items()}
         for ax, sampler in zip(row, FIG5, strict=True):
             for k, chain in enumerate(values[sampler].T):
                 look = chain_look(colour_of(sampler), k, values[sampler].shape[1])
-                ax.plot(sweeps[sampler], chain, linewidth=0.7, **look)
-            ax.set_xscale("log")
-            powers(ax.xaxis)
-            # the cost of ARM's whole run
-            end = sweeps["arm"][-1]
-            if end < sweeps[sampler][-1]:
-                ax.axvline(end, color=REFERENCE, linewidth=0.8)
+                ax.plot(sweeps[sampler], chain, linewidth=0.6, **look)
+            # the cost of ARM's whole run, again and again
+            for end in np.arange(sweeps["arm"][-1], 1.001 * sweeps[sampler][-1], sweeps["arm"][-1]):
+                ax.axvline(end, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 2)), zorder=3)
+            ax.set_xlim(0, 1.02 * sweeps[sampler][-1])
             ax.grid(False)
         row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
         top = max(x.max() for x in values.values())
         late = min(values[s][sweeps[s] > 0.1 * sweeps[s][-1]].min() for s in FIG5)
-        row[0].set_xlim(1, max(x[-1] for x in sweeps.values()))
         row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
     for ax, sampler in zip(axes[0], FIG5, strict=True):
-        ax.set_title(title_of(sampler), color=colour_of(sampler))
+        ax.set_title(title_of(sampler))
     for ax in axes[-1]:
-        ax.set_xlabel("Gibbs sweeps")
-    footnote(figure, "Every line is a chain. Vertical lines: the cost of ARM's whole run.")
+        ax.set_xlabel("Gibbs sweeps, thousands")
+    footnote(figure, "Every line is a chain. Between vertical lines lies the cost of ARM's whole run.")
     return figure
 
 

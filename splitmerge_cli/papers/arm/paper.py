@@ -6,11 +6,11 @@ FIGURES = (
     PaperFigure(
         "arm-fig1",
         "A move that the compiled sampler made on a state of three Gibbs chains, and below it the way back. Items keep "
-        "the colour of their block in the first plate, so that what moved shows.",
+        "the colour of their cluster in the first plate, and the letter of their block of c.",
         "moves.fig1",
         "exact.plates",
-        shows="Two rows of five diagrams, a split forth and the merge back: circles for clusters hold marks for their "
-        "items, with rings around the items i and j.",
+        shows="Two rows of five diagrams, a split forth and the merge back: circles for clusters hold discs and "
+        "letters for their items, with rings around the items i and j.",
     ),
     PaperFigure(
         "arm-fig2",
@@ -34,8 +34,8 @@ FIGURES = (
         "arm-fig4",
         "One chain of each sampler on the same data, from 20 random blocks; a full Gibbs scan after each move.",
         "mixtures.fig4",
-        shows="Three panels, Gibbs, SM and ARM: stacked areas of the cumulative fractions of the largest components "
-        "over iterations.",
+        shows="Three panels, Gibbs, SM and ARM: stacked areas, dark and light in turn, of the cumulative fractions "
+        "of the largest components over iterations.",
     ),
     PaperFigure(
         "arm-table2",
@@ -51,8 +51,8 @@ FIGURES = (
         "All chains start from 20 random blocks, of which the paper says nothing, with Gibbs scans alone; then Gibbs "
         "goes on, or SM or ARM take over. The cost of an iteration is in Gibbs sweeps, measured inside the run.",
         "networks.fig5",
-        shows="Twelve panels, four networks by Gibbs, SM and ARM: the log joint of every chain over Gibbs sweeps on a "
-        "log axis; vertical lines at the cost of ARM's whole run.",
+        shows="Twelve panels, four networks by Gibbs, SM and ARM: the log joint of every chain over Gibbs sweeps; "
+        "between vertical lines lies the cost of ARM's whole run.",
     ),
     PaperFigure(
         "arm-table3",
@@ -60,8 +60,8 @@ FIGURES = (
         "chains of one restart share their history. The start decides much, and the paper does not give it: all three "
         "are shown.",
         "tables.table3",
-        shows="Table: R-hat of Gibbs, SM and ARM with spreads, a row for each network, in three blocks by start and "
-        "two by length of the run; the paper's values in grey.",
+        shows="Table: R-hat of Gibbs, SM and ARM with spreads, a row for each network; above from 20 random blocks at "
+        "two lengths of the run, with the paper's values in grey, below from two other starts.",
     ),
     PaperFigure(
         "arm-fig6a",

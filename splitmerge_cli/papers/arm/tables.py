@@ -33,7 +33,7 @@ from splitmerge_cli.papers.arm.runs import (
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import Verdict, by_edge, by_majority, by_rhat, jackknife, no_run
+from splitmerge_cli.papers.verdicts import MIXED, Verdict, by_edge, by_majority, by_rhat, jackknife, no_run
 from splitmerge_cli.runs.store.read import Run
 
 ROW = 0.17
@@ -232,7 +232,7 @@ class Table:
         return (
             f"{describe_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
             f"restarts, second half: mean ± standard deviation over s; {describe_restarts(self.runs)}. Every sampler "
-            "is cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: least of its row. Grey: the "
+            "is cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: at most 1.2. Grey: the "
             f"paper, which names no start.{short}"
         )
 
@@ -285,38 +285,50 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
 
 
 def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> Figure:
-    """Draw R-hats as `Table.frame` has them; `full`: the paper's length for the longest of ours."""
-    blocks = _rhat_blocks(numbers, samplers, claims, full)
-    lengths = sorted(numbers["arm_iterations"].unique(), reverse=True)
-    heads = [(f"T = {length:,}", sampler) for length in lengths for sampler in samplers]
-    figure, ax = plt.subplots(figsize=(FULL, ROW * height(blocks) + 0.3))
-    draw_table(ax, blocks, heads)
-    footnote(figure, "Mean ± standard deviation over chains; bold: least of its row; grey: the paper.")
+    """Draw R-hats as `Table.frame` has them; `full`: the paper's length for the longest of ours.
+
+    Starts that have fewer lengths than the first stand below it, side by side.
+    """
+    lengths = numbers.groupby("start", sort=False)["arm_iterations"].agg(lambda x: tuple(sorted(set(x), reverse=True)))
+    first = [start for start in STARTS if start in lengths and lengths[start] == lengths[lengths.index[0]]]
+    others = [start for start in STARTS if start in lengths and start not in first]
+    parts = [
+        (
+            [Block(f"start: {STARTS[start]}", _rhat_rows(numbers, [start], samplers, claims, full)) for start in first],
+            [(f"T = {length:,}", sampler) for length in lengths[first[0]] for sampler in samplers],
+        )
+    ]
+    if others:
+        heads = [(f"T = {lengths[start][0]:,}, start: {STARTS[start]}", s) for start in others for s in samplers]
+        parts.append(([Block("other starts", _rhat_rows(numbers, others, samplers, claims, full))], heads))
+    heights = [height(blocks) for blocks, _ in parts]
+    figure, axes = plt.subplots(
+        len(parts), 1, figsize=(FULL, ROW * sum(heights) + 0.3), height_ratios=heights, squeeze=False
+    )
+    for ax, (blocks, heads) in zip(axes[:, 0], parts, strict=True):
+        draw_table(ax, blocks, heads)
+    footnote(figure, f"Mean ± standard deviation over chains; bold: at most {MIXED:g}; grey: the paper.")
     return figure
 
 
-def _rhat_blocks(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> list[Block]:
-    """A block of rows for each start."""
-    lengths = sorted(numbers["arm_iterations"].unique(), reverse=True)
+def _rhat_rows(
+    numbers: pd.DataFrame, of: Sequence[str], samplers: Sequence[str], claims: Sequence[Claim], full: int
+) -> dict[str, list[Entry]]:
+    """Return the entries of every level: starts and lengths side by side."""
+    longest = numbers["arm_iterations"].max()
     rows = {(r.level, r.start, r.sampler, r.arm_iterations): r for r in numbers.itertuples(index=False)}
     with_paper = not numbers["level"].str.contains("generated").any()
-    blocks: list[Block] = []
-    for start in [start for start in STARTS if (numbers["start"] == start).any()]:
-        of_level: dict[str, list[Entry]] = {level: [] for level in dict.fromkeys(numbers["level"])}
-        for (level, entries), length in product(of_level.items(), lengths):
-            here = [rows.get((level, start, sampler, length)) for sampler in samplers]
-            means = [np.nan if r is None else r.rhat for r in here]
-            least = np.nanmin(means) if np.isfinite(means).any() else np.nan
-            metric = f"rhat_T{round(full * length / max(lengths))}"
-            for sampler, r in zip(samplers, here, strict=True):
-                ours = "–" if r is None else plus_minus(r.rhat, r.spread) + "*" * r.short
-                best = r is not None and round(r.rhat, 2) <= round(least, 2)
-                # the paper's numbers stand once, beside the default start
-                known = with_paper and not blocks
-                paper = format_published(value_of(claims, level, sampler, metric)) if known else ""
-                entries.append(Entry(ours, paper, best))
-        blocks.append(Block(f"start: {STARTS[start]}", of_level))
-    return blocks
+    entries: dict[str, list[Entry]] = {level: [] for level in dict.fromkeys(numbers["level"])}
+    for (level, row), start in product(entries.items(), of):
+        here = numbers.loc[numbers["start"] == start, "arm_iterations"]
+        for length, sampler in product(sorted(set(here), reverse=True), samplers):
+            r = rows.get((level, start, sampler, length))
+            ours = "–" if r is None else plus_minus(r.rhat, r.spread) + "*" * r.short
+            claim = value_of(claims, level, sampler, f"rhat_T{round(full * length / longest)}")
+            # the paper's numbers stand at the start that its claims are judged under
+            counts = with_paper and claim is not None and claim.reading == f"start: {STARTS[start]}"
+            row.append(Entry(ours, format_published(claim) if counts else "", r is not None and r.rhat <= MIXED))
+    return entries
 
 
 def table4(runs: Sequence[Run]) -> Drawing:

@@ -120,13 +120,14 @@ def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def draw(ax: Axes, numbers: pd.DataFrame) -> None:
-    """Draw one panel from its `lines`."""
+def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True) -> None:
+    """Draw one panel from its `lines`; `bands`: with the ranges over data sets."""
     marks = list[tuple[float, dict[str, Any]]]()
     frames = dict(list(numbers.groupby("method", sort=False)))
     for place, (method, frame) in enumerate(frames.items()):
         style = style_of(str(method))
-        ax.fill_between(frame["x"], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
+        if bands:
+            ax.fill_between(frame["x"], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
         along = marks_along(frame["median"], place, len(frames))
         ax.plot(frame["x"], frame["median"], linewidth=1.2, **style, **along)
         middle = frame["median_to_level"].iloc[0]
@@ -250,16 +251,18 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
             if not own.any():
                 ax.axis("off")
                 continue
-            draw(ax, numbers[own])
+            # data sets differ in level by more than samplers do
+            draw(ax, numbers[own], bands=False)
             ax.tick_params(labelsize=6.5)
             ax.set_xlabel(AXES[axis], fontsize=7)
             ax.set_title(STARTS[start], fontsize=7.5)
-            if axis != "iteration":
-                ax.sharey(row[panels.index((start, "iteration"))])
-                ax.tick_params(labelleft=False)
+            shown = numbers.loc[(numbers["data"] == data) & (numbers["start"] == start), "median"]
+            ax.set_ylim(shown.min() - 0.06 * np.ptp(shown), shown.max() + 0.04 * np.ptp(shown))
+            ax.tick_params(labelleft=axis == "iteration")
         name = (standing or {}).get(data, f"for {data}").replace(" for ", "\nfor ")
         row[0].set_ylabel(f"{name}\nlog likelihood − best")
     _legend(figure, numbers)
+    footnote(figure, "Medians over three data sets (upper row) or three chains (lower row) at most.")
     return figure
 
 
@@ -268,7 +271,7 @@ def _describe_chains(runs: Sequence[Run]) -> str:
     seeds = len({run.config["seed"] for run in runs})
     if seeds == 1:
         return "One chain of each"
-    return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians and ranges"
+    return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians"
 
 
 def _describe_time(runs: Sequence[Run]) -> str:

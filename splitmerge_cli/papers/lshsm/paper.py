@@ -27,15 +27,15 @@ FIGURES = (
         "vocabulary, stands for PubMed's 8.2 million. Moves alone, equal time for all samplers.",
         "curves.fig3",
         shows="Eight panels, two data sets by two starts: log likelihood minus the best, over iterations and over "
-        "seconds of sampling on log axes, a line and a band for each sampler.",
+        "seconds of sampling on log axes, a line for each sampler.",
     ),
     PaperFigure(
         "lshsm-speed",
         "The paper reports one size of each data set. Here N, D and the number of clusters vary; every sampler has the "
         "same time. A chain that has not reached the level counts with all its time, which makes a ratio a bound.",
         "speed.speed",
-        shows="Twelve panels, two starts by six settings of dimension and number of clusters: seconds to the level "
-        "over N on log axes, a line for each sampler; hollow marks for a level not reached.",
+        shows="Two panels by start, a row for each number of clusters, dimension and size: seconds to the level on a "
+        "log axis, a mark for each sampler; hollow marks for a level not reached.",
     ),
     PaperFigure(
         "lshsm-table1",

@@ -9,9 +9,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter
 
-from splitmerge_cli.analysis.plots.style import FULL, hollow, legend, powers
+from splitmerge_cli.analysis.plots.style import FULL, entry, hollow, legend, mark_alone
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import (
@@ -30,8 +30,8 @@ from splitmerge_cli.runs.store.read import Run
 
 OWN = "paired_sequential"
 """The form of LSHSM that is compared."""
-SPREAD = 1.12
-"""Points of samplers at one N are drawn apart by this factor."""
+ASIDE: dict[str, Any] = {"textcoords": "offset points", "ha": "right", "va": "center", "fontsize": 6.5}
+"""Looks of a word in place of marks."""
 Cell = tuple[int, int, int]
 
 
@@ -77,27 +77,37 @@ def speed(runs: Sequence[Run]) -> Drawing:
 
 
 def picture_speed(numbers: pd.DataFrame) -> Figure:
-    """A panel for each start and kind of data."""
-    kinds = sorted(set(numbers[["D", "components"]].itertuples(index=False, name=None)), key=lambda x: (x[1], x[0]))
+    """A panel for each start; a row for each kind of data and size, a mark for each sampler."""
+    cells = sorted(set(numbers[["components", "D", "N"]].itertuples(index=False, name=None)))
     present = set(numbers["method"])
     methods = [method for method in METHODS if method in present]
     starts = [start for start in STARTS if (numbers["start"] == start).any()]
-    figure, axes = plt.subplots(
-        len(starts), len(kinds), figsize=(FULL, 2.2 * len(starts) + 0.6), sharex=True, sharey=True, squeeze=False
+    size = (FULL, 0.29 * len(cells) + 1.0)
+    figure, axes = plt.subplots(1, len(starts), figsize=size, sharex=True, sharey=True, squeeze=False)
+    for ax, start in zip(axes[0], starts, strict=True):
+        here = numbers[numbers["start"] == start]
+        for y, cell in enumerate(cells):
+            _draw(ax, y, here[(here[["components", "D", "N"]] == cell).all(axis=1)], methods)
+        for y in range(0, len(cells) + 1):
+            kinds = [cell[:2] for cell in cells[max(y - 1, 0) : y + 1]]
+            if len(set(kinds)) > 1:
+                ax.axhline(y - 0.5, color="#999999", linewidth=0.7)
+        ax.set(xscale="log", xlabel="seconds to the level", title=f"start: {STARTS[start].removeprefix('from ')}")
+        ax.set_ylim(len(cells) - 0.5, -0.5)
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+        ax.grid(True, axis="x")
+    axes[0][0].set_yticks(range(len(cells)), [f"{K} clusters, D = {D}, N = {N:,}" for K, D, N in cells])
+    never = entry(
+        color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
     )
-    for row, start in zip(axes, starts, strict=True):
-        for ax, (D, components) in zip(row, kinds, strict=True):
-            here = numbers[(numbers["start"] == start) & (numbers["D"] == D) & (numbers["components"] == components)]
-            _draw(ax, here, methods)
-            ax.set_title(f"D = {D}\n{components} clusters", fontsize=7.5)
-        row[0].set_ylabel(f"start: {STARTS[start].removeprefix('from ')}\nseconds to the level")
-    for ax in axes[-1]:
-        ax.set_xlabel("N")
-    never = Line2D(
-        [], [], color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
-    )
-    legend(figure, [*handles(methods), never])
+    legend(figure, [*(mark_alone_entry(handle) for handle in handles(methods)), never])
     return figure
+
+
+def mark_alone_entry(handle: Line2D) -> Line2D:
+    """A legend's entry without its line."""
+    handle.set_linestyle("")
+    return handle
 
 
 def _count_text(least: int, most: int) -> str:
@@ -107,34 +117,20 @@ def _count_text(least: int, most: int) -> str:
     return f"{most} data sets" if most > 1 else "one data set"
 
 
-def _draw(ax: Axes, table: pd.DataFrame, methods: Sequence[str]) -> None:
-    for n, of_size in table.groupby("N"):
-        ax.plot([n / 2, n * 2], [of_size["budget"].iloc[0]] * 2, color="#bbbbbb", linewidth=0.9, zorder=1)
-    for place, method in enumerate(methods):
-        here = (
-            table[table["method"] == method].groupby("N").agg(seconds=("seconds", "median"), budget=("budget", "first"))
-        )
-        if here.empty:
-            continue
-        apart = SPREAD ** (place - (len(methods) - 1) / 2)
-        x = here.index.to_numpy(float) * apart
-        seconds = here["seconds"].to_numpy(float)
-        reached = np.isfinite(seconds)
-        y = np.where(np.isinf(seconds), here["budget"], seconds)
-        style = style_of(method)
-        ax.plot(x, y, linewidth=0.9, **style)
-        ax.plot(x[~reached], y[~reached], zorder=3, **hollow(style))
+def _draw(ax: Axes, row: int, table: pd.DataFrame, methods: Sequence[str]) -> None:
+    """Draw the samplers' median times on one kind of data at a height, one below the other."""
+    if table.empty:
+        return
+    budget = table["budget"].iloc[0]
+    ax.plot([budget] * 2, [row - 0.45, row + 0.45], color="#999999", linewidth=1.2, zorder=1)
     if table["seconds"].isna().all():
-        ax.text(
-            0.5, 0.5, "nobody found\nanything better\nthan the start", transform=ax.transAxes, ha="center", fontsize=7
-        )
-    ax.set(xscale="log", yscale="log")
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 3.0), numticks=8))
-    ax.yaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_major_locator(LogLocator(numticks=5))
-    powers(ax.xaxis)
-    ax.xaxis.set_minor_locator(NullLocator())
+        ax.annotate("none better than the start", (budget, row), (-4, 0), **ASIDE)
+        return
+    for place, method in enumerate(methods):
+        seconds = float(table.loc[table["method"] == method, "seconds"].median())
+        y = row + 0.23 * (place - (len(methods) - 1) / 2)
+        look = style_of(method)
+        ax.plot(min(seconds, budget), y, zorder=3, **(hollow(look) if np.isinf(seconds) else mark_alone(look)))
 
 
 def _leads(climbs: Climbs, start: str, other: str) -> dict[Cell, list[Lead]]:

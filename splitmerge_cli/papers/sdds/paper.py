@@ -14,9 +14,8 @@ FIGURES = (
     ),
     PaperFigure(
         "sdds-fig1",
-        "Arrows are as wide as the proposal is probable, given the type of move; the numbers are computed by "
-        "walking the choices of the compiled smart-smart sampler. Dashed: a way back that is not what the reverse"
-        " move prefers.",
+        "Arrows are as wide as the proposal is probable, given the type of move; smart moves as equation 3 defines "
+        "them, summed over all merges or splits. Dashed: a way back that is not what the reverse move prefers.",
         "proposals.fig1",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
@@ -32,10 +31,10 @@ FIGURES = (
     ),
     PaperFigure(
         "sdds-fig3",
-        "10 entities with one token each, start at K0 = 5, one full Gibbs scan after each move. Thick: median "
-        "over chains of the running mean; thin: each chain; band: their range. Upper row: the acceptance ratios as "
-        "printed, whose stationary distribution is the posterior times 2^K/K!; lower row: the model as defined. "
-        "Dashed: posterior mean in the limit of concentration 0, under a cap on K that is ours.",
+        "10 entities with one token each, start at K0 = 5. Thick: median over chains of the running mean; thin: each "
+        "chain; band: their range. Upper row: the acceptance ratios as printed, whose stationary distribution is the "
+        "posterior times 2^K/K!, after each move a full Gibbs scan for RGSM and one Gibbs site for the others; lower "
+        "row: the model as defined, with full scans. Dashed: the mean of what the chains of the row sample.",
         "running_means.fig3",
         shows="Six panels, two forms of the model by three sizes N: running mean of K over iterations on a log axis, "
         "a median line and a band for each sampler; dashed lines at the posterior mean.",
@@ -43,16 +42,17 @@ FIGURES = (
     PaperFigure(
         "sdds-fig4",
         "As Figure 3. Bottom: share of chains whose mean K over the second half of the chain is within 1 of 10, "
-        "with 95 % Jeffreys intervals, for a full Gibbs scan after each move (filled) and for one random Gibbs "
-        "site (hollow).",
+        "with 95 % Jeffreys intervals: after each move a full Gibbs scan for RGSM and one Gibbs site for the others "
+        "(filled), or the other way round (hollow).",
         "running_means.fig4",
         shows="Twelve panels, four initial numbers of entities side by side: lines of the running mean of K over "
         "iterations on a log axis in two forms of the model; points with intervals of the share that settles at 10.",
     ),
     PaperFigure(
         "sdds-fig5",
-        "Means over chains (times: medians) with 95 % intervals, from K0 = 5. SS and SDDS: their smart moves. Times are"
-        " those of the compiled loops, with the ratios as printed.",
+        "Means over chains (times: medians) with 95 % intervals, from K0 = 5, with the ratios as printed: RGSM with a "
+        "full Gibbs scan after each move, SS and SDDS (their smart moves) with one Gibbs site. Times are those of the "
+        "compiled loops.",
         "acceptance.fig5",
         shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
         "per iteration, and time of RGSM over time of SDDS, on log axes; diamonds for the paper.",

@@ -41,8 +41,15 @@ def mean_K(
     return sum(K * w for K, w in enumerate(weights, start=1)) / sum(weights)
 
 
-def mean_K_by_cap(N: int, mu: float, alpha: float = 0.001, caps: Sequence[int] = CAPS, tokens: int = 10) -> list[float]:
-    """Posterior mean of K of the model as defined under each cap on K, at a concentration above 0 and sigma = 1.
+def mean_K_by_cap(
+    N: int,
+    mu: float,
+    alpha: float = 0.001,
+    caps: Sequence[int] = CAPS,
+    tokens: int = 10,
+    label_prior: str = "labelled",
+) -> list[float]:
+    """Posterior mean of K under each cap on K, at a concentration above 0 and sigma = 1.
 
     Summed over the states whose entities have one token each; an entity of two has a factor of the order of `alpha`.
 
@@ -57,6 +64,8 @@ def mean_K_by_cap(N: int, mu: float, alpha: float = 0.001, caps: Sequence[int] =
     caps : sequence of int
     tokens : int
         Size of the vocabulary, and number of true entities.
+    label_prior : {"labelled", "as_printed"}
+        The model as defined, or the target of the ratios as printed; as for `mean_K`.
     """
     m = N // tokens
     g = np.cumsum(np.log(alpha + np.arange(m)) - np.log(tokens * alpha + np.arange(m)))
@@ -78,5 +87,7 @@ def mean_K_by_cap(N: int, mu: float, alpha: float = 0.001, caps: Sequence[int] =
         numbered = np.where(k >= T, gammaln(k + 1) - gammaln(np.maximum(k - T, 0) + 1), -np.inf)
         log_weights[part] = logsumexp(pure + numbered, axis=1)
     log_weights -= (N + 1) * np.log(K) + (np.log(K) - mu) ** 2 / 2
+    if label_prior == "as_printed":
+        log_weights += K * log(2) - gammaln(K + 1)
     weights = np.exp(log_weights - log_weights.max())
     return [float(K[:cap] @ weights[:cap] / weights[:cap].sum()) for cap in caps]

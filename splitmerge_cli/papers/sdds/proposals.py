@@ -80,15 +80,15 @@ class _Proposals:
 WAYS = [("smart_split", SPLIT, "x₁"), ("smart_merge", MERGED, "x₂")]
 """Rows of Figures 1 and 2: the smart move, and where it takes x."""
 EQUAL = (
-    "(a) The two ways back are equal: a smart merge, too, draws its first entity uniformly, and {AA} or {BB} goes with "
-    "any other equally well."
+    "By Algorithm 3 the smart merge is as probable in (a) as the dumb one: it, too, draws its first entity uniformly, "
+    "and {AA} or {BB} goes with any other equally well."
 )
-"""Why the smart merge undoes the smart split as often as the dumb one does."""
+"""Why the compiled smart merge undoes the smart split as often as the dumb one does."""
 SMART = {EQUATION_3: "smart moves by equation 3", "": "smart moves by Algorithms 2 and 3"}
 """How names of smart moves end, and under which reading they are."""
 NOTES = (
-    "Numbers: exact probabilities that the move proposes this state, given its kind. Arrows are as wide as they are "
-    "probable; dashed: not the most probable move from there."
+    "Numbers: exact probabilities that the move proposes this state, given its kind; smart moves as equation 3 defines "
+    "them. Arrows are as wide as they are probable; dashed: not the most probable move from there."
 )
 INVERSE = {"smart_split": "merge", "smart_merge": "split"}
 
@@ -103,7 +103,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: smart moves forth and back."""
     titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return _draw_ways(_Proposals(numbers), "smart", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart", titles)
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -125,11 +125,20 @@ def fig2(table: pd.DataFrame) -> Drawing:
 def picture_fig2(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: a smart move forth, a dumb one back."""
     titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
-    return _draw_ways(_Proposals(numbers), "dumb", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
 
 
-def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
+def counted_end(q: _Proposals, figure: str) -> str:
+    """How the names of smart moves end under the reading of a figure's claims; of kept numbers without it, by
+    Algorithms 2 and 3."""
+    (reading,) = {claim.reading for claim in published_claims(figure)}
+    (end,) = (end for end, words in SMART.items() if words == reading)
+    return end if q.table["move"].str.endswith(EQUATION_3).any() else ""
+
+
+def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
+    counted = counted_end(q, figure_id)
     width, height, level = 51.5, 10.2, 4.7
     figure, axes = plt.subplots(2, 1, figsize=(FULL, FULL * 2 * height / width))
     for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
@@ -137,14 +146,16 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         ax.axis("off")
         ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
         back = f"{kind}_{INVERSE[forth]}"
-        rival, _ = q.favourite(f"smart_{INVERSE[forth]}", there)
+        smart_back = f"smart_{INVERSE[forth]}{counted}"
+        way_back = smart_back if kind == "smart" else back
+        rival, _ = q.favourite(smart_back, there)
         start = boxes.state(ax, 6.0, level, X, "x")
         middle = boxes.state(ax, 26.2, level, there, f"{name}′")
         end = boxes.state(ax, 45.4, level, rival, f"{name}″")
         p_forth, p_back, p_rival = (
-            q.probability(forth, X, there),
-            q.probability(back, there, X),
-            q.probability(back, there, rival),
+            q.probability(forth + counted, X, there),
+            q.probability(way_back, there, X),
+            q.probability(way_back, there, rival),
         )
         left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
         centre = (left + right) / 2
@@ -160,7 +171,7 @@ def _draw_ways(q: _Proposals, kind: str, titles: Sequence[str]) -> Figure:
         ratio = boxes.probability_text(p_back / p_forth)
         note = f"way back / way forth = {ratio}"
         if kind == "dumb":
-            smart = q.probability(f"smart_{INVERSE[forth]}", there, X)
+            smart = q.probability(smart_back, there, X)
             note += f"   (with a smart {INVERSE[forth]}: {boxes.probability_text(smart / p_forth)})"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure

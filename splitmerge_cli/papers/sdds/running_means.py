@@ -85,8 +85,25 @@ MEDIAN, THIN = 1.8, 0.5
 """Line widths of a median over chains and of one chain."""
 
 
-Paths = Mapping[tuple[str, Any], Mapping[str, _Paths]]
-"""Running means by target and value of the key that a figure varies, and by sampler."""
+Paths = Mapping[tuple[str, str, Any, str], _Paths]
+"""Running means by target, schedule, value of the key that a figure varies, and sampler."""
+
+
+def counted_step(figure: str, sampler: str) -> str:
+    """The schedule under which a figure's claims on a sampler are judged."""
+    readings = [claim.reading for claim in published_claims(figure) if claim.sampler == sampler]
+    return "single_site" if all(reading.endswith(STEPS["single_site"]) for reading in readings) else "full_scan"
+
+
+def select_counted(figure: str, numbers: pd.DataFrame) -> pd.DataFrame:
+    """The rows of each sampler under the reading that counts, and those of the model as defined, which has one.
+
+    Edition 1 was judged with full scans, and has no other rows.
+    """
+    if "single_site" not in set(numbers.get("schedule", ())):
+        return numbers
+    steps = numbers["sampler"].map({name: counted_step(figure, name) for name in set(numbers["sampler"])})
+    return numbers[(numbers["target"] != "as_printed") | (numbers["schedule"] == steps)]
 
 
 def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -> None:
@@ -106,13 +123,13 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
 
 
-def _judge_mean(claim: Claim, run: Run, exact: float) -> list[Verdict]:
+def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
     """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
-    c = run.config
-    if c["model"]["label_prior"] == "as_printed":
-        said = f"a sum over all states in the limit of concentration 0, K at most {c['model']['kmax']}"
-        return [exactly(claim, exact, said, TARGETS["as_printed"])]
-    verdicts = []
+    sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
+    kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
+    limit = mean_K(*sizes, kmax, mu, sigma, "as_printed")
+    said = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
+    verdicts = [exactly(claim, limit, said, TARGETS["as_printed"])]
     for mu, words in LOCATIONS.items():
         means = mean_K_by_cap(c["N"], mu)
         table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
@@ -128,7 +145,7 @@ def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series, th
         entry(color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
         *([entry(color=grey, linewidth=THIN, label="thin: one chain")] if thin else []),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
-        entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K], limit of concentration 0"),
+        entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K] of the row's chains"),
     ]
     legend(figure, sampler_handles(samplers), what)
 
@@ -156,38 +173,48 @@ SETTLES = (
 )
 
 
-def _notes(runs: Sequence[Run]) -> str:
-    """Which data and chains the panels are of."""
+def _notes(figure: str, runs: Sequence[Run]) -> str:
+    """Which data, chains and targets the panels are of."""
     sets = len({run.config["data"]["seed"] for run in runs})
+    model = runs[0].config["model"]
+    steps = {step: [s for s in samplers_of(runs) if counted_step(figure, s) == step] for step in STEPS}
+    said = "; ".join(f"{', '.join(map(title_of, names))}: {STEPS[step]}" for step, names in steps.items() if names)
+    paper = ", ".join(f"{mean_K_by_cap(N, 0.5)[-1]:.1f} at N = {N}" for N in values(runs, "N"))
     return (
         f"{sets} data set{'s' * (sets > 1)} in each panel. Running mean of K: over all iterations so far, without the "
-        "start. First row: ratios of acceptance as the paper prints them; second row: those of the model as it "
-        "defines it. E[K]: the posterior mean in the limit of concentration 0, with K at most "
-        f"{runs[0].config['model']['kmax']}; of the model as defined it depends on that cap, which is ours."
+        f"start. First row: ratios of acceptance as the paper prints them, and the step that counts ({said}); second "
+        "row: those of the model as it defines it, with full Gibbs scans. Dashed: E[K] of what the chains of the row "
+        f"sample, with location {model['mu']:.3g} and K at most {model['kmax']}, which are ours. With the printed "
+        f"location, 0.5, and no largest K the model as defined has E[K] = {paper}; no chain here samples it."
     )
 
 
-def _measure_targets(
+def _measure(
     runs: Sequence[Run], key: str
-) -> tuple[dict[tuple[str, Any], tuple[Run, float]], dict[tuple[str, Any], dict[str, _Paths]]]:
-    """Return a run and E[K], and the running means, for each target and each value of a key."""
-    about, paths = {}, {}
+) -> tuple[dict[tuple[str, Any], float], dict[tuple[str, str, Any, str], _Paths]]:
+    """Return E[K] for each target and each value of a key, and the running means."""
+    means, paths = {}, {}
     for target, value in product(TARGETS, values(runs, key)):
         here = pick(runs, model__label_prior=target, **{key: value})
-        c, prior = here[0].config, ("kmax", "mu", "sigma", "label_prior")
-        sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
-        about[target, value] = here[0], mean_K(*sizes, *(c["model"][key] for key in prior))
-        paths[target, value] = {s: _paths(pick(here, sampler=s)) for s in samplers_of(runs)}
-    return about, paths
+        c, model = here[0].config, here[0].config["model"]
+        (means[target, value],) = mean_K_by_cap(
+            c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
+        )
+        for step, sampler in product(STEPS, samplers_of(here)):
+            if own := pick(here, schedule=step, sampler=sampler):
+                paths[target, step, value, sampler] = _paths(own)
+    return means, paths
 
 
-def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, symbol: str, paths: Paths | None) -> None:
+def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, symbol: str, paths: Paths) -> None:
     """Draw a row of running means for each target, a panel for each value of a key."""
     for row, target in zip(axes, TARGETS, strict=True):
         for ax, value in zip(row, sorted(numbers[key].unique()), strict=True):
             own = numbers[(numbers["target"] == target) & (numbers[key] == value)]
             exact = own["exact_mean_K"].iloc[0]
-            _draw_paths(ax, own, (paths or {}).get((target, value), {}))
+            drawn = set(zip(own["sampler"], own.get("schedule", ["full_scan"] * len(own)), strict=True))
+            chains = {s: p for (t, step, v, s), p in paths.items() if (t, v) == (target, value) and (s, step) in drawn}
+            _draw_paths(ax, own, chains)
             ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
             ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
         row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
@@ -196,29 +223,30 @@ def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, sy
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Running mean of K against iteration for N = 100, 200, 500."""
-    every, runs = runs, pick(runs, schedule="full_scan")
-    about, paths = _measure_targets(runs, "N")
-    verdicts, frames = [], []
-    for (target, N), (run, exact) in about.items():
-        of_samplers = paths[target, N]
-        frames += [p.rows(target=target, N=N, sampler=s, exact_mean_K=exact) for s, p in of_samplers.items()]
-        for claim in published_claims("sdds-fig3"):
-            if claim.data != f"emm N={N}":
-                continue
-            if claim.metric == "exact_posterior_mean_K":
-                verdicts += _judge_mean(claim, run, exact)
-            elif target == "as_printed":
-                verdicts.append(_judge_K(claim, of_samplers[claim.sampler], N, TARGETS[target]))
-                if single := pick(every, schedule="single_site", N=N, sampler=claim.sampler):
-                    verdicts.append(_judge_K(claim, _paths(single), N, SINGLE_SITE))
+    means, paths = _measure(runs, "N")
+    verdicts = []
+    for claim, N in product(published_claims("sdds-fig3"), values(runs, "N")):
+        if claim.data != f"emm N={N}":
+            continue
+        if claim.metric == "exact_posterior_mean_K":
+            verdicts += _judge_mean(claim, pick(runs, N=N)[0].config)
+            continue
+        for step, reading in (("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)):
+            if path := paths.get(("as_printed", step, N, claim.sampler)):
+                verdicts.append(_judge_K(claim, path, N, reading))
+    frames = [
+        path.rows(target=target, schedule=step, N=N, sampler=sampler, exact_mean_K=means[target, N])
+        for (target, step, N, sampler), path in paths.items()
+    ]
     numbers = pd.concat(frames, ignore_index=True)
-    return Drawing(picture_fig3(numbers, paths), numbers, verdicts, _notes(runs))
+    return Drawing(picture_fig3(numbers, paths), numbers, verdicts, _notes("sdds-fig3", runs))
 
 
 def picture_fig3(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
     """Two rows of panels, a column for each size; with `paths` each chain is a thin line."""
+    numbers = select_counted("sdds-fig3", numbers)
     figure, axes = plt.subplots(2, numbers["N"].nunique(), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    _draw_targets(axes, numbers, "N", "N", paths)
+    _draw_targets(axes, numbers, "N", "N", paths or {})
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
     _paths_legend(figure, list(dict.fromkeys(numbers["sampler"])), numbers["chains"], bool(paths))
@@ -228,15 +256,17 @@ def picture_fig3(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Running mean of K at N = 500 for four starts, and how often each sampler settles there."""
     claims = published_claims("sdds-fig4")
-    verdicts, frames = [], []
-    shown = pick(runs, schedule="full_scan")
-    about, paths = _measure_targets(shown, "K0")
-    for (target, K0), (_, exact) in about.items():
-        where = {"panel": "running mean", "target": target, "schedule": "full_scan", "K0": K0}
-        frames += [p.rows(**where, sampler=s, exact_mean_K=exact) for s, p in paths[target, K0].items()]
+    means, paths = _measure(runs, "K0")
+    verdicts = []
+    frames = [
+        path.rows(
+            panel="running mean", target=target, schedule=step, K0=K0, sampler=sampler, exact_mean_K=means[target, K0]
+        )
+        for (target, step, K0, sampler), path in paths.items()
+    ]
     for K0, schedule, sampler in product(values(runs, "K0"), STEPS, samplers_of(runs)):
         here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
-        path = _paths(here)
+        path = paths["as_printed", schedule, K0, sampler]
         close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
         low, high = share_interval(int(close.sum()), len(close))
         where = {"panel": "settled", "target": "as_printed", "schedule": schedule, "K0": K0, "sampler": sampler}
@@ -252,25 +282,26 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             else:
                 verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
     numbers = pd.concat(frames, ignore_index=True)
-    return Drawing(picture_fig4(numbers, paths), numbers, verdicts, f"{_notes(runs)} {SETTLES}")
+    return Drawing(picture_fig4(numbers, paths), numbers, verdicts, f"{_notes('sdds-fig4', runs)} {SETTLES}")
 
 
 def picture_fig4(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
     """Two rows of running means, a column for each start, and a row of shares; `paths` as for `picture_fig3`."""
     starts, samplers = sorted(numbers["K0"].unique()), list(dict.fromkeys(numbers["sampler"]))
     means, settled = (numbers[numbers["panel"] == panel] for panel in ("running mean", "settled"))
+    means = select_counted("sdds-fig4", means)
     figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
-    _draw_targets(axes[:2], means, "K0", "K₀", paths)
+    _draw_targets(axes[:2], means, "K0", "K₀", paths or {})
     for ax in axes[:2].flat:
         ax.set_xlabel("iteration")
     _paths_legend(figure, samplers, means["chains"], bool(paths))
     for ax, K0 in zip(axes[2], starts, strict=True):
         for row in settled[settled["K0"] == K0].itertuples(index=False):
-            of_scan = row.schedule == "full_scan"
+            counts = row.schedule == counted_step("sdds-fig4", row.sampler)
             look = look_of(row.sampler) | {"markeredgecolor": colour_of(row.sampler)}
-            at = samplers.index(row.sampler) + (-0.17 if of_scan else 0.17)
+            at = samplers.index(row.sampler) + (-0.17 if counts else 0.17)
             ax.vlines(at, row.low, row.high, color=look["color"], linewidth=1.1, clip_on=False)
-            face = look["color"] if of_scan else "white"
+            face = look["color"] if counts else "white"
             ax.plot(at, row.share, markerfacecolor=face, clip_on=False, zorder=3, **look)
         ax.set_title(f"K₀ = {K0}")
         ax.set_xticks(range(len(samplers)), [title_of(s) for s in samplers])
@@ -280,9 +311,9 @@ def picture_fig4(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
     axes[2][0].set_ylabel(f"{TARGETS['as_printed']}\nsettle at K = {TRUE_K}")
     grey: dict[str, Any] = {"color": "#444444", "marker": "o", "linestyle": ""}
     steps = [
-        entry(label=f"bottom row: {STEPS['full_scan']}", **grey),
-        entry(label=STEPS["single_site"], markerfacecolor="white", **grey),
-        entry(color="#444444", linewidth=1.1, label="95 % interval of the share"),
+        entry(label="bottom row: the step that counts (RGSM full Gibbs scan, others one site)", **grey),
+        entry(label="the other step", markerfacecolor="white", **grey),
+        entry(color="#444444", linewidth=1.1, label="95 % interval"),
     ]
     figure.legend(handles=steps, loc="outside lower left", ncols=len(steps), columnspacing=1.4)
     return figure

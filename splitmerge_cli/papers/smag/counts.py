@@ -36,6 +36,8 @@ from splitmerge_cli.runs.store.read import Run
 
 EARLY = 25
 """Iterations within which the paper's sampler finds ten topics."""
+COUNTED_START = "one_cluster"
+"""The start under which the claims are judged."""
 
 
 def hitting_times(K: ArrayLike, topics: int = TRUE_K) -> NDArray[np.float64]:
@@ -81,39 +83,28 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
-    return Drawing(picture_fig3(numbers, titles, counted), numbers, _verdicts(runs, settings), _note(runs))
+    return Drawing(picture_fig3(numbers, titles), numbers, _verdicts(runs, settings), _note(runs))
 
 
-Chains = Mapping[tuple[str, str, str], tuple[NDArray[np.int64], NDArray[np.float64]]]
-"""Iterations, and topics of every chain, by setting, method and start."""
-
-
-def picture_fig3(
-    numbers: pd.DataFrame, titles: Mapping[str, str] | None = None, chains: Chains | None = None
-) -> Figure:
-    """A column for each setting, with `titles`; with `chains` each is a thin line."""
+def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None) -> Figure:
+    """A column for each setting, with `titles`."""
     settings = list(dict.fromkeys(numbers["setting"]))
-    figure, axes = plt.subplots(5, len(settings), figsize=(FULL, 8.2), sharex=True, sharey="row", squeeze=False)
+    figure, axes = plt.subplots(4, len(settings), figsize=(FULL, 6.6), sharex=True, sharey="row", squeeze=False)
     for column, setting in zip(axes.T, settings, strict=True):
         of = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
-        for ax, method in zip(column, ("coin", "gibbs"), strict=False):
-            _draw_topics(ax, of["topics"][of["topics"]["method"] == method], setting, method, chains or {})
-        for ax, start in zip(column[2:], STARTS, strict=False):
+        _draw_topics(column[0], of["topics"][of["topics"]["start"] == COUNTED_START])
+        for ax, start in zip(column[1:], STARTS, strict=False):
             reached = of["chains with ten topics"]
             _draw_reached(ax, reached[reached["start"] == start])
-        _draw_accepted(column[4], of["accepted so far"])
+        _draw_accepted(column[3], of["accepted so far"])
         column[0].set_title((titles or {}).get(setting, SETTINGS[setting].capitalize()), fontsize=7)
-        column[4].set_xlabel("iteration")
-        powers(column[4].xaxis)
-    for ax in axes[[0, 1, 4], 0]:
+        column[3].set_xlabel("iteration")
+        powers(column[3].xaxis)
+    for ax in axes[[0, 3], 0]:
         ax.set_ylim(bottom=0)
-    top = max(ax.get_ylim()[1] for ax in axes[:2, 0])
-    for ax in axes[:2, 0]:
-        ax.set_ylim(top=top)
     _labels(axes[:, 0])
     _legend(figure)
-    thin = "thin lines are chains, thick ones medians" if chains else "lines are medians over chains"
-    footnote(figure, f"(a), (b): {thin}.")
+    footnote(figure, "Top row: medians over chains, and bands: their ranges; split-merge by coin, and Gibbs alone.")
     return figure
 
 
@@ -123,13 +114,12 @@ def _title(runs: Sequence[Run], setting: str) -> str:
 
 
 def _labels(first: NDArray[np.object_]) -> None:
-    first[0].set_ylabel("(a) topics,\nGibbs + split-merge")
-    first[1].set_ylabel("(b) topics,\nGibbs alone")
-    for ax, start in zip(first[2:], STARTS.values(), strict=False):
+    first[0].set_ylabel("topics,\nfrom one topic")
+    for ax, start in zip(first[1:], STARTS.values(), strict=False):
         ax.set_ylabel(f"chains that had ten,\n{start}")
         ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    first[4].set_ylabel("accepted so far,\nfrom one topic")
-    first[4].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    first[3].set_ylabel("accepted so far,\nfrom one topic")
+    first[3].yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _marks(ax: Axes) -> None:
@@ -153,17 +143,14 @@ def _topics(
     return _rows("topics", setting, start, method, iteration[at], np.median(K, axis=0)[at], len(K), **ends)
 
 
-def _draw_topics(ax: Axes, numbers: pd.DataFrame, setting: str, method: str, chains: Chains) -> None:
-    """Draw each chain's number of topics and the median, from both starts."""
-    for start, rows in numbers.groupby("start", sort=False):
-        style = {"color": STYLES[method]["color"], "linestyle": "-" if start == "one_cluster" else (0, (3, 1.5))}
-        iteration, each = chains.get((setting, method, str(start)), (np.empty(0), np.empty((0, 0))))
-        for chain in each:
-            # an image in the PDF: these lines have hundreds of thousands of corners
-            thin: dict[str, Any] = {"linewidth": 0.4, "alpha": 0.22, "drawstyle": "steps-post", "rasterized": True}
-            # the start is iteration 0: it stands at 1
-            ax.plot(np.maximum(iteration, 1), chain, color=style["color"], **thin)
-        ax.plot(np.maximum(rows["iteration"], 1), rows["value"], linewidth=1.3, **style)
+def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
+    """Draw the median and the range over chains of the number of topics, by method."""
+    for place, (method, rows) in enumerate(numbers.groupby("method", sort=False)):
+        style = STYLES[str(method)]
+        # the start is iteration 0: it stands at 1
+        iteration, median = np.maximum(rows["iteration"], 1), rows["value"].to_numpy()
+        ax.fill_between(iteration, rows["low"], rows["high"], color=style["color"], alpha=0.18, linewidth=0)
+        ax.plot(iteration, median, linewidth=1.3, **style, **marks_along(median, place, 2))
     ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
     _marks(ax)
     ax.set_xscale("log")
@@ -205,22 +192,19 @@ def _draw_accepted(ax: Axes, numbers: pd.DataFrame) -> None:
 
 def _legend(figure: Figure) -> None:
     lines = [entry(label=METHODS[m], linewidth=1.6, **STYLES[m]) for m in METHODS]
-    grey: dict[str, Any] = {"color": "#444444", "linewidth": 1.2}
     others = [
-        entry(label="(a), (b): from one topic", **grey),
-        entry(label="from five random topics", linestyle=(0, (3, 1.5)), **grey),
         entry(label="ten topics", color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3))),
         entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
     ]
-    legend(figure, lines[:3], [*lines[3:], others[3]], others[:3])
+    legend(figure, [*lines[:3], others[0]], [*lines[3:], others[1]])
 
 
 def _note(runs: Sequence[Run]) -> str:
     return (
-        f"{describe_seeds(runs)}; all methods from the same start and seed. (a), (b): thin lines are chains, thick "
-        "ones medians; (a) is the exact form with choice by coin. An iteration is a split-merge proposal and a full "
-        "Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits and merges "
-        "of all chains from the first iteration to that one. "
+        f"{describe_seeds(runs)}; all methods from the same start and seed. Top row: from one topic, the "
+        "start that counts; split-merge is the exact form with choice by coin. An iteration is a split-merge proposal "
+        "and a full Gibbs scan, then new weights and, where they have a prior Γ, new γ and α₀. Accepted so far: splits "
+        "and merges of all chains from the first iteration to that one. "
         "The paper gives neither number of words, η, γ, α₀ nor start. Nearest: of the documents, mixtures and "
         "hyper-parameters that were tried, those under which the posterior has ten topics, split-merge finds them and "
         "Gibbs does not."

@@ -18,7 +18,7 @@ FIGURES = (
         "topics the posterior holds: on four groups it is not ten. So the four groups are shown beside 200 documents, "
         "and beside the setting in which the claim comes nearest; from one topic and from five random ones.",
         "counts.fig3",
-        shows="Fifteen panels of lines over iterations on a log axis, three corpora side by side: topics of "
+        shows="Twelve panels of lines over iterations on a log axis, three corpora side by side: topics of "
         "split-merge and of Gibbs, share of chains that had ten topics from each start, share of proposals accepted.",
     ),
     PaperFigure(

@@ -1,0 +1,118 @@
+"""Classes of the verdicts *not reproduced* and *undecided*, by the other settings that were tried."""
+
+from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import parts
+import sensitivity
+import yaml
+from parts import cell
+
+from splitmerge_cli.papers.verdict_tables import count_once
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
+
+CONTRADICTED = "contradicted"
+NOT_OURS = "not under our setting"
+INPUT = "input differs"
+ALONE = "no other setting tried"
+CLASSES = {
+    CONTRADICTED: "no other setting or reading that was tried reproduces the claim or leaves it open",
+    NOT_OURS: "another setting or reading reproduces it, or leaves it undecided",
+    INPUT: "what the samplers were given is not what the paper's were",
+    ALONE: "exact, or measured under one setting",
+}
+"""Classes of *not reproduced*, and when a claim is of one."""
+CLAIM = ["id", "data", "sampler", "metric"]
+MORE = "number of restarts or data sets"
+"""A setting of docs/reproduction-sensitivity.csv that is none: more units of the same."""
+
+
+def classify(kept: Iterable[pd.DataFrame], source: Path) -> pd.DataFrame:
+    """Return the counted claims that are not reproduced, with their class and the settings that decide.
+
+    Parameters
+    ----------
+    kept : iterable of pandas.DataFrame
+        Claims of figures, with their other readings.
+    source : Path
+        The folder docs.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The rows, with columns `class` and `decides`: the settings that reproduce the claim or, if none does, those
+        that leave it undecided.
+    """
+    every = pd.concat(list(kept))
+    tables = [rows for rows in sensitivity.read(source).values() if isinstance(rows, pd.DataFrame)]
+    measured = pd.concat([pd.DataFrame(columns=["setting", "figure", *CLAIM[1:]]), *tables])
+    measured = measured[measured["setting"] != MORE].rename(columns={"figure": "id"})
+    file = source / f"{sensitivity.NAME}.yaml"
+    inputs = yaml.safe_load(file.read_text(encoding="utf-8")).get("inputs", []) if file.is_file() else []
+    rows = count_once(every[every["counted"]])
+    rows = rows[rows["verdict"] == NOT_REPRODUCED].reset_index(drop=True)
+    others = dict(list(every[~every["counted"]].groupby(CLAIM)))
+    settings = dict(list(measured.groupby(CLAIM)))
+    found = [_class(tuple(row), others, settings, inputs) for row in rows[CLAIM].itertuples(index=False)]
+    return rows.assign(**{"class": [name for name, _ in found], "decides": [words for _, words in found]})
+
+
+def _class(
+    claim: tuple[str, ...],
+    others: Mapping[tuple[str, ...], pd.DataFrame],
+    settings: Mapping[tuple[str, ...], pd.DataFrame],
+    inputs: Iterable[Mapping[str, str]],
+) -> tuple[str, str]:
+    """The class of a claim that is not reproduced, and what decides."""
+    for one in inputs:
+        if all(fnmatchcase(value, one.get(key, "*")) for key, value in zip(CLAIM, claim, strict=True)):
+            return INPUT, one["because"]
+    tried = [(row.reading, row.verdict) for row in others[claim].itertuples()] if claim in others else []
+    if claim in settings:
+        tried += [(f"{row.setting}: {row.value}", row.verdict) for row in settings[claim].itertuples()]
+    for verdict in (REPRODUCED, UNDECIDED):
+        if ways := [words for words, other in tried if other == verdict]:
+            more = f"; and {len(ways) - 2} more" if len(ways) > 2 else ""
+            return NOT_OURS, f"{verdict}: {'; '.join(ways[:2])}{more}"
+    return (CONTRADICTED, f"{len(tried)} tried") if tried else (ALONE, "")
+
+
+def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
+    """Write the page of claims that are not reproduced, by class, and of those that no number of units decides."""
+    rows = classify(kept.values(), source)
+    sizes = rows["class"].value_counts()
+    text = (
+        "# Claims that are not reproduced\n\nDoes another setting reproduce a claim that is not reproduced? The "
+        "verdict is that of the reading that\ncounts; the classes say what other readings, and other values of the "
+        "settings that a paper leaves\nopen, make of it. Other values were run on smaller designs than the kept "
+        "figures.\n\n"
+    )
+    text += parts.table(
+        ["class", "claims", "when"], [[name, int(sizes.get(name, 0)), words] for name, words in CLASSES.items()]
+    )
+    for name in CLASSES:
+        own = rows[rows["class"] == name]
+        if own.empty:
+            continue
+        lines = [
+            [
+                f"[{cell(row.id)}]({row.id}.md)",
+                f"{cell(row.data)}, {cell(row.sampler)}: {cell(row.metric.replace('_', ' '))}",
+                cell(row.decides),
+            ]
+            for row in own.itertuples()
+        ]
+        text += f"\n## {name.capitalize()}\n\n"
+        text += parts.table(["figure", "claim", "other settings" if name != INPUT else "why"], lines, raw=range(3))
+    every = count_once(pd.concat(kept.values()))
+    open_ones = every[every["counted"] & (every["verdict"] == UNDECIDED)]
+    never = open_ones[np.isinf(open_ones["needed"].astype(float))]
+    text += (
+        f"\n## Not testable by this design\n\nOf {len(open_ones)} undecided claims {len(never)} cannot be decided by "
+        "this design: there are no more\nunits, or splits of one corpus overlap.\n\n"
+    )
+    lines = [[row.id, f"{row.data}, {row.sampler}: {row.metric.replace('_', ' ')}"] for row in never.itertuples()]
+    return text + parts.table(["figure", "claim"], lines)
