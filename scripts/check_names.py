@@ -1,6 +1,6 @@
 """Check the project's words: names of functions, summaries of docstrings, left words, decision records, line lengths.
 
-    python scripts/check_names.py             every tracked file
+    python scripts/check_names.py             every tracked file, and the counts of scripts/count_habits.py
     python scripts/check_names.py PATH ...    these files and folders
 
 Prints ``file:line: rule: text`` for each finding; exit status 1 where there is one. CONTRIBUTING.md has the rules in
@@ -15,8 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+import count_habits
+
 ROOT = Path(__file__).resolve().parents[1]
-EXEMPT = {"CHANGELOG.md", "scripts/check_names.py", "tests/contract/test_names.py"}
+EXEMPT = {"CHANGELOG.md", "docs/style.md", "scripts/check_names.py", "tests/contract/test_names.py"}
 """Files that have to name the words that are left."""
 
 # an action has verb and object (`read_options`), a predicate `is_` or `has_`, a value is a noun
@@ -225,6 +227,9 @@ def main() -> int:
         for finding in sorted(check_file(path, text)):
             print(f"{path}:{finding.line}: {finding.rule}: {finding.text}")
             found += 1
+    for line in () if sys.argv[1:] else count_habits.compare():
+        print(line)
+        found += 1
     if found:
         print(f"{found} findings", file=sys.stderr)
     return int(found > 0)

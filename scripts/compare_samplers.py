@@ -15,7 +15,7 @@ The tables have what each schedule loses: its time to the target over that of th
 data by the other seeds (with the same seeds the best would be the luckiest of many); ``beside``: its time and effective
 draws a second over those of one schedule, with intervals over data sets. ``models`` draws the same of each model,
 ``losses`` what each schedule loses on each data set. docs/choice.csv.gz has the chains of
-what the page of samplers says of the default, docs/choice-all.csv.gz those of its table of every sampler.
+what docs/races.md says of the default, docs/choice-all.csv.gz those of its table of every sampler.
 """
 
 import csv

@@ -117,7 +117,7 @@ def part() -> str:
     text += "\n## Keys of a run\n" + table((row, []) for row in own if row.key not in unidentified)
     text += (
         "\n## Keys that change nothing that is computed\n\nThey are no part of the [id of a run]"
-        "(files.md#what-a-run-leaves).\n" + table((row, []) for row in own if row.key in unidentified)
+        "(run-files.md).\n" + table((row, []) for row in own if row.key in unidentified)
     )
     for group in ("model", "sampler", "schedule", "data"):
         text += f"\n## Keys of `{group}`\n"

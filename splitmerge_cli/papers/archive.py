@@ -1,6 +1,6 @@
 """An archive of figures: their runs, pictures, numbers and claims, the environment, and the digests of all, in a zip.
 
-What is received is read and compared, never executed, and no path, size or digest in it is believed: docs/files.md.
+What is received is read and compared, never executed; no path, size or digest in it is believed (docs/run-files.md).
 """
 
 import hashlib

@@ -4,7 +4,7 @@ A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` 
 ``ID-claims.csv`` for each figure, ``ID-units.csv`` (or ``ID-units.csv.gz``) with the numbers that its verdicts follow
 from, and ``index.json`` with the runs, versions, machine, data and digests of all. Only the last edition of a figure
 has its picture; `draw_kept` makes the others from the numbers.
-docs/files.md has its format.
+docs/run-files.md has its format.
 """
 
 import gzip

@@ -13,7 +13,7 @@ script = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(script)
 
 KEPT = ROOT / "docs" / "choice.csv.gz"
-PAGE = ROOT / "docs" / "which-sampler.md"
+PAGE = ROOT / "docs" / "races.md"
 
 
 def test_tables_follow_from_the_chains_that_are_kept() -> None:

@@ -258,7 +258,7 @@ class Run:
 
     @property
     def has_cluster_summary(self) -> bool:
-        """Whether this is a finished run that describes its clusters (see docs/files.md)."""
+        """Whether this is a finished run that describes its clusters (see docs/run-files.md)."""
         return self.is_done and names.CLUSTER_SUMMARY in self.manifest.names
 
     def cluster_summary(self) -> "pd.DataFrame":
@@ -312,7 +312,7 @@ class Run:
         return (self.path / names.DOCUMENTS).is_file()
 
     def documents(self) -> "pd.DataFrame":
-        """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/files.md."""
+        """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/run-files.md."""
         file = self._file(names.DOCUMENTS)
         with report_damage(file):
             frame = _read_csv(file, ["name"])
