@@ -5,6 +5,7 @@ import inspect
 import os
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -23,6 +24,10 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from splitmerge_cli.config import RunSpecification
+
+
+WIDTH = 80
+"""Columns of a terminal."""
 
 
 class LazyGroup(TyperGroup):
@@ -90,6 +95,9 @@ def explain_errors(command: _F) -> _F:
                 answer = _answer(error)
                 if answer is None:
                     raise
+                if hasattr(error, "overrides"):
+                    _show_rejected(error, command.__name__, kwargs.get("overrides") or [])
+                    raise typer.Exit(2) from None
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
@@ -171,6 +179,19 @@ def fail(message: str, status: int) -> NoReturn:
         # a full disk: what is left in the buffer would fail again at the end of the process
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise typer.Exit(status)
+
+
+def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
+    """Say what is wrong with a column of a `RejectedColumns`, and the commands that read the table, in short lines."""
+    from splitmerge_cli.overrides import shell_word
+
+    for part in f"smcmc: {error.problem}".split("; "):
+        lines = textwrap.wrap(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+        typer.echo("\n".join(map(terminal.printable, lines)), err=True)
+    for number, override in enumerate(error.overrides):
+        others = [word for word in typed if word.partition("=")[0] != override.partition("=")[0]]
+        words = " ".join(["smcmc", command, *map(shell_word, [*others, override])])
+        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {words}"), err=True)
 
 
 def complain(message: str) -> None:

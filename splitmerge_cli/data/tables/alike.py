@@ -104,7 +104,8 @@ def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     are_zeros = 2 * len(zeros) > len(numbers)
     if all_ends.count(ends) >= ON_SCALE * len(several):
         members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
-        if len(np.unique(np.concatenate([one.different for one in members]))) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
+        different = np.unique(np.concatenate([one.different for one in members]))
+        if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
             return members, "categorical"
         values, rows = (np.concatenate([getattr(one, name) for one in members]) for name in ("different", "rows"))
         in_order = np.argsort(values)

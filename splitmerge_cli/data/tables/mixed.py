@@ -1,5 +1,6 @@
 """Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
@@ -35,7 +36,7 @@ SKIP = "skip"
 SHOWN = 6
 """Levels of a column that a note lists."""
 SHORT = 30
-"""Characters of the names of columns in a note that fits on a line."""
+"""Characters for the names of columns in a note that fits on a line."""
 
 
 class NoMixedTable(DataError):
@@ -43,13 +44,13 @@ class NoMixedTable(DataError):
 
 
 class RejectedColumns(DataError):
-    """Columns that no type fits: the problem of the first, and the columns to leave out, those that the user leaves
-    out among them (none where the user chose the columns).
+    """Columns that no type fits: the problem of the first, the columns to leave out, those that the user leaves out
+    among them (none where the user chose the columns), and overrides, each of which reads the table.
     """
 
-    def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
+    def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
         super().__init__(message)
-        self.problem, self.drop = problem, drop
+        self.problem, self.drop, self.overrides = problem, drop, overrides
 
 
 def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
@@ -173,7 +174,10 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
         leaves_out = f"data.drop={write(drop)} leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
+    # of several columns the first one's ways read that one alone
+    whole = ways[::-1] if len(bad) < 2 else [leaves_out]
+    reads = [re.split(" (?:reads|leaves) ", way)[0] for way in whole if way.startswith("data.")]
+    raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop, reads)
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
