@@ -66,7 +66,7 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
-from splitmerge_cli.api.tails import compare_tails, format_tails
+from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
@@ -94,10 +94,15 @@ OF_SCALE = "data.scale"
 OF_TAILS = "model.tails"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
-NOT_SKEWED = (
-    f"{OF_SCALE}=auto: {AS_THEY_ARE}: no real column is clearly skewed and better on another scale, or m0, b0 or "
-    "resolution is a number in units of the columns"
-)
+NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
+CANDIDATES = {
+    "powers": list(POWERS),
+    "covariances": list(candidates.COVARIANCES),
+    "tails": list(TAILS),
+    "columns": [AS_THEY_ARE, RESCALED],
+    "readings": {what: [*names, *(SHARES if what == "counts" else ())] for what, names in READINGS.items()},
+}
+"""Candidates that are compared. A choice among others, by another version, is made again."""
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -155,7 +160,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | {"powers": list(POWERS)}))
+    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | CANDIDATES))
     if spec.resume and (stored := choices.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
@@ -166,6 +171,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     return settled
 
 
+@read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None) -> Settled:
     """`settle` of a run for which nothing is stored."""
     asked = spec.to_choose
@@ -432,7 +438,6 @@ def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
     return job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
 
 
-@read_once()
 def _choose_model(spec: RunSpecification) -> dict[str, Any]:
     """Keys of the model that reads the data, of a table the columns that are data where ids and the like stand beside
     them; its options, and whether its covariance is to be chosen."""

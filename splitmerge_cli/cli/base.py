@@ -5,7 +5,6 @@ import inspect
 import os
 import shlex
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -24,10 +23,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from splitmerge_cli.config import RunSpecification
-
-
-WIDTH = 80
-"""Columns of a terminal."""
 
 
 class LazyGroup(TyperGroup):
@@ -186,8 +181,7 @@ def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
     from splitmerge_cli.overrides import shell_word
 
     for part in f"smcmc: {error.problem}".split("; "):
-        lines = textwrap.wrap(part, WIDTH, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
-        typer.echo("\n".join(map(terminal.printable, lines)), err=True)
+        typer.echo(terminal.fold(terminal.printable(part)), err=True)
     for number, override in enumerate(error.overrides):
         others = [word for word in typed if word.partition("=")[0] != override.partition("=")[0]]
         words = " ".join(["smcmc", command, *map(shell_word, [*others, override])])
@@ -199,6 +193,11 @@ def complain(message: str) -> None:
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
 
 
+def note(message: str) -> None:
+    """A note on stderr, in lines of a terminal."""
+    typer.echo(terminal.fold(f"smcmc: note: {terminal.one_line(message)}"), err=True)
+
+
 @contextmanager
 def choosing(words: str = "") -> Iterator[None]:
     """Context in which such short runs are made: interrupted, they leave nothing, and one line says that.
@@ -207,14 +206,18 @@ def choosing(words: str = "") -> Iterator[None]:
     """
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])
-        words = f"interrupted before the run began: nothing was stored; the same command begins again: {typed}"
+        words = f"interrupted before the run began; nothing is stored\nnext: {typed}"
     try:
         with interrupts.Saying(f"smcmc: {words}"):
             yield
     except (KeyboardInterrupt, Exception) as error:
         if not isinstance(error, KeyboardInterrupt) and not interrupts.is_interrupted():
             raise
-        fail(words, interrupts.STATUS)
+        said, _, advice = words.partition("\n")
+        complain(said)
+        typer.echo(terminal.printable(advice), err=True, nl=bool(advice))
+        interrupts.say("")  # the message stands already
+        raise typer.Exit(interrupts.STATUS) from None
 
 
 def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, Any] | None]":
@@ -227,12 +230,12 @@ def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, A
         from splitmerge_cli.api.selection import settle
 
         with choosing():
-            spec, chosen = settle(spec, functools.partial(typer.echo, err=True))
+            spec, chosen = settle(spec, lambda said: typer.echo(terminal.fold(said), err=True))
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
 
         require_model(spec)
-    return choose_start(spec, lambda said: complain(f"note: {said}")), chosen
+    return choose_start(spec, note), chosen
 
 
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":

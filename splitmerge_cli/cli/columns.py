@@ -5,7 +5,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.cli.base import WIDTH, ConfigDir, Overrides, app, complain, console, explain_errors
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -17,6 +17,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 from splitmerge_cli.runs.undecided import MIXED
+from splitmerge_cli.terminal import WIDTH
 
 
 @app.command()

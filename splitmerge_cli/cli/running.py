@@ -1,12 +1,13 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
 
-from splitmerge_cli import runs
+from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli.base import (
     Cfg,
     ConfigDir,
@@ -20,6 +21,7 @@ from splitmerge_cli.cli.base import (
     console,
     explain_errors,
     fail,
+    note,
     settle_jobs,
     settle_run,
     with_workers,
@@ -96,19 +98,39 @@ def run(
     spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
-        for note in done.summary.get("notes", []):
-            complain(f"note: {note}")
+        _say_notes(done.summary.get("notes", []))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
-        for note in plan.dataset.notes:
-            complain(f"note: {note}")
-        done = runs.make(plan)
+        _say_notes(plan.dataset.notes, [column.type for column in plan.dataset.types or ()])
+        try:
+            done = runs.make(plan)
+        except runs.Interrupted as error:
+            from splitmerge_cli.runs.so_far import lines_so_far
+
+            interrupts.say(f"smcmc: {error}")
+            interrupts.allow(interrupts.ANSWER)
+            for line in lines_so_far(plan, closing.MOST_CLUSTERS):
+                typer.echo(terminal.fold(line), err=True)
+            raise
         # not before: what is rejected, or interrupted, has one message
         if spec.automatic:
-            complain(f"note: {spec.automatic}")
+            note(spec.automatic)
     closing.say(done, spec)
     typer.echo(done.path)
+
+
+def _say_notes(notes: Sequence[str], types: Iterable[str] = ()) -> None:
+    """Print notes on the data: of the one on the types of all columns, how many are of each."""
+    from splitmerge_cli.data.tables.notes import READ_AS
+
+    for said in notes:
+        path, is_on_types, _ = said.partition(READ_AS)
+        if not is_on_types:
+            note(said)
+        elif types:
+            counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
+            note(f"{path}columns: {counts} (smcmc columns FILE shows each)")
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
@@ -181,8 +203,8 @@ def sweep(
         for error, outcome in list(rejected.items())[::-1]:
             complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
-    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
-        complain(f"note: {note}")
+    for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
+        complain(f"note: {said}")
     _print_outcomes(outcomes)
     _print_results(outcomes, config_dir)
     _print_counts(outcomes)

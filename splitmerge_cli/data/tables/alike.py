@@ -29,7 +29,7 @@ EXPECTED = 3.0
 
 @dataclass(frozen=True)
 class Numbers:
-    """What is needed of a column of whole numbers from 0 on: its place, type, different values and their rows."""
+    """A column of whole numbers from 0 on: its place, type, different values, and the rows that hold each."""
 
     j: int
     type: str
@@ -37,7 +37,7 @@ class Numbers:
     rows: NDArray[np.int64]
 
     @classmethod
-    def of(cls, j: int, type: str, present: NDArray[np.float64]) -> "Numbers | None":
+    def read(cls, j: int, type: str, present: NDArray[np.float64]) -> "Numbers | None":
         """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
         if not ((present >= 0) & (present == np.floor(present))).all():
             return None

@@ -95,7 +95,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if (type := readings[j].type) is not None:
             is_inferred = j not in types and cells.numbers is not None and not cells.category and not cells.is_coded
             present = cells.numbers[~cells.missing] if is_inferred and cells.numbers is not None else None
-            neighbours.append(None if present is None else Numbers.of(j, type.type, present))
+            neighbours.append(None if present is None else Numbers.read(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         left_out = readings[j].type is None and not readings[j].problem
