@@ -25,7 +25,7 @@ CELLS = 300_000
 def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
     """Lines about an interrupted run: its clusters, `most` at most, and after how many iterations it ended.
 
-    Nothing is said of a run that would not describe its clusters, or has stored nothing.
+    A run that would not describe its clusters, or has stored nothing, has no such lines.
     """
     run, N = Run(plan.path), plan.dataset.N
     if not summaries.is_described(plan):
