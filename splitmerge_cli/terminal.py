@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Letters in a line of a terminal."""
+_COMMAND = re.compile(r"smcmc [a-z]+( (--\w\S*|\S*[/=.\[]\S*|FILE))+")
+_JOINED = "\0"
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters but tab and line feed; those that turn the direction of a text; halves of a letter."""
 
@@ -48,14 +50,16 @@ def fold(text: str) -> str:
         word word
     """
     folded: list[str] = []
+    options: Any = {"break_long_words": False, "break_on_hyphens": False}
     for line in text.splitlines():
         if len(line) <= WIDTH or line.startswith(("next: ", "or: ")):
             folded.append(line)
             continue
+        # a command is copied whole
+        line = _COMMAND.sub(lambda found: found[0].replace(" ", _JOINED), line)
         lead = line[: len(line) - len(line.lstrip())]
-        options: Any = {"break_long_words": False, "break_on_hyphens": False}
         folded += textwrap.wrap(line, WIDTH, subsequent_indent=f"{lead}  ", **options)
-    return "\n".join(folded)
+    return "\n".join(folded).replace(_JOINED, " ")
 
 
 class _Stream:

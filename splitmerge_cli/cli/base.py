@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.data.dataset import Dataset
 
 
 class LazyGroup(TyperGroup):
@@ -220,9 +221,11 @@ def choosing(words: str = "") -> Iterator[None]:
         raise typer.Exit(interrupts.STATUS) from None
 
 
-def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, Any] | None]":
-    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. Returns the run, and
-    how it was chosen."""
+def settle_run(
+    spec: "RunSpecification", tell: "Callable[[Dataset], None] | None" = None
+) -> "tuple[RunSpecification, dict[str, Any] | None]":
+    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. `tell` receives a
+    table as it is read before. Returns the run, and how it was chosen."""
     from splitmerge_cli.runs.stages import choose_start
 
     chosen = None
@@ -230,7 +233,7 @@ def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, A
         from splitmerge_cli.api.selection import settle
 
         with choosing():
-            spec, chosen = settle(spec, lambda said: typer.echo(terminal.fold(said), err=True))
+            spec, chosen = settle(spec, lambda said: typer.echo(terminal.fold(said), err=True), tell=tell)
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -32,6 +32,9 @@ from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.config.targets import places
 from splitmerge_cli.runs import interrupts
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.dataset import Dataset
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
@@ -95,14 +98,15 @@ def run(
         return
     from splitmerge_cli.runs import closing
 
-    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
+    notes = _Notes()
+    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), notes.tell_of)
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
-        _say_notes(done.summary.get("notes", []))
+        notes.tell(done.summary.get("notes", []))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
-        _say_notes(plan.dataset.notes, [column.type for column in plan.dataset.types or ()])
+        notes.tell_of(plan.dataset)
         try:
             done = runs.make(plan)
         except runs.Interrupted as error:
@@ -120,17 +124,29 @@ def run(
     typer.echo(done.path)
 
 
-def _say_notes(notes: Sequence[str], types: Iterable[str] = ()) -> None:
-    """Print notes on the data: of the one on the types of all columns, how many are of each."""
-    from splitmerge_cli.data.tables.notes import READ_AS
+class _Notes:
+    """Notes on the data: all as the table is read, before anything is chosen; later only what is new."""
 
-    for said in notes:
-        path, is_on_types, _ = said.partition(READ_AS)
-        if not is_on_types:
-            note(said)
-        elif types:
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, notes: Sequence[str], types: Iterable[str] = ()) -> None:
+        """Print notes; of the one on the types of all columns, how many are of each."""
+        from splitmerge_cli.data.tables.notes import READ_AS
+
+        for said in notes:
+            path, is_on_types, _ = said.partition(READ_AS)
+            # in brackets stands what else reads a column, which depends on the model
+            what = path if is_on_types else said.rpartition(" (")[0] or said
+            if what in self._told or (is_on_types and not types):
+                continue
+            self._told.add(what)
             counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
-            note(f"{path}columns: {counts} (smcmc columns FILE shows each)")
+            note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else said)
+
+    def tell_of(self, dataset: "Dataset") -> None:
+        """Print the notes of a data set."""
+        self.tell(dataset.notes, [column.type for column in dataset.types or ()])
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
