@@ -45,13 +45,15 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
     means = np.stack([x[labels == k].mean(axis=0) for k in range(len(sizes))])
     within = (x - means[labels]).T @ (x - means[labels])
     slopes = within / np.maximum(np.diag(within), 1e-300)
+    spread = _variances(np.cov(x.T, bias=True), slopes)
     found = {}
     alone = np.nan_to_num(known.divergence).max(axis=1)
     for k in np.flatnonzero((sizes >= FEWEST) & (sizes < len(labels) - 1) & (alone < CLEAR)):
         own, rest = (np.cov(part.T, bias=True) for part in (x[labels == k], x[labels != k]))
         away = means[k] - x[labels != k].mean(axis=0)
-        # of column i less a multiple of column j
-        v, w = (_variances(covariance, slopes) for covariance in (own, rest))
+        # of column i less a multiple of column j; one observation more is spread as all are, as in `statistics`
+        parts = ((own, sizes[k]), (rest, len(x) - sizes[k]))
+        v, w = ((n * _variances(covariance, slopes) + spread) / (n + 1) for covariance, n in parts)
         shift = away[:, None] - slopes * away
         with np.errstate(divide="ignore", invalid="ignore"):
             divergence = 0.5 * (np.log(w / v) + (v + shift**2) / w - 1)

@@ -247,6 +247,10 @@ def test_clusters_along_a_diagonal_differ_in_two_columns_together() -> None:
     # one column is enough where it separates them
     apart = clusters(from_object(frame.assign(x=size + 40.0 * labels), "mixed"), labels).set_index("cluster")["telling"]
     assert apart[0].startswith("x = ") and apart[2].startswith("x = ")
+    # nor does a column that is constant in a cluster make a pair
+    rare = np.where(labels == 1, rng.exponential(size=120), 0.0)
+    constant = clusters(from_object(frame.assign(y=rng.normal(size=120), x=rare), "mixed"), labels)["telling"]
+    assert not constant.str.contains(" [-+] ").any()
 
 
 def test_columns_that_hardly_differ_are_not_named_first() -> None:
