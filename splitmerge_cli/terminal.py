@@ -2,6 +2,7 @@
 
 import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TextIO
@@ -9,6 +10,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from rich.console import Console
 
+WIDTH = 80
+"""Letters in a line of a terminal."""
+_COMMAND = re.compile(r"smcmc [a-z]+( (--\w\S*|\S*[/=.\[]\S*|FILE))+")
+_JOINED = "\0"
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters but tab and line feed; those that turn the direction of a text; halves of a letter."""
 
@@ -32,6 +37,29 @@ def _escape(found: re.Match[str]) -> str:
 def one_line(text: str) -> str:
     r"""Return a text for one line: as `printable`, and a line break in it as ``\n``."""
     return printable(text).replace("\n", "\\n")
+
+
+def fold(text: str) -> str:
+    r"""Return a text in lines of `WIDTH` letters at most, further ones indented; a word, a command and the path of a
+    run that are longer stay whole.
+
+    Examples
+    --------
+    >>> print(fold("  " + "word " * 17))
+      word word word word word word word word word word word word word word word
+        word word
+    """
+    folded: list[str] = []
+    options: Any = {"break_long_words": False, "break_on_hyphens": False}
+    for line in text.splitlines():
+        if len(line) <= WIDTH or line.startswith(("next: ", "or: ")):
+            folded.append(line)
+            continue
+        # a command is copied whole
+        line = _COMMAND.sub(lambda found: found[0].replace(" ", _JOINED), line)
+        lead = line[: len(line) - len(line.lstrip())]
+        folded += textwrap.wrap(line, WIDTH, subsequent_indent=f"{lead}  ", **options)
+    return "\n".join(folded).replace(_JOINED, " ")
 
 
 class _Stream:

@@ -166,26 +166,26 @@ def compare(
             else:
                 found[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
-                fits.say(f"{what} {name}, {iterations} iterations: {_describe_density(what, found, name, ahead)}")
+                fits.say(f"{what} {name}: {_describe_density(found, name, ahead)}")
                 ahead = max(ahead or name, name, key=lambda one: found[one].mean())
             facts[name]["seconds"] += time.process_time() - began
         for name in left:
             if _is_behind(found[ahead] - found[name], BEHIND):
-                fits.say(f"{what} {name} is dropped: more than {BEHIND:g} standard errors behind {what} {ahead}")
+                fits.say(f"{what} {name}: dropped, more than {BEHIND:g} standard errors behind")
         left = [name for name in left if not _is_behind(found[ahead] - found[name], BEHIND)]
         if len(left) < 2 or _has_power(candidates[ahead][0]):
             break
     return {name: density for name, density in found.items() if not problems.get(name)}, facts
 
 
-def _describe_density(what: str, found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
+def _describe_density(found: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
     """The mean log density of a candidate, and how far it is from the best until now."""
     said = f"{found[name].mean():.3f} nats a row"
     if not ahead:
         return said
     difference, error = _difference(found[name] - found[ahead])
-    side = "ahead of" if difference > 0 else "behind"
-    return f"{said}, {abs(difference):.3f} {side} {what} {ahead} (standard error {error:.3f})"
+    side = "ahead" if difference > 0 else "behind"
+    return f"{said}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -343,13 +343,13 @@ def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
 def format_rescaled(table: pd.DataFrame, scales: str) -> str:
     """Say which reading of skewed columns is taken, and by how much it is ahead."""
     if len(table) < 2 or table["log_density"].isna().any():
-        return f"data.scale=auto: {table['columns'][0]}, the only reading that the model takes"
+        return f"data.scale=auto: columns {table['columns'][0]}, the only reading that the model takes"
     difference, error = float(table["behind"][1]), float(table["error"][1])
-    said = f"leave-one-out density {abs(difference):.3f} nats a row {{}}, standard error {error:.3f}"
+    said = f"{abs(difference):.3f} nats a row {{}} (s.e. {error:.3f})"
     if table["columns"][0] == RESCALED:
-        return f"data.scale=auto: {scales} ({said.format('ahead of the columns as they are')})"
-    side = "behind" if difference > 0 else f"ahead, fewer than {AHEAD:g} errors"
-    return f"data.scale=auto: {AS_THEY_ARE} (skewed columns on scales of their own: {said.format(side)})"
+        return f"data.scale=auto: {scales}, {said.format('ahead')}"
+    side = "behind" if difference > 0 else f"ahead, too little: fewer than {AHEAD:g} errors"
+    return f"data.scale=auto: columns {AS_THEY_ARE}; rescaled {said.format(side)}"
 
 
 def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
@@ -410,23 +410,18 @@ def as_records(table: pd.DataFrame) -> list[dict[str, Any]]:
 def format_readings(what: str, table: pd.DataFrame) -> str:
     """Return the table of `compare_readings`, and what was chosen, as text."""
     text = _format_table(table)
-    how = ", ".join(f"NAME:{type} {name}" for name, type in READINGS[what].items())
-    how, taken = f"data.types reads a column otherwise: {how}", table[what][0]
+    how, taken = f"data.types={{NAME:{'|'.join(READINGS[what].values())}}} reads a column otherwise", table[what][0]
     if taken in of_given_totals():
         what, how = "model=", "the totals of rows have one negative binomial distribution"
     named = what if what.endswith("=") else f"{what} "
-    return f"{text}\n{named}{taken}, {_describe_choice(table, 'probability')} ({how})"
+    return f"{text}\n{named}{taken}, {_describe_choice(table, 'probability')}\n{how}"
 
 
 def _describe_choice(table: pd.DataFrame, what: str) -> str:
     """Why the first row is taken."""
-    why = f"by the leave-one-out log predictive {what}"
-    if (table["behind"] < 0).any():
-        why = f"the simplest whose leave-one-out log predictive {what} is not behind by more than its error"
-    if table.attrs["errors"] == 1.0:
-        return why
-    share = f"up to {table.attrs['few_draws']:.0%} of the rows rest on few draws (Pareto shape above {UNRELIABLE:g})"
-    return f"{why}; {DOUBTED:g} errors in place of 1, as {share}"
+    if not (table["behind"] < 0).any():
+        return f"by the leave-one-out log predictive {what}"
+    return f"the simplest within {table.attrs['errors']:g} s.e. of the best {what}"
 
 
 def _format_table(table: pd.DataFrame) -> str:

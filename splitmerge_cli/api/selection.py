@@ -1,25 +1,22 @@
 """Resolve ``auto``: the model that reads a table as it is, and the covariance that predicts it best.
 
 ``model=auto``
-    By the kind of data. A table: `bernoulli` where every column is binary, `gaussian` where every one is real, else
-    `mixed`. The first two only where no cell is missing and their reader finds the same cells: two words such as female
-    and male, binary though they are, are left to `mixed`. Unless named, the scales b0 and kappa0 of real columns come
-    from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows are read as their
-    principal components (`splitmerge_cli.data.tables.reduced`).
+    By the kind of data. A table: `bernoulli` where every column is binary, `gaussian` where every one is real, both if
+    no cell is missing and their reader finds the same cells; else `mixed`. Unless named, the scales b0 and kappa0 of
+    real columns come from the data (``hierarchical``), the covariance of several is chosen, and more of them than rows
+    are read as their principal components (`splitmerge_cli.data.tables.reduced`).
 ``model.covariance=auto``
-    diag, iso or full (`mixed`: diag or full), whichever gives a row the highest log predictive density given the
-    others: the simplest of those whose difference from the best is within its standard error (1.5 of these where
-    densities rest on few draws). Of rows that repeat each other, as chance does not make them, one is read. Sets of
-    more than 1,000 rows are judged by so many of them, drawn at random. A covariance that the points do not allow is
-    named with the reason; of one column, and where one alone is left, nothing is compared.
+    diag, iso or full (`mixed`: diag or full): the simplest whose log predictive density of a row given the others is
+    within a standard error of the best (1.5 where densities rest on few draws). Of rows that repeat each other, as
+    chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance that the points do not
+    allow is named with the reason; of one column, and where one alone is left, nothing is compared.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
-    numbers, all alike, whichever gives a row the larger log probability given the others.
+    numbers, all alike, by the same density.
 Counts among the columns
-    ``model=auto`` reads them as counts or as real numbers, whichever gives a row the larger log probability given the
-    others: a whole number has its probability as a count, and as a real number the mean log density over its unit
-    interval, at most the log of its probability. Rows of three or more are compared as vectors of counts, too
-    (`splitmerge_cli.api.candidates.of_given_totals`).
+    ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
+    count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
+    of three or more are compared as vectors of counts, too (`splitmerge_cli.api.candidates.of_given_totals`).
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own (`splitmerge_cli.api.scales`):
     these are taken if they raise the log predictive density of a row, in the units of the data, by more than four
@@ -66,7 +63,7 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.api.power import POWERS, calibrate, format_calibration
 from splitmerge_cli.api.readings import AS_READ, COUNTS, READINGS, REALS, add_types
 from splitmerge_cli.api.scales import find_scales, format_scales
-from splitmerge_cli.api.tails import compare_tails, format_tails
+from splitmerge_cli.api.tails import TAILS, compare_tails, format_tails
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specify_keys
 from splitmerge_cli.config.commands import name_beside, override, words_of
 from splitmerge_cli.data.dataset import Dataset
@@ -88,16 +85,17 @@ OF_REALS = ("gaussian", MIXED)
 ITERATIONS = 500
 """Iterations of each chain in a fold, which has `CHAINS`."""
 CHAINS = 2
-OF_COVARIANCE = "model.covariance"
-OF_POWER = "model.power"
-OF_SCALE = "data.scale"
-OF_TAILS = "model.tails"
+OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power", "model.tails", "data.scale"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
-NOT_SKEWED = (
-    f"{OF_SCALE}=auto: {AS_THEY_ARE}: no real column is clearly skewed and better on another scale, or m0, b0 or "
-    "resolution is a number in units of the columns"
-)
+NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
+CANDIDATES: dict[str, Any] = {
+    **{"powers": list(POWERS), "covariances": list(candidates.COVARIANCES), "tails": list(TAILS), "scales": [RESCALED]},
+    "readings": {what: [*names, *(SHARES if what == "counts" else ())] for what, names in READINGS.items()},
+}
+"""Candidates that are compared. A choice among others, by another version, is made again."""
+Tell = Callable[[Dataset], None] | None
+"""Receives a table as it is read."""
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -147,31 +145,33 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
     return not issparse(read.values) and np.array_equal(read.values, table.values)
 
 
-def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None) -> Settled:
+def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:
     """Choose what a run leaves to the data: the model, its covariance and power.
 
     What was chosen for the same data, options, sampler and seed is read from the folder of the results. `say` receives
-    what was chosen, a line or a table at a time; `fits` were made of these data before.
+    what was chosen, a line or a table at a time, and `tell` before that the table for which a model is chosen; `fits`
+    were made of these data before.
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | {"powers": list(POWERS)}))
+    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | CANDIDATES))
     if spec.resume and (stored := choices.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"])
-    settled = _choose(spec, say, fits)
+    settled = _choose(spec, say, fits, tell)
     if settled.chosen is not None:
         choices.keep(file, settled.chosen, settled.spec.find_changes(spec))
     return settled
 
 
-def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None) -> Settled:
+@read_once()
+def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell) -> Settled:
     """`settle` of a run for which nothing is stored."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
-        spec = spec.with_(named := _choose_model(spec))
+        spec = spec.with_(named := _choose_model(spec, tell))
         said = [override(key, value) for key, value in named.items() if value != AUTO]
         say(f"model={AUTO}: {' '.join(said)}")
     with short_fits(_sampler_of(spec), spec.seed, say, spec.progress) if made is None else nullcontext(made) as fits:
@@ -432,8 +432,7 @@ def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
     return job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
 
 
-@read_once()
-def _choose_model(spec: RunSpecification) -> dict[str, Any]:
+def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     """Keys of the model that reads the data, of a table the columns that are data where ids and the like stand beside
     them; its options, and whether its covariance is to be chosen."""
     # a table is read as it is, whatever options the model will have; of other data the kind decides
@@ -442,6 +441,8 @@ def _choose_model(spec: RunSpecification) -> dict[str, Any]:
         dataset = _read(spec, MIXED)
     except NoMixedTable:
         dataset = _read(spec, "gaussian")
+    if tell is not None:
+        tell(dataset)
     model = model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
         columns = _find_columns(spec, model, dataset)

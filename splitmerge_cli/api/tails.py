@@ -48,4 +48,4 @@ def format_tails(table: pd.DataFrame) -> str:
     if np.isnan(behind):
         return f"model.tails=auto: {taken} (t takes no gaps, no power and no columns in coarse steps)"
     side = f"{table['tails'][1]} is {abs(behind):.3f} nats a row {'behind' if behind > 0 else 'ahead'}"
-    return f"model.tails=auto: {taken} (leave-one-out density: {side}, standard error {error:.3f})"
+    return f"model.tails=auto: {taken}; {side} (s.e. {error:.3f})"

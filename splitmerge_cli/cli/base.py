@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from splitmerge_cli.config import RunSpecification
+    from splitmerge_cli.data.dataset import Dataset
 
 
 class LazyGroup(TyperGroup):
@@ -90,6 +91,9 @@ def explain_errors(command: _F) -> _F:
                 answer = _answer(error)
                 if answer is None:
                     raise
+                if hasattr(error, "overrides"):
+                    _show_rejected(error, command.__name__, kwargs.get("overrides") or [])
+                    raise typer.Exit(2) from None
                 fail(*answer)
 
     return wrapper  # type: ignore[return-value]
@@ -173,9 +177,26 @@ def fail(message: str, status: int) -> NoReturn:
     raise typer.Exit(status)
 
 
+def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
+    """Say what is wrong with a column of a `RejectedColumns`, and the commands that read the table, in short lines."""
+    from splitmerge_cli.overrides import shell_word
+
+    for part in f"smcmc: {error.problem}".split("; "):
+        typer.echo(terminal.fold(terminal.printable(part)), err=True)
+    for number, override in enumerate(error.overrides):
+        others = [word for word in typed if word.partition("=")[0] != override.partition("=")[0]]
+        words = " ".join(["smcmc", command, *map(shell_word, [*others, override])])
+        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {words}"), err=True)
+
+
 def complain(message: str) -> None:
     """One line on stderr; a line break that the message quotes is shown as such."""
     typer.echo("smcmc: " + terminal.printable("\\n".join(message.splitlines())), err=True)
+
+
+def note(message: str) -> None:
+    """A note on stderr, in lines of a terminal."""
+    typer.echo(terminal.fold(f"smcmc: note: {terminal.one_line(message)}"), err=True)
 
 
 @contextmanager
@@ -186,19 +207,25 @@ def choosing(words: str = "") -> Iterator[None]:
     """
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])
-        words = f"interrupted before the run began: nothing was stored; the same command begins again: {typed}"
+        words = f"interrupted before the run began; nothing is stored\nnext: {typed}"
     try:
         with interrupts.Saying(f"smcmc: {words}"):
             yield
     except (KeyboardInterrupt, Exception) as error:
         if not isinstance(error, KeyboardInterrupt) and not interrupts.is_interrupted():
             raise
-        fail(words, interrupts.STATUS)
+        said, _, advice = words.partition("\n")
+        complain(said)
+        typer.echo(terminal.printable(advice), err=True, nl=bool(advice))
+        interrupts.say("")  # the message stands already
+        raise typer.Exit(interrupts.STATUS) from None
 
 
-def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, Any] | None]":
-    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. Returns the run, and
-    how it was chosen."""
+def settle_run(
+    spec: "RunSpecification", tell: "Callable[[Dataset], None] | None" = None
+) -> "tuple[RunSpecification, dict[str, Any] | None]":
+    """Choose what a run leaves to the data, and the start of large tables; says what was chosen. `tell` receives a
+    table as it is read before. Returns the run, and how it was chosen."""
     from splitmerge_cli.runs.stages import choose_start
 
     chosen = None
@@ -206,12 +233,12 @@ def settle_run(spec: "RunSpecification") -> "tuple[RunSpecification, dict[str, A
         from splitmerge_cli.api.selection import settle
 
         with choosing():
-            spec, chosen = settle(spec, functools.partial(typer.echo, err=True))
+            spec, chosen = settle(spec, lambda said: typer.echo(terminal.fold(said), err=True), tell=tell)
     if spec.undecided:
         from splitmerge_cli.runs.undecided import require_model
 
         require_model(spec)
-    return choose_start(spec, lambda said: complain(f"note: {said}")), chosen
+    return choose_start(spec, note), chosen
 
 
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":

@@ -5,7 +5,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, complain, console, explain_errors
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, console, explain_errors, note
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.data.dataset import Dataset
@@ -17,9 +17,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.identity import file_digests, of_data
 from splitmerge_cli.runs.undecided import MIXED
-
-WIDTH = 80
-"""Columns of a terminal that the table fills at most."""
+from splitmerge_cli.terminal import WIDTH
 
 
 @app.command()
@@ -40,16 +38,16 @@ def columns(overrides: Overrides = None, config_dir: ConfigDir = None) -> None:
     except RejectedColumns as error:
         if not error.drop:
             raise
-        complain(f"note: {error}")
+        note(str(error))
         dropped = error.drop
         dataset = _load(spec.with_({"data.drop": dropped}))
     place = spec.data.values["path"]
     typer.echo(f"{place}: {dataset.N:,} {dataset.kind.item}s")
     if dataset.types is not None:
         console(WIDTH).print(_table(dataset.original))
-    for note in dataset.notes:
-        if READ_AS not in note:
-            complain(f"note: {note}")
+    for said in dataset.notes:
+        if READ_AS not in said:
+            note(said)
     words = [*typed, *([f"data.drop=[{','.join(map(str, dropped))}]"] if dropped else [])]
     typer.echo(" ".join(["next: smcmc run", *map(shell_word, words)]))
 

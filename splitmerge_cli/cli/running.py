@@ -1,12 +1,13 @@
 """``smcmc run`` and ``smcmc sweep``."""
 
 from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from splitmerge_cli import runs
+from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli.base import (
     Cfg,
     ConfigDir,
@@ -20,6 +21,7 @@ from splitmerge_cli.cli.base import (
     console,
     explain_errors,
     fail,
+    note,
     settle_jobs,
     settle_run,
     with_workers,
@@ -30,6 +32,9 @@ from splitmerge_cli.config.errors import show
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.config.targets import places
 from splitmerge_cli.runs import interrupts
+
+if TYPE_CHECKING:
+    from splitmerge_cli.data.dataset import Dataset
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
@@ -93,22 +98,55 @@ def run(
         return
     from splitmerge_cli.runs import closing
 
-    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True))
+    notes = _Notes()
+    spec, chosen = settle_run(specify(overrides, config_dir, leave_to_data=True), notes.tell_of)
     # of a run that was finished before nothing is built
     if done := runs.finished_run(spec):
-        for note in done.summary.get("notes", []):
-            complain(f"note: {note}")
+        notes.tell(done.summary.get("notes", []))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
         plan = replace(runs.prepare(spec), chosen=chosen)
-        for note in plan.dataset.notes:
-            complain(f"note: {note}")
-        done = runs.make(plan)
+        notes.tell_of(plan.dataset)
+        try:
+            done = runs.make(plan)
+        except runs.Interrupted as error:
+            from splitmerge_cli.runs.so_far import lines_so_far
+
+            interrupts.say(f"smcmc: {error}")
+            interrupts.allow(interrupts.ANSWER)
+            for line in lines_so_far(plan, closing.MOST_CLUSTERS):
+                typer.echo(terminal.fold(line), err=True)
+            raise
         # not before: what is rejected, or interrupted, has one message
         if spec.automatic:
-            complain(f"note: {spec.automatic}")
+            note(spec.automatic)
     closing.say(done, spec)
     typer.echo(done.path)
+
+
+class _Notes:
+    """Notes on the data: all as the table is read, before anything is chosen; later only what is new."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, notes: Sequence[str], types: Iterable[str] = ()) -> None:
+        """Print notes; of the one on the types of all columns, how many are of each."""
+        from splitmerge_cli.data.tables.notes import READ_AS
+
+        for said in notes:
+            path, is_on_types, _ = said.partition(READ_AS)
+            # in brackets stands what else reads a column, which depends on the model
+            what = path if is_on_types else said.rpartition(" (")[0] or said
+            if what in self._told or (is_on_types and not types):
+                continue
+            self._told.add(what)
+            counts = ", ".join(f"{number} {type}" for type, number in Counter(types).most_common())
+            note(f"{path}columns: {counts} (smcmc columns FILE shows each)" if is_on_types else said)
+
+    def tell_of(self, dataset: "Dataset") -> None:
+        """Print the notes of a data set."""
+        self.tell(dataset.notes, [column.type for column in dataset.types or ()])
 
 
 def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
@@ -181,8 +219,8 @@ def sweep(
         for error, outcome in list(rejected.items())[::-1]:
             complain(f"{' '.join(outcome.overrides)}: {error}")
         raise typer.Exit(2)
-    for note in dict.fromkeys(note for outcome in outcomes for note in outcome.notes):
-        complain(f"note: {note}")
+    for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
+        complain(f"note: {said}")
     _print_outcomes(outcomes)
     _print_results(outcomes, config_dir)
     _print_counts(outcomes)

@@ -37,11 +37,6 @@ class Choice:
         The sampler where the schedule is the user's own.
     sets : int
         Data sets of the races that chose.
-    raced : int
-        Data sets of later races; 0 of `ANY`.
-    median, worst : float
-        Time to the target of the first two there, in times of that schedule of seven which is the best by other seeds;
-        nan of `ANY`.
     """
 
     model: str
@@ -49,9 +44,6 @@ class Choice:
     moves: int
     single: str
     sets: int
-    raced: int
-    median: float
-    worst: float
 
 
 @cache
@@ -64,9 +56,6 @@ def _table() -> dict[str, Choice]:
             int(row["moves"]),
             row["single"],
             int(row["sets"]),
-            int(row["raced"] or 0),
-            float(row["median"] or "nan"),
-            float(row["worst"] or "nan"),
         )
         for row in csv.DictReader(text.splitlines())
     }
@@ -92,17 +81,12 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     """Say in a line what is taken, and why."""
     found = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
-    what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "") + ", as no sampler is named"
+    what = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
     if found.model in CROSSES:
         return f"{what} (its proposals cross between modes of model={found.model})"
     if found.model == ANY:
         return f"{what}; model={model.get('name')} was in no race"
     usual, alone = _table()[ANY], (sampler, moves) != (found.sampler, found.moves)
     same = sampler == usual.single if alone else (sampler, moves) == (usual.sampler, usual.moves)
-    best = f"best over {usual.sets} data sets of all models" if same else f"best over {found.sets} data sets"
-    if alone:
-        return f"{what} ({best}, with one move before a scan; model={found.model})"
-    return (
-        f"{what} ({best}; raced again on {found.raced} of model={found.model}: {found.median:.2g} times as long to the "
-        f"posterior as the best of seven by other seeds, {found.worst:.2g} at worst)"
-    )
+    best = "best with one move a scan" if alone else "best of 7"
+    return f"{what}, {best} over {usual.sets if same else found.sets} data sets"

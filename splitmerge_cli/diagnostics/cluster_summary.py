@@ -9,10 +9,15 @@ from numpy.typing import ArrayLike
 from scipy import special  # scipy.stats takes a second to import
 
 from splitmerge_cli.diagnostics.column_descriptions import describe, median_level
+from splitmerge_cli.diagnostics.column_pairs import describe_pairs
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
 
 TELLING = 3
 """Columns that are named of a cluster."""
+FAINT = 0.125
+"""Divergence below which a column does not tell a cluster apart, in nats: that of two normal distributions half a
+standard deviation apart."""
+NO_COLUMN = "no column alone"
 LEVEL = 0.95
 """Level of the intervals."""
 
@@ -54,7 +59,8 @@ def clusters(
     kind = dataset.kind
     if kind.has_columns:
         known = statistics(dataset, own) if described is None else described
-        frame["telling"] = ["; ".join(_telling(known, int(k))) for k in order]
+        pairs = describe_pairs(dataset, own, known)
+        frame["telling"] = ["; ".join(_telling(known, int(k), pairs.get(int(k)))) for k in order]
     else:
         descriptions = [kind.describe(dataset, own == k, first) for k in order]
         for column in descriptions[0]:
@@ -62,9 +68,13 @@ def clusters(
     return frame
 
 
-def _telling(known: Statistics, k: int) -> Iterator[str]:
-    """The columns in which a cluster differs most from the others."""
+def _telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:
+    """The columns in which a cluster differs most from the others; first two that do so together."""
     told = np.nan_to_num(known.divergence[k], nan=-1.0)
+    if pair is not None:
+        yield pair
+    elif len(told) > 1 and 0 < told.max() < FAINT:
+        yield NO_COLUMN
     for j in np.argsort(-told, kind="stable")[:TELLING]:
         if told[j] > 0:
             yield describe(known, k, int(j))

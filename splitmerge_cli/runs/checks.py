@@ -120,6 +120,8 @@ class Fit:
     checks: list[Check]
     unchecked: list[str]
     draws: int = 0
+    of_columns: Sequence[tuple[str, str, int]] = ()
+    """Name, type and number of levels by column, where a table was checked."""
 
 
 def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
@@ -166,7 +168,7 @@ def check_fit(
             f"how far the data may be from the model: model.power={options['power']:g} is chosen such that some "
             "difference changes nothing, and data that the model makes have none"
         )
-    return Fit(checks, unchecked, max(draws, len(states)))
+    return Fit(checks, unchecked, max(draws, len(states)), getattr(of, "of_columns", ()))
 
 
 def find_quantities(model: Component) -> type[Quantities]:

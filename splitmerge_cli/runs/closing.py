@@ -10,6 +10,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import advice, misfit, recorders, stopping, summaries
 from splitmerge_cli.runs.judgement import differ, judgement_of
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.terminal import fold
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -26,13 +27,13 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     # the lines of clusters end with those of the interval
     brief = (*summaries.group_lines(run), *summaries.interval_lines(run))
     for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
-        print(line, file=sys.stderr, flush=True)
+        print(fold(line), file=sys.stderr, flush=True)
     if scores := summaries.score_line(run.summary):
-        print(scores, file=sys.stderr, flush=True)
+        print(fold(scores), file=sys.stderr, flush=True)
     if stopped := run.summary.get("until"):
-        print(stopping.describe_look(stopped, run.config["until"]), file=sys.stderr, flush=True)
+        print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run, spec)):
-        print(line, file=sys.stderr, flush=True)
+        print(fold(line), file=sys.stderr, flush=True)
 
 
 def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:

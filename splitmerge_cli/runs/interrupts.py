@@ -19,6 +19,8 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 PATIENCE = 1.7
 """Seconds that the command line has to stop in an orderly way; then its process is ended. What is on the disk is whole
 at any time."""
+ANSWER = 5.0
+"""Seconds for the clusters of an interrupted run; a second signal ends the process at once."""
 STATUS = 130
 """Exit status of a program that was asked to stop."""
 
@@ -88,6 +90,12 @@ def tell() -> None:
     say("")
     if words:
         print(words, file=sys.stderr)
+
+
+def allow(seconds: float) -> None:
+    """Give a program that was asked to stop, and stops, so many seconds more to print what it has."""
+    if _taken and is_interrupted():
+        signal.setitimer(signal.ITIMER_REAL, seconds)
 
 
 def is_interrupted() -> bool:

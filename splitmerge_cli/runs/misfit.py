@@ -74,7 +74,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
     names = ("subject", "quantity", "observed", "low", "high")
     kept = [{name: getattr(each, name) for name in names} for each in far[:MOST_KEPT]]
-    forms = {name: form for name, form, _ in getattr(checks.find_quantities(model)(dataset), "of_columns", ())}
+    forms = {name: form for name, form, _ in fit.of_columns}
     for one in kept:
         if one["quantity"].endswith(TIE):
             named = [name for name in one["subject"].split(" and ") if name in forms]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from splitmerge_cli.terminal import console
+from splitmerge_cli.terminal import console, fold
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn, TaskID
@@ -140,7 +140,7 @@ class Lines(Reporter):
 
     def say(self, line: str) -> None:
         """Print a line."""
-        print(line, file=sys.stderr, flush=True)
+        print(fold(line), file=sys.stderr, flush=True)
 
 
 def reporter(kind: str) -> Reporter:

@@ -311,12 +311,17 @@ def as_text(frame: "pd.DataFrame") -> list[dict[str, str]]:
     return [{key: text(value) for key, value in record.items()} for record in records]
 
 
-def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:
-    summary = run.summary
+def count(clusters: int, outliers: Sequence[Mapping[str, str]], N: int) -> str:
+    """Say how many clusters and outliers N items have."""
     apart = sum(int(row["size"]) for row in outliers)
     found = f"{clusters:,} cluster{'s' * (clusters != 1)}"
     found += f" and {apart:,} outlier{'s' * (apart != 1)}" * (apart > 0)
-    found += f" of {summary['N']:,} items"
+    return f"{found} of {N:,} items"
+
+
+def _heading(run: Run, clusters: int, outliers: Sequence[Mapping[str, str]]) -> str:
+    summary = run.summary
+    found = count(clusters, outliers, summary["N"])
     judged = judgement_of(run)
     if judged.converged is False:
         return f"{found}, of the best state: the chains have not converged ({judged.description})"

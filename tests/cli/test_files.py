@@ -1,5 +1,6 @@
 """A file is enough: ``smcmc run FILE``, ``smcmc columns FILE``, ``sample(frame)``."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,22 @@ def test_the_command_that_columns_print_runs(smcmc, frame: pd.DataFrame) -> None
     assert ended.exit_code == 0 and "address" in ended.stderr
     command = ended.stdout.splitlines()[-1].removeprefix("next: smcmc ").replace("'", "").split()
     assert smcmc(*command, *FEW).exit_code == 0
+
+
+@pytest.mark.parametrize("names", [["street name"], ["street", "town"]])
+def test_a_refused_table_is_answered_in_short_lines_with_commands_that_run(smcmc, frame, names: list[str]) -> None:
+    frame["label"] = ["a", "b"] * 20
+    for name in names:
+        frame[name] = [f"{i} {'abc'[i % 3]} Street" for i in (*range(39), 38)]
+    frame.to_csv("t.csv", index=False)
+    ended = smcmc("run", "t.csv", "data.truth=label")
+    lines = ended.stderr.splitlines()
+    assert ended.exit_code == 2 and max(map(len, lines)) <= 80 and lines[0].startswith("smcmc: t.csv: row 2, column 5")
+    commands = [line.partition(": smcmc ")[2] for line in lines if line.startswith(("next: ", "or: "))]
+    assert len(commands) == 3 - len(names)
+    for command in commands:
+        assert smcmc("columns", *shlex.split(command)[1:]).exit_code == 0
+    assert smcmc(*shlex.split(commands[-1]), "model.covariance=diag", *FEW).exit_code == 0
 
 
 def test_a_frame_is_enough(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -195,6 +195,31 @@ def test_signals_that_are_ignored_stay_ignored(python) -> None:
 
 
 @pytest.mark.parametrize("signals", [1, 2])
+def test_an_interrupted_run_prints_the_clusters_so_far(spawn, signals: int) -> None:
+    """A second signal ends it at once; the last line says in both cases what goes on."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(place, 1, (30, 2)) for place in (0, 9)])
+    pd.DataFrame(rows, columns=["x", "y"]).to_csv("t.csv", index=False)
+    keys = ["iterations=3000000", "trace.partitions=100", "chains=2", "workers=1", "progress=none"]
+    process = spawn("run", "t.csv", "model=gaussian", *keys)
+    wait_for(lambda: list(Path("results").glob("*/*/work/chain*.npz")), process, 20.0)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)  # of two that wait the second is none
+    _, stderr = process.communicate(timeout=20)
+    *lines, last = stderr.splitlines()
+    run = find_runs("results")[0]
+    assert process.returncode == interrupts.STATUS and max(map(len, lines), default=0) <= 80
+    assert last == f"smcmc: interrupted; the same command continues it: {run.path}"
+    if signals == 1:
+        made = run.trace().groupby("chain")["iteration"].max().min()
+        assert "2 clusters of 60 items, an estimate from the draws so far" in lines
+        assert lines[-1] == f"interrupted after {made:,} iterations of 1 of 2 chains; not judged as converged"
+    else:
+        assert not any("so far" in line for line in lines)
+
+
+@pytest.mark.parametrize("signals", [1, 2])
 def test_a_choice_that_is_interrupted_leaves_nothing(
     spawn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, signals: int
 ) -> None:
@@ -211,11 +236,9 @@ def test_a_choice_that_is_interrupted_leaves_nothing(
         process.send_signal(signal.SIGINT)
     _, stderr = process.communicate(timeout=20)
     assert process.returncode == interrupts.STATUS
-    said = stderr.splitlines()[-1]
-    assert said.startswith(
-        "smcmc: interrupted before the run began: nothing was stored; the same command begins again: "
-    )
-    assert said.endswith(f" {' '.join(typed)}")
+    said, advice = stderr.splitlines()[-2:]
+    assert said == "smcmc: interrupted before the run began; nothing is stored"
+    assert advice.startswith("next: ") and advice.endswith(f" {' '.join(typed)}")
     # a second process removes what one that had to be ended could not
     for _ in range(100):
         if not list(Path(tmp_path, "scratch").iterdir()):

@@ -228,3 +228,32 @@ def test_counts_have_means() -> None:
 def test_long_words_keep_both_ends() -> None:
     assert cluster_table.shorten("measurement number 12", 12) == "measurem… 12"
     assert cluster_table.shorten("short", 12) == "short"
+
+
+def test_clusters_along_a_diagonal_differ_in_two_columns_together() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(3), 40)
+    size = rng.normal(20, 6, 120)
+    frame = pd.DataFrame({"x": size, "y": 2 * size + 3.0 * labels + rng.normal(0, 0.4, 120), "w": ["a", "b"] * 60})
+    told = clusters(from_object(frame, "mixed"), labels).set_index("cluster")["telling"]
+    for k in (0, 2):
+        one, _, multiple, other, _, mean, _, rest = told[k].partition("; ")[0].removesuffix(")").split()
+        difference = frame[one] - float(multiple) * frame[other]
+        # the numbers are those of the difference that is printed
+        assert float(mean) == pytest.approx(difference[labels == k].mean(), abs=0.06)
+        assert float(rest) == pytest.approx(difference[labels != k].mean(), abs=0.06)
+        assert float(multiple) == pytest.approx(2.0 if one == "y" else 0.5, abs=0.05)
+        assert abs(float(mean) - float(rest)) > 6 * difference[labels == k].std()
+    # one column is enough where it separates them
+    apart = clusters(from_object(frame.assign(x=size + 40.0 * labels), "mixed"), labels).set_index("cluster")["telling"]
+    assert apart[0].startswith("x = ") and apart[2].startswith("x = ")
+    # nor does a column that is constant in a cluster make a pair
+    rare = np.where(labels == 1, rng.exponential(size=120), 0.0)
+    constant = clusters(from_object(frame.assign(y=rng.normal(size=120), x=rare), "mixed"), labels)["telling"]
+    assert not constant.str.contains(" [-+] ").any()
+
+
+def test_columns_that_hardly_differ_are_not_named_first() -> None:
+    x = np.random.default_rng(1).normal(size=(200, 2))
+    told = clusters(from_object(x, "points"), np.arange(200) % 2)["telling"]
+    assert all(line.startswith("no column alone; column ") for line in told)

@@ -404,3 +404,41 @@ def test_a_large_table(tmp_path: Path) -> None:
     rows.to_csv(tmp_path / "t.csv", index=False)
     data = csv(tmp_path / "t.csv", "mixed")
     assert types_of(data) == {"x": "real", "n": "count", "s": "binary"} and np.array_equal(data.values[:, 0], rows["x"])
+
+
+SPECIES = np.random.default_rng(1).negative_binomial(0.4, np.linspace(0.1, 0.9, 12), (40, 12))
+"""Abundances: of a few common and many rare species."""
+ANSWERS = np.random.default_rng(2).choice(4, (200, 9), p=[0.55, 0.25, 0.13, 0.07]) * (np.arange(9) > 3)
+ANSWERS[:, :4] = np.random.default_rng(3).choice(4, (200, 4), p=[0.78, 0.15, 0.05, 0.02])
+
+
+def neighbours(tmp_path: Path, columns: np.ndarray, *others: tuple[str, Any]) -> Dataset:
+    frame = pd.DataFrame(columns, columns=[f"s{j}" for j in range(columns.shape[1])])
+    frame.assign(**dict(others), x=np.arange(len(frame)) + 0.5).to_csv(tmp_path / "t.csv", index=False)
+    return csv(tmp_path / "t.csv", "mixed")
+
+
+@pytest.mark.parametrize(("columns", "type", "word"), [(SPECIES, "count", "counts"), (ANSWERS, "categorical", "categ")])
+def test_columns_that_are_alike_are_read_alike(tmp_path, columns, type, word):
+    alone = {types_of(neighbours(tmp_path, columns[:, [j]]))["s0"] for j in range(columns.shape[1])}
+    assert len(alone) > 1
+    data = neighbours(tmp_path, columns)
+    assert {types_of(data)[f"s{j}"] for j in range(columns.shape[1])} == {type}
+    (note,) = [note for note in data.notes if "as the columns around" in note]
+    assert word in note and len(note.removeprefix(f"{tmp_path}/")) <= 80
+
+
+def test_columns_that_differ_are_read_as_they_are_alone(tmp_path):
+    """A flag that half of the rows hold, words, years, and an age are no counts, though species stand around them."""
+    flag, age = np.arange(40) % 2, np.random.default_rng(4).integers(200, 900, 40)
+    data = neighbours(tmp_path, SPECIES, ("flag", flag), ("rating", np.arange(40) % 5 + 901), ("age", age + 0.0))
+    types = types_of(data)
+    assert (types["flag"], types["rating"], types["age"], types["s0"]) == ("binary", "categorical", "real", "count")
+    # between two columns of words there are too few; nor are categories alone counts
+    few = neighbours(tmp_path, SPECIES[:, [0, 11, 10]])
+    assert types_of(few)["s1"] != "count"
+    codes = np.random.default_rng(5).choice(3, (40, 12), p=[0.6, 0.3, 0.1])
+    assert set(types_of(neighbours(tmp_path, codes)).values()) == {"categorical", "real"}
+    # what is named stays
+    named = csv(tmp_path / "t.csv", "mixed", types={"s3": "real"})
+    assert types_of(named)["s3"] == "real"

@@ -9,10 +9,7 @@ from splitmerge_cli.data.tables.inference import LONG, SOME
 from splitmerge_cli.data.tables.table import Table, quote
 
 NO_LETTERS = "no model here compares letters"
-_ADVICE = (
-    "write each in one way first (small letters, one space, clusters of spellings as in OpenRefine), or link the rows "
-    "with a program for record linkage, such as splink or dedupe, and cluster what it found to be one"
-)
+_ADVICE = "write each in one way first, or link the rows by a program for record linkage (splink, dedupe)"
 _NAMED = re.compile(
     r"(?i)((first|last|full|sur|given|family|middle|maiden|street|company|customer|client|author|product|contact|user"
     r"|business|restaurant|patient|person|employee)[_ .-]?)?(names?|address(es)?)|addr|street|surname|authors?|e-?mail"

@@ -1,8 +1,10 @@
 """Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long
 from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import missing
+from splitmerge_cli.data.tables.alike import Numbers, read_alike
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels
 from splitmerge_cli.data.tables.columns import index, true_labels
 from splitmerge_cli.data.tables.inference import Reading, as_documents, infer, read_as_type
@@ -32,6 +35,8 @@ from splitmerge_cli.received import DataError, reject_machine_error
 SKIP = "skip"
 SHOWN = 6
 """Levels of a column that a note lists."""
+SHORT = 30
+"""Characters for the names of columns in a note that fits on a line."""
 
 
 class NoMixedTable(DataError):
@@ -39,13 +44,13 @@ class NoMixedTable(DataError):
 
 
 class RejectedColumns(DataError):
-    """Columns that no type fits: the problem of the first, and the columns to leave out, those that the user leaves
-    out among them (none where the user chose the columns).
+    """Columns that no type fits: the problem of the first, the columns to leave out, those that the user leaves out
+    among them (none where the user chose the columns), and overrides, each of which reads the table.
     """
 
-    def __init__(self, message: str, problem: str, drop: list[str | int]) -> None:
+    def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
         super().__init__(message)
-        self.problem, self.drop = problem, drop
+        self.problem, self.drop, self.overrides = problem, drop, overrides
 
 
 def read_types(table: Table, types: Mapping[str | int, str] | None) -> dict[int, str]:
@@ -77,6 +82,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     Limit.current().check(table.path, 8 * table.rows * len(kept), " as numbers")
     readings: dict[int, Reading] = {}
     names, spelt = table.names_of_items(), list[str]()
+    neighbours: list[Numbers | None] = []
     with_none = find_none_levels(table, kept, wanted.missing)
     for j in kept:
         cells = cells_of(table, j, wanted.missing, j in with_none)
@@ -86,6 +92,10 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if readings[j].names and names is None:
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
             readings[j] = replace(readings[j], why=NAMES_OF_ITEMS)
+        if (type := readings[j].type) is not None:
+            is_inferred = j not in types and cells.numbers is not None and not cells.category and not cells.is_coded
+            present = cells.numbers[~cells.missing] if is_inferred and cells.numbers is not None else None
+            neighbours.append(None if present is None else Numbers.read(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         left_out = readings[j].type is None and not readings[j].problem
@@ -96,6 +106,11 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         else:
             spelt.append(f"{table.path}: {table.column(j)}: {said}")
     _raise_problems(table, wanted, readings)
+    alike = read_alike(neighbours)
+    for j, type_of_neighbours in alike.items():
+        cells = cells_of(table, j, wanted.missing, j in with_none)
+        readings[j] = read_as_type(cells, type_of_neighbours)
+    _note_alike(table, alike)
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
     categories = "data.types={{{}:categorical}} would read it"
@@ -159,7 +174,20 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
         what = f"all {len(bad)} columns that cannot be read" if len(bad) > 1 else "it"
         leaves_out = f"data.drop={write(drop)} leaves {what} out"
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
-    raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop)
+    # of several columns the first one's ways read that one alone
+    whole = ways[::-1] if len(bad) < 2 else [leaves_out]
+    reads = [re.split(" (?:reads|leaves) ", way)[0] for way in whole if way.startswith("data.")]
+    raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop, reads)
+
+
+def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
+    """Note which columns are read as their neighbours, a line for each type."""
+    for type in dict.fromkeys(alike.values()):
+        columns = [table.names[j] if table.names else str(j + 1) for j in alike if alike[j] == type]
+        read_as = "categories" if type == "categorical" else f"{type}s"
+        many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
+        listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
+        table.notes.append(f"{table.path}: {many} {read_as}, as the columns around: {listed}")
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:

@@ -1,0 +1,123 @@
+"""Neighbouring columns of whole numbers that are alike, as species, pixels and answers are: all are read as one type.
+
+One column alone does not show what its neighbours do: a species with the values 0, 1 and 2 looks like a category, one
+with larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and
+end at the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read
+alone. A short scale is categorical, a long one with large numbers real; all else are counts.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from splitmerge_cli.data.tables.inference import MOST_NUMBERS, SOME_FROM_0, TYPICAL_COUNT
+
+FEWEST = 5
+"""Columns that hold three values or more, at least, among those that are alike."""
+WIDE = 10
+"""Columns of mostly zeros, at least, among which others of whole numbers that overlap them are counts, too."""
+ON_SCALE = 0.75
+"""Share of the columns that begin and end at the same two numbers, on a scale."""
+COUNTS = 0.1
+"""Share of the columns that are counts when read alone, at least, where all are read as counts."""
+EXPECTED = 3.0
+"""Rows with 2 or more that a Poisson distribution expects: a column of 0 and 1 for which it expects more is no count.
+"""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of whole numbers from 0 on: its place, type, different values, and the rows that hold each."""
+
+    j: int
+    type: str
+    different: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def read(cls, j: int, type: str, present: NDArray[np.float64]) -> "Numbers | None":
+        """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
+        if not ((present >= 0) & (present == np.floor(present))).all():
+            return None
+        return cls(j, type, *np.unique(present, return_counts=True))
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        return float(self.different[0]), float(self.different[-1])
+
+    @property
+    def is_mostly_0(self) -> bool:
+        """Whether 0 is the commonest value."""
+        return self.ends[0] == 0 and int(np.argmax(self.rows)) == 0
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the values are 0 and 1 in a way that counts are not, or any other two without 0."""
+        if len(self.different) > 2 or self.ends[0] == 0 < self.ends[1] - 1:
+            return False
+        N = self.rows.sum()
+        mean = self.rows[-1] / N
+        return self.ends != (0, 1) or bool(N * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+
+
+def read_alike(columns: Sequence[Numbers | None]) -> dict[int, str]:
+    """Types of columns that are to be read as their neighbours, by position.
+
+    Parameters
+    ----------
+    columns : sequence of Numbers or None
+        In the order of the table; None stands for any other column.
+    """
+    types: dict[int, str] = {}
+    for run in _runs(columns):
+        numbers = [one for one in run if not one.is_flag]
+        if len({one.type for one in numbers}) > 1:
+            members, type = _choose_type(numbers)
+            # a binary column is one of two categories
+            same = {type, "binary"} if type == "categorical" else {type}
+            types |= {one.j: type for one in members if one.type not in same}
+    return types
+
+
+def _runs(columns: Iterable[Numbers | None]) -> Iterator[list[Numbers]]:
+    """Columns of whole numbers that stand side by side."""
+    run: list[Numbers] = []
+    for one in (*columns, None):
+        if one is None:
+            yield run
+            run = []
+        else:
+            run.append(one)
+
+
+def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
+    """The columns that are alike, and their type; no columns where too few are."""
+    several = [one for one in numbers if len(one.different) > 2]
+    if len(several) < FEWEST:
+        return [], ""
+    all_ends = [one.ends for one in several]
+    ends = max(set(all_ends), key=all_ends.count)
+    zeros = [one for one in numbers if one.is_mostly_0]
+    are_zeros = 2 * len(zeros) > len(numbers)
+    if all_ends.count(ends) >= ON_SCALE * len(several):
+        members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
+        different = np.unique(np.concatenate([one.different for one in members]))
+        if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
+            return members, "categorical"
+        values, rows = (np.concatenate([getattr(one, name) for one in members]) for name in ("different", "rows"))
+        in_order = np.argsort(values)
+        median = values[in_order][np.searchsorted(rows[in_order].cumsum(), rows.sum() / 2)]
+        return members, "count" if are_zeros or median <= TYPICAL_COUNT else "real"
+    counts = sum(one.type == "count" for one in numbers)
+    if not are_zeros or sum(len(one.different) > 2 for one in zeros) < FEWEST or counts < COUNTS * len(numbers):
+        return [], ""
+    if len(zeros) < WIDE:
+        return zeros, "count"
+    largest = max(one.ends[1] for one in zeros)
+    near = [one for one in numbers if one.ends[0] <= largest]
+    beyond = [one for one in near if one.ends[1] > largest]
+    # a few species are common; more columns of larger numbers are something else
+    return [one for one in near if one not in beyond or WIDE * len(beyond) < len(near)], "count"

@@ -1,0 +1,53 @@
+"""The clusters of a run that was interrupted, from the draws that its chains have made so far."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from splitmerge_cli.diagnostics.cluster_table import cluster_lines
+from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, estimate_partition, evenly_spaced
+from splitmerge_cli.runs import summaries, uncertainty
+from splitmerge_cli.runs.clusterings import interval_of_trace, late_rows
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.terminal import one_line
+
+if TYPE_CHECKING:
+    from splitmerge_cli.runs.plan import Plan
+
+PARTITIONS = 60
+"""Draws that the estimate averages, at most: whoever interrupts a run does not wait."""
+CELLS = 300_000
+"""Items in these draws, at most; the best state stands for more."""
+
+
+def lines_so_far(plan: "Plan", most: int) -> Iterator[str]:
+    """Lines about an interrupted run: its clusters, `most` at most, and after how many iterations it ended.
+
+    A run that would not describe its clusters, or has stored nothing, has no such lines.
+    """
+    run, N = Run(plan.path), plan.dataset.N
+    if not summaries.is_described(plan):
+        return
+    try:
+        trace, partitions = run.trace(), run.partitions()
+    except FileNotFoundError:
+        return
+    made = trace.groupby("chain")["iteration"].max()
+    each = [rows for _, rows in partitions.groupby("chain")]
+    late = [rows.iloc[late_rows(rows["iteration"].to_numpy(), made[rows["chain"].iloc[0]], N)] for rows in each]
+    labels, certainty, source = run.best_state(), None, "the best state so far"
+    per_chain = min(PARTITIONS, CELLS // N) // len(late)
+    if per_chain and all(map(len, late)):
+        kept = [rows["labels"].iloc[evenly_spaced(len(rows), per_chain)] for rows in late]
+        draws = np.stack([row for of_chain in kept for row in of_chain]).astype(np.int32)
+        with suppress(TooManyClusters):
+            labels = estimate_partition(draws, interval=interval_of_trace(trace)).labels
+            certainty = uncertainty.membership_of(labels, draws)["certainty"]
+            source = "an estimate from the draws so far"
+    clusters, _ = summaries.describe_clusters(plan.dataset, labels, certainty)
+    rows, outliers = summaries.set_apart(summaries.as_text(clusters), N)
+    yield from map(one_line, cluster_lines(rows, f"{summaries.count(len(rows), outliers, N)}, {source}", most))
+    begun = "" if len(made) == plan.spec.chains else f" of {len(made)} of {plan.spec.chains} chains"
+    yield f"interrupted after {made.min():,} iterations{begun}; not judged as converged"

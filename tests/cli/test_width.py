@@ -1,0 +1,57 @@
+"""Every line that the default command prints on a table fits in the 80 columns of a terminal."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from splitmerge_cli.api import candidates
+
+RNG = np.random.default_rng(0)
+SIDE = np.repeat([0.0, 6.0], 30)
+SLOW = pytest.mark.slow
+
+
+def frame_of(values: np.ndarray) -> pd.DataFrame:
+    return pd.DataFrame(values, columns=[f"c{j}" for j in range(values.shape[1])])
+
+
+TABLES: dict[str, Callable[[], pd.DataFrame]] = {
+    # an id, words, a gap, a date, numbers that may be labels, a skewed column, answers, counts
+    "mixed": lambda: frame_of(RNG.normal(size=(60, 2)) + SIDE[:, None]).assign(
+        id=np.arange(1, 61),
+        town=["here", "there", "far away"] * 20,
+        gap=np.where(np.arange(60) % 7 == 0, np.nan, SIDE + RNG.normal(size=60)),
+        day=pd.date_range("2020-01-01", periods=60).astype(str),
+        species=["setosa", "virginica"] * 30,
+        skewed=np.exp(RNG.normal(size=60)),
+        answer=RNG.integers(1, 6, 60),
+        visits=RNG.poisson(2.0, 60),
+    ),
+    "species": lambda: frame_of(RNG.negative_binomial(0.5, 0.2, (60, 12))),
+    "reals": lambda: frame_of(RNG.normal(size=(60, 3)) + SIDE[:, None]),
+    "one": lambda: frame_of(RNG.normal(size=(60, 1)) + SIDE[:, None]),
+    "wide": lambda: frame_of(RNG.normal(size=(20, 30))),
+    "answers": lambda: frame_of(RNG.integers(1, 6, (60, 8))),
+    "flags": lambda: frame_of(RNG.integers(0, 2, (60, 6))),
+    "copies": lambda: frame_of(np.repeat(RNG.normal(size=(20, 3)), 3, axis=0)),
+    "tails": lambda: frame_of(RNG.standard_t(2, size=(60, 3))),
+    "skewed": lambda: frame_of(np.exp(RNG.normal(size=(60, 4)))),
+    "diagonal": lambda: frame_of(np.outer(RNG.normal(20, 6, 60), [1, 2]) + np.outer(SIDE, [0, 1])).assign(
+        noise=RNG.normal(size=60)
+    ),
+    "long names": lambda: frame_of(RNG.normal(size=(60, 3))).rename(columns=lambda name: f"{name} {'word ' * 12}"),
+}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name == "mixed" else SLOW) for name in TABLES])
+def test_the_lines_of_a_run_fit(smcmc, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(candidates, "ROUNDS", (10, 20))
+    TABLES[name]().to_csv("table.csv", index=False)
+    # that of reals ends soon when it has run long enough
+    ended = smcmc("run", "table.csv", *([] if name == "reals" else ["budget=0.2"]))
+    *lines, folder = ended.stdout.splitlines()
+    assert ended.exit_code == 0 and not lines and folder.startswith("results/")
+    shown = [line for line in ended.stderr.splitlines() if not line.startswith("next: ")]
+    assert len(shown) > 8 and max(map(len, shown)) <= 80, [line for line in shown if len(line) > 80]
