@@ -1,6 +1,7 @@
 """Clusters in the data's own terms: sizes, means with intervals, the columns that tell a cluster from the rest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -54,7 +55,7 @@ def clusters(
     kind = dataset.kind
     if kind.has_columns:
         known = statistics(dataset, own) if described is None else described
-        frame["telling"] = ["; ".join(_telling(known, int(k))) for k in order]
+        frame["telling"] = ["; ".join(describe(known, int(k), j) for j in _telling(known, int(k))) for k in order]
     else:
         descriptions = [kind.describe(dataset, own == k, first) for k in order]
         for column in descriptions[0]:
@@ -62,12 +63,17 @@ def clusters(
     return frame
 
 
-def _telling(known: Statistics, k: int) -> Iterator[str]:
-    """The columns in which a cluster differs most from the others."""
+def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
+    """Columns that the summary names of these clusters: those that it names first in the order of the clusters, then
+    those that it names second, ..."""
+    ranked = zip_longest(*(_telling(known, k) for k in clusters))
+    return [j for j in dict.fromkeys(chain.from_iterable(ranked)) if j is not None]
+
+
+def _telling(known: Statistics, k: int) -> list[int]:
+    """The columns in which a cluster differs most from the others, the most different first."""
     told = np.nan_to_num(known.divergence[k], nan=-1.0)
-    for j in np.argsort(-told, kind="stable")[:TELLING]:
-        if told[j] > 0:
-            yield describe(known, k, int(j))
+    return [int(j) for j in np.argsort(-told, kind="stable")[:TELLING] if told[j] > 0]
 
 
 def _feature(known: Statistics, k: int, j: int) -> int:

@@ -35,7 +35,7 @@ MOST_NAMES = 8
 STEPS = 800
 """Points of a line, at most."""
 BINS = 20
-"""Bins of the ranks of a chain, as Vehtari et al. (2021) draw them."""
+"""Bins of a chain's ranks, see Vehtari et al. (2021)."""
 SETTLED = 0.1
 """Share of the iterations (of the draws, for a running mean) after which values set the limits of an axis."""
 QUANTITIES = {"log_joint": "log joint", "K": "clusters K", "score": "adjusted Rand index"}
@@ -118,7 +118,8 @@ def _title(run: Run, chains: Sequence[pd.DataFrame]) -> str:
     made = count_of(len(chains), "chain")
     if not run.is_done:
         made = f"{len(chains)} of {run.config['chains']} chains ({run.status['state']})"
-    return f"{'Do the chains agree? ' * (len(chains) > 1)}{title_of(option(run, 'sampler'))} on {data_name(run)}, {N}, {made}"
+    question = "Do the chains agree? " * (len(chains) > 1)
+    return f"{question}{title_of(option(run, 'sampler'))} on {data_name(run)}, {N}, {made}"
 
 
 def _look(k: int) -> dict[str, object]:

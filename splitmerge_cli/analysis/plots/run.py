@@ -184,7 +184,7 @@ def pictures(run: Run, only: Collection[str] | None = None, column: bool = False
 
 
 def _make_each(run: Run, make: Callable[[str], Made], names: Iterable[str]) -> Iterator[tuple[str, Made]]:
-    """What is made of each picture that a run has; the first error of all is raised last."""
+    """Make something of each picture that a run has; the first error of all is raised last."""
     failed = None
     for name in names:
         try:
