@@ -1,6 +1,7 @@
 """Clusters in the data's own terms: sizes, means with intervals, the columns that tell a cluster from the rest."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import chain, zip_longest
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ def clusters(
     if kind.has_columns:
         known = statistics(dataset, own) if described is None else described
         pairs = describe_pairs(dataset, own, known)
-        frame["telling"] = ["; ".join(_telling(known, int(k), pairs.get(int(k)))) for k in order]
+        frame["telling"] = ["; ".join(_describe_telling(known, int(k), pairs.get(int(k)))) for k in order]
     else:
         descriptions = [kind.describe(dataset, own == k, first) for k in order]
         for column in descriptions[0]:
@@ -68,16 +69,28 @@ def clusters(
     return frame
 
 
-def _telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:
-    """The columns in which a cluster differs most from the others; first two that do so together."""
+def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
+    """Columns that the summary names of these clusters: those that it names first in the order of the clusters, then
+    those that it names second, ..."""
+    ranked = zip_longest(*(_telling(known, k) for k in clusters))
+    return [j for j in dict.fromkeys(chain.from_iterable(ranked)) if j is not None]
+
+
+def _telling(known: Statistics, k: int) -> list[int]:
+    """The columns in which a cluster differs most from the others, the most different first."""
     told = np.nan_to_num(known.divergence[k], nan=-1.0)
+    return [int(j) for j in np.argsort(-told, kind="stable")[:TELLING] if told[j] > 0]
+
+
+def _describe_telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:
+    """Descriptions of the columns in which a cluster differs most; first two that do so together."""
+    largest = np.nan_to_num(known.divergence[k], nan=-1.0)
     if pair is not None:
         yield pair
-    elif len(told) > 1 and 0 < told.max() < FAINT:
+    elif len(largest) > 1 and 0 < largest.max() < FAINT:
         yield NO_COLUMN
-    for j in np.argsort(-told, kind="stable")[:TELLING]:
-        if told[j] > 0:
-            yield describe(known, k, int(j))
+    for j in _telling(known, k):
+        yield describe(known, k, j)
 
 
 def _feature(known: Statistics, k: int, j: int) -> int:

@@ -11,6 +11,7 @@ from matplotlib.text import Text
 from printing import problems
 
 from splitmerge_cli.analysis.plots import columns, uncertainty
+from splitmerge_cli.analysis.plots.chains import count_ranks
 from splitmerge_cli.analysis.plots.labels import SMALLEST
 from splitmerge_cli.analysis.plots.run import PICTURES, pictures
 from splitmerge_cli.analysis.plots.style import HALF, use_style
@@ -97,9 +98,9 @@ def test_a_table_of_several_types(smcmc, tmp_path: Path) -> None:
     mixed_table(tmp_path / "people.csv")
     run = run_of(smcmc, "data=csv", "data.path=people.csv", "model=mixed")
     drawn = dict(pictures(run))
-    expected = ["traces", "n_clusters", "co_clustering", "credible_ball", "dendrogram"]
-    expected += ["pairs", "projection", "cluster_means"]
-    assert list(drawn) == expected
+    # what the clusters are, how many, how certain; the chains come last
+    expected = ["cluster_means", "pairs", "projection", "n_clusters", "dendrogram"]
+    assert list(drawn) == [*expected, "co_clustering", "credible_ball", "traces"]
     said = {name: check(figure) for name, figure in drawn.items()}
     # the file's name, not the data set's
     assert all("on people, N = 90" in text and "csv," not in text for text in said.values())
@@ -119,7 +120,7 @@ def test_forty_clusters_and_sixty_columns(smcmc, tmp_path: Path) -> None:
     run = run_of(smcmc, "data=csv", "data.path=wide.csv", "model=gaussian", "model.covariance=diag")
     assert run.summary["point_estimate"]["n_clusters"] > 20
     said = {name: check(figure) for name, figure in pictures(run, ["pairs", "projection", "cluster_means"])}
-    assert "4 less telling rows are left out" in said["cluster_means"]
+    assert "4 rows in which the clusters differ less are left out" in said["cluster_means"]
     # names that begin and end alike stay distinct
     assert "…07…" in said["cluster_means"]
 
@@ -129,9 +130,11 @@ def test_blocks_have_the_numbers_that_the_caption_promises() -> None:
     labels = np.repeat([0, 1, 2], [12, 11, 1])
     apart = np.repeat([0, 1, 0], [12, 11, 1])
     _, ax = columns.plt.subplots()
-    uncertainty._blocks(ax, np.stack([labels, apart, apart]), labels)
+    uncertainty._blocks(ax, np.stack([labels, apart, apart]), labels, apart)
     assert [text.get_text() for text in ax.texts] == ["1.00", "1.00"]
-    uncertainty._blocks(ax, np.stack([labels, np.zeros(24, int)]), labels)
+    # the largest and the smallest cluster are parts of cluster 0 of the estimate; the smallest is too narrow for a name
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0.1", "1"]
+    uncertainty._blocks(ax, np.stack([labels, np.zeros(24, int)]), labels, apart)
     assert sorted(text.get_text() for text in ax.texts[2:]) == ["0.50", "0.50", "1.00", "1.00"]
 
 
@@ -143,7 +146,7 @@ def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:
     pd.DataFrame(rows, columns=[f"symptom {j}" for j in range(12)]).to_csv(tmp_path / "s.csv", index=False)
     run = run_of(smcmc, "data=csv", "data.path=s.csv", "model=bernoulli")
     drawn = dict(pictures(run, ["pairs", "projection", "cluster_means"]))
-    assert list(drawn) == ["projection", "cluster_means"]
+    assert list(drawn) == ["cluster_means", "projection"]
     assert "symptom 3" in check(drawn["cluster_means"]) and check(drawn["projection"])
 
 
@@ -180,7 +183,7 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
 def test_pictures_at_the_width_of_a_column(smcmc) -> None:
     run = run_of(smcmc, "data=lines", "model=lines", "N=60")
     drawn = dict(pictures(run, column=True))
-    assert {"traces", "n_clusters", "points"} <= set(drawn) <= {k for k, each in PICTURES.items() if each.in_column}
+    assert {"n_clusters", "points"} <= set(drawn) <= {k for k, each in PICTURES.items() if each.in_column}
     for figure in drawn.values():
         assert figure.get_figwidth() == pytest.approx(HALF)
         # what a narrow note has is more lines
@@ -193,8 +196,29 @@ def test_pictures_at_the_width_of_a_column(smcmc) -> None:
     assert smcmc("plot", "--width", "3", str(run.path)).exit_code == 2
 
 
-def test_traces_name_their_chains(smcmc) -> None:
+def test_chains_stand_apart(smcmc) -> None:
+    """Each has its strip of traces and ranks, and a line of its own colour and dashes among the running means."""
     run = run_of(smcmc, "data=emm", "model=emm", "N=30")
     figure = dict(pictures(run, ["traces"]))["traces"]
+    said = check(figure)
     assert [text.get_text() for text in figure.legends[0].get_texts()] == ["chain 0", "chain 1"]
-    assert [ax.get_ylabel() for ax in figure.axes][:2] == ["log joint", "clusters K"]
+    strips, ranks, means = figure.axes[:3]
+    assert strips.get_title(loc="left").startswith("log joint: ") and "clusters K: " in said
+    assert [label.get_text() for label in strips.get_yticklabels()] == ["chain 0", "chain 1"]
+    first, second = (line.get_ydata() for line in strips.lines)
+    assert first.max() < 0.5 < second.min()
+    assert ranks.get_title(loc="left") == f"ranks, R-hat {run.summary['diagnostics']['rhat/log_joint']:.3f}"
+    assert len({line.get_color() for line in means.lines}) == len({line.get_linestyle() for line in means.lines}) == 2
+    # the last value of a running mean is that of the diagnosis
+    means_of_half = run.trace().query("iteration > 300").groupby("chain")["log_joint"].mean()
+    np.testing.assert_allclose([line.get_ydata()[-1] for line in means.lines], means_of_half)
+
+
+def test_ranks_of_equal_chains_are_uniform_and_of_others_are_not() -> None:
+    x = np.random.default_rng(0).normal(size=(4, 2000))
+    for same in (x, x.round()):  # ties are in random order
+        counts = count_ranks(same)
+        assert counts.shape == (4, 20) and (counts.sum(axis=1) == 2000).all()
+        assert abs(counts / 100 - 1).max() < 0.4
+    apart = count_ranks(x + np.array([[0], [0], [0], [9]]))
+    assert apart[3, :15].sum() == 0 and (apart[3, 15:] == 400).all()

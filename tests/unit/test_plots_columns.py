@@ -12,10 +12,11 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from splitmerge_cli.analysis.plots import columns
 from splitmerge_cli.analysis.plots import labels as writing
 from splitmerge_cli.analysis.plots.cluster_means import rows_of
-from splitmerge_cli.analysis.plots.columns import Found, discriminating, evenly, most_telling, principal, standardise
+from splitmerge_cli.analysis.plots.columns import Found, choose_columns, discriminating, evenly, principal, standardise
 from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
 from splitmerge_cli.analysis.plots.points import COLOURS, MARKERS, style_of
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.cluster_summary import clusters as summarise
 from splitmerge_cli.diagnostics.column_statistics import statistics
 
 
@@ -26,14 +27,18 @@ def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:
     return Found(dataset, statistics(dataset, labels), np.arange(len(x)), labels, none, none, ranks)
 
 
-def test_the_most_telling_columns_do_not_repeat_each_other() -> None:
+def test_the_columns_are_those_that_the_summary_names() -> None:
+    """First the one that it names first of each cluster, the largest cluster first; a constant one never."""
     rng = np.random.default_rng(0)
-    z = np.arange(300) % 3
-    strong, weak = 6.0 * (z == 0) + rng.normal(size=300), 3.0 * (z == 1) + rng.normal(size=300)
-    x = np.column_stack([rng.normal(size=300), weak, strong, strong + 0.01 * rng.normal(size=300), np.ones(300)])
-    chosen = most_telling(find_clusters(x, z), 2)
-    assert chosen[0] in (2, 3) and chosen[1] == 1
-    assert 4 not in most_telling(find_clusters(x, z), 5)
+    z = np.repeat([0, 1, 2], [140, 100, 60])
+    x = rng.normal(size=(300, 6)) + 5.0 * np.eye(3, 6, k=1)[z]
+    x[:, 5] = 1.0
+    found = find_clusters(x, z)
+    named = [text.split(" = ")[0] for text in summarise(found.dataset, z)["telling"]]
+    assert [f"c{j}" for j in choose_columns(found)[:3]] == named == ["c1", "c2", "c3"]
+    assert len(choose_columns(found)) == 4 and 5 not in choose_columns(found)
+    # rows of the map of means, too
+    assert {f"c{j}" for j in rows_of(found.known, np.arange(3), most=3)} == set(named)
 
 
 def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:

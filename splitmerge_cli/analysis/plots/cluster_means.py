@@ -13,6 +13,7 @@ from splitmerge_cli.analysis.plots.labels import shorten_names
 from splitmerge_cli.analysis.plots.points import by_size, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, SMALLEST, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_summary import named_columns
 from splitmerge_cli.diagnostics.cluster_table import number
 from splitmerge_cli.diagnostics.column_statistics import Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
@@ -21,7 +22,7 @@ from splitmerge_cli.runs.stored import dataset_of
 MOST_CLUSTERS = 40
 """Clusters that are drawn: the largest."""
 MOST_ROWS = 56
-"""Features that are drawn: those of the most telling columns."""
+"""Features that are drawn."""
 MOST_NUMBERS = 11
 """Clusters up to which the means are written into the map."""
 NAME = 38
@@ -35,18 +36,19 @@ _SCALE = LinearSegmentedColormap.from_list("below and above", ["#2B5C9E", "#9DBB
 
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most: int = MOST_ROWS) -> NDArray[np.int64]:
-    """Features to draw, int64 ``[rows]``, `most` at most: of the most telling columns, ordered by the one of the
-    `clusters` in which they are highest. Levels of one column stand together, in their order."""
+    """Features to draw, int64 ``[rows]``, `most` at most, ordered by the one of the `clusters` in which they are
+    highest. They are those of the columns that the summary names, then of the columns of largest mean divergence.
+    Levels of one column stand together, in their order."""
     groups = [np.flatnonzero(known.column == j) for j in range(len(known.columns))]
     chosen: list[int] = []
     room = most
-    for j in np.argsort(-known.telling, kind="stable"):
+    for j in dict.fromkeys([*named_columns(known, clusters), *np.argsort(-known.telling, kind="stable").tolist()]):
         # of a column of many levels the commonest
         levels = groups[j][np.argsort(-known.overall[groups[j]], kind="stable")][: max(2, most // 4)]
         if len(levels) > room or np.isnan(known.overall[levels]).any():
             continue
         groups[j] = np.sort(levels)
-        chosen.append(int(j))
+        chosen.append(j)
         room -= len(levels)
     far = np.nan_to_num(known.standardised_means[clusters])
 
@@ -94,7 +96,7 @@ def cluster_means(run: Run) -> Figure:
     figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
     told = ["Numbers: means; of levels shares." if written else f"Dashes: below −{-BELOW:g} standard deviations."]
     if (hidden := len(known.column) - R) > 0:
-        told.append(f"{hidden:,} less telling rows are left out.")
+        told.append(f"{hidden:,} rows in which the clusters differ less are left out.")
     if (hidden := len(ordered) - K) > 0:
         told.append(f"{hidden:,} smaller clusters are left out.")
     if np.isnan(far).any():

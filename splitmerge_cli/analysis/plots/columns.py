@@ -15,11 +15,12 @@ from splitmerge_cli.analysis.plots.labels import shorten_names, write_apart
 from splitmerge_cli.analysis.plots.points import ALONE, UNSURE, by_size, scatter, style_of
 from splitmerge_cli.analysis.plots.runs import state_of, subject
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_summary import named_columns
 from splitmerge_cli.diagnostics.column_statistics import BY_LEVEL, Statistics, statistics
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of
 
-PAIRED = 3
+PAIRED = 4
 """Columns that are drawn against each other."""
 MOST_POINTS = 5_000
 """Items that are drawn; of more every n-th."""
@@ -104,23 +105,13 @@ def _numeric(known: Statistics) -> list[int]:
     return [j for j, type in enumerate(known.types) if type in ("real", "count") and known.deviation[first[j]] > 0]
 
 
-def most_telling(found: Found, most: int = PAIRED) -> list[int]:
-    """Numeric columns with the largest mean divergence; one that others predict counts for less."""
-    known, chosen = found.known, list[int]()
-    left = _numeric(known)
-    rows = evenly(len(found.labels), MOST_ROWS)
-    score = {j: known.telling[j] for j in left}
-    while left and len(chosen) < most:
-        j = max(left, key=score.__getitem__)
-        chosen.append(j)
-        left.remove(j)
-        x = column(found.dataset, j, rows)
-        for other in left:
-            y = column(found.dataset, other, rows)
-            both = ~np.isnan(x) & ~np.isnan(y)
-            if both.sum() > 2 and x[both].std() > 0 and y[both].std() > 0:
-                score[other] *= max(0.0, 1 - np.corrcoef(x[both], y[both])[0, 1] ** 2)
-    return chosen
+def choose_columns(found: Found) -> list[int]:
+    """Columns of numbers that are drawn against each other, `PAIRED` at most: those that the summary names of the
+    clusters, the largest first, then those of largest mean divergence."""
+    numeric, order = _numeric(found.known), sorted(found.ranks, key=found.ranks.__getitem__)
+    named = [j for j in named_columns(found.known, order) if j in numeric]
+    rest = sorted(numeric, key=lambda j: -found.known.telling[j])
+    return list(dict.fromkeys([*named, *rest]))[:PAIRED]
 
 
 def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
@@ -131,9 +122,9 @@ def column(dataset: Any, j: int, rows: NDArray[np.int64]) -> Points:
 
 
 def pairs(run: Run) -> Figure:
-    """Draw the most telling columns of a table against each other, and each by cluster."""
+    """Draw the columns that the summary names against each other, and each by cluster."""
     found = Found.from_run(run)
-    chosen = most_telling(found)
+    chosen = choose_columns(found)
     n = len(chosen)
     labels, unsure, alone = found.marks_at(found.rows)
     every = shorten_names(found.known.titles, NAME)
@@ -163,12 +154,12 @@ def pairs(run: Run) -> Figure:
                 ax.set_xlabel(plain_text(names[b]))
             if b == 0 and a > 0:
                 ax.set_ylabel(plain_text(names[a]))
-    figure.suptitle(f"The {n} most telling columns: {subject(run)}", x=0.01, ha="left")
+    figure.suptitle(f"Columns in which the clusters differ most: {subject(run)}", x=0.01, ha="left")
     _keys(axes[0, n - 1], found)
     gaps = sum(int(np.isnan(x).sum()) for x in cells)
     footnote(
         figure,
-        "Columns of largest mean divergence between a cluster and all others, less what the columns before tell. "
+        'Columns of numbers: first those that the summary names ("differs most in"), the largest cluster\'s first. '
         f"Diagonal: items by cluster, stacked, the largest at the bottom.{found.drawn_note}{_marks(found)}"
         + state_of(run)
         + (f" Items without a value are left out ({gaps} cells)." if gaps else ""),

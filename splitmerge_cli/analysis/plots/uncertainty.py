@@ -1,16 +1,20 @@
 """How uncertain the clusters of a run are: co-clustering, the credible ball, the number of clusters."""
 
+from collections.abc import Sequence
+from itertools import count
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots import points
-from splitmerge_cli.analysis.plots.runs import option, subject
+from splitmerge_cli.analysis.plots.labels import write_apart
+from splitmerge_cli.analysis.plots.runs import option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, count_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.diagnostics.similarity import block_means
@@ -30,6 +34,12 @@ NAME = 22
 """Letters of such a name."""
 NARROWEST = 0.025
 """Share of the items that a cluster has at least for its number to stand below it."""
+LOWEST = 0.045
+"""Share of the items that a cluster has at least for its name to stand at the side of a panel."""
+LEAST_PART = 0.1
+"""Share of a cluster's items that another has at least for its name to be that of the other."""
+MOST_ROWS = 12
+"""Items whose rows stand beside the matrix."""
 BOUNDS = {"vertical_upper": "fewest clusters", "vertical_lower": "most clusters", "horizontal": "furthest"}
 
 
@@ -64,21 +74,19 @@ def co_clustering(run: Run) -> Figure:
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
         _name_items(figure, ax, [str(names[i]) for i in order])
-        ax.set_xlabel("cluster")
     else:
-        ax.set(xlabel="items, by cluster of the point estimate", ylabel="items")
-    # numbers as in clusters.csv, at the middle of clusters that are wide enough
-    begins, numbers = np.concatenate([[0], ends[:-1]]), labels[order[ends - 1]]
-    wide = np.flatnonzero(ends - begins >= NARROWEST * N)
-    ax.set_xticks((begins + ends)[wide] / 2, [f"{numbers[k]}" for k in wide])
-    ax.tick_params(axis="x", length=0)
+        shown = thinned_rows(N, MOST_ROWS)
+        ax.set_yticks(shown + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[shown]]])
+        ax.set_ylabel("row of the item (items are sorted by cluster)")
+    _name_blocks(ax.xaxis, ends, [str(k) for k in labels[order[ends - 1]]], NARROWEST * N)
+    ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
     ax.set_title(f"Which items belong together: {subject(run)}")
     footnote(
         figure,
         f"{said}. Lines: the {count_of(len(ends), 'cluster')} of the point estimate, the largest\n"
-        "first; numbers as in clusters.csv. Within a cluster the most certain items come first.",
+        "first; rows and numbers as in clusters.csv. Within a cluster the most certain items come first.",
     )
     return figure
 
@@ -89,6 +97,7 @@ def credible_ball(run: Run) -> Figure:
     """
     summary = run.summary
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
+    numbered = np.array(estimate["labels"])
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
@@ -98,13 +107,14 @@ def credible_ball(run: Run) -> Figure:
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
-            points.scatter(ax, x, labels, size=8.0)
+            points.scatter(ax, x, labels, size=8.0, ranks=_match_ranks(labels, numbered))
             ax.grid(False)
             names = dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
-            drawn = _blocks(ax, sampled, labels)
+            drawn = _blocks(ax, sampled, labels, numbered)
+            ax.set_ylabel("cluster" if k % 2 == 0 else "")
         ax.set_title(f"{name[0].upper()}{name[1:]}: {count_of(partition['n_clusters'], 'cluster')}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
@@ -113,15 +123,54 @@ def credible_ball(run: Run) -> Figure:
         figure,
         f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
         f"{ball['radius']:.2f} nats of the point estimate hold {ball['share']:.1%} of {ball['partitions']:,} sampled "
-        "ones.\n"
+        "ones. The name of a cluster: the clusters of the point estimate (numbers as in clusters.csv) that hold at "
+        "least a tenth of its items; several of one name are 1.1, 1.2, ..., the largest first.\n"
         + (
-            "Clusters by size; colours are those of each panel alone. Crosses: points alone."
+            "Colours: those of the clusters of the point estimate that clusters share most items with. Crosses: points "
+            "alone."
             if x is not None
-            else "Blocks: clusters of each panel, the largest first, as wide as they have items; with numbers from "
-            f"{LEAST_NUMBER:g} on\nwhere both clusters have at least 1 in {MOST_NUMBERS} items."
+            else "Blocks: clusters, the largest first, as wide as they have items; with the mean probability from "
+            f"{LEAST_NUMBER:g} on, where both clusters have at least 1 in {MOST_NUMBERS} items."
         ),
     )
+    if x is not None:
+        figure.canvas.draw()
+        for ax, (_, partition) in zip(axes.flat, shown, strict=True):
+            clusters = points.by_size(partition["labels"])
+            middles = np.array([np.nanmedian(x[items], axis=0) for items in clusters])
+            several = [k for k, items in enumerate(clusters) if len(items) > 1]
+            names = name_parts(partition["labels"], numbered)
+            write_apart(ax, middles, names, several, fontsize=8, fontweight="bold", color="#111111")
     return figure
+
+
+def name_parts(labels: ArrayLike, numbered: NDArray[np.int64]) -> list[str]:
+    """Name the clusters of a partition, the largest first, by those of the point estimate, `numbered`, that have a
+    share of at least `LEAST_PART` of their items.
+
+    Examples
+    --------
+    >>> name_parts([0, 0, 0, 1, 2, 2, 2, 2], np.array([5, 5, 5, 5, 6, 6, 7, 7]))
+    ['6+7', '5.1', '5.2']
+    """
+    names = []
+    for items in points.by_size(labels):
+        counts = np.bincount(numbered[items])
+        held = np.flatnonzero(counts >= LEAST_PART * len(items))
+        names.append("+".join(map(str, held[:3])) + "+…" * (len(held) > 3))
+    return [f"{n}.{names[: k + 1].count(n)}" if names.count(n) > 1 else n for k, n in enumerate(names)]
+
+
+def _match_ranks(labels: NDArray[np.int64], numbered: NDArray[np.int64]) -> dict[int, int]:
+    """Give each cluster the rank, and so the colour, of the cluster of the point estimate with which it shares most
+    items, each rank once."""
+    from scipy.optimize import linear_sum_assignment
+
+    clusters, known = points.by_size(labels), points.by_size(numbered)
+    shared = [[np.isin(items, others).sum() for others in known] for items in clusters]
+    rank = dict(zip(*linear_sum_assignment(shared, maximize=True), strict=True))
+    rank |= dict(zip((k for k in range(len(clusters)) if k not in rank), count(len(known)), strict=False))
+    return {int(labels[items[0]]): int(rank[k]) for k, items in enumerate(clusters)}
 
 
 def n_clusters(run: Run) -> Figure:
@@ -144,11 +193,11 @@ def n_clusters(run: Run) -> Figure:
     return figure
 
 
-def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64]) -> Any:
-    """Mean co-clustering between the clusters of a partition, with its numbers."""
+def _blocks(ax: Axes, sampled: NDArray[np.int32], labels: NDArray[np.int64], numbered: NDArray[np.int64]) -> Any:
+    """Mean co-clustering between the clusters of a partition, with its numbers; `numbered`: the point estimate."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
-    ax.set(xticks=[], yticks=[])
-    ax.grid(False)
+    ax.set_xticks([])
+    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbered), LOWEST * len(labels))
     _outline(ax, edges[1:])
     wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
     for a in wide:
@@ -172,6 +221,14 @@ def _draw_means(
     drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
     ax.set(ylim=(len(labels), 0), aspect="equal")
     return drawn, means, edges
+
+
+def _name_blocks(axis: Axis, ends: NDArray[np.int64], names: Sequence[str], least: float) -> None:
+    """Names at the middle of the blocks that have at least so many items."""
+    begins = np.concatenate([[0], ends[:-1]])
+    wide = np.flatnonzero(ends - begins >= least)
+    axis.set_ticks((begins + ends)[wide] / 2, [names[k] for k in wide])
+    axis.set_tick_params(length=0)
 
 
 def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
