@@ -21,7 +21,6 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.clusterings import interval_of_run, sampled_partitions
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import groups_of, name_groups
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
@@ -143,20 +142,14 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
         joined = "" if merge < 0 else " and ".join(_join_numbers(members[node]) for node in dendrogram.merges[merge])
         told = "" if density is None else f"{density[at]:>16.4f}  "
         yield f"{clusters:>8,}  {dendrogram.expected_loss[K - clusters]:>17.3f}  {told}{joined}".rstrip()
+    if density is not None:
+        best = numbers[int(np.argmax(density))]
+        yield f"held-out density is highest at {best:,} cluster{'s' * (best != 1)}"
     yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
 def _join_numbers(clusters: Sequence[int]) -> str:
     return "+".join(map(str, sorted(clusters)))
-
-
-def group_lines(run: Run, width: int = WIDTH) -> Iterator[str]:
-    """The groups of clusters without a gap of density between them as lines of text; a `ConfigError` for a run in which
-    they were not looked for."""
-    labels, names = groups_of(run)[_require_partition(run)], name_groups(run)
-    members = ", ".join(f"{group} = {clusters}" for group, clusters in names.items())
-    yield from _caution(run)
-    yield from _cluster_lines(run, labels, f"{len(names)} group{'s' * (len(names) != 1)} of clusters: {members}", width)
 
 
 def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:

@@ -26,8 +26,9 @@ from splitmerge_cli.diagnostics.representatives import Representative, represent
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.clusterings import interval_of_run
 from splitmerge_cli.runs.draws import draws_of
-from splitmerge_cli.runs.grouping import groups_of
+from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.misfit import find_unlike, name_unlike
+from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -80,6 +81,7 @@ class Posterior(StoredDraws):
             (what, f"{K:,} {what if K != 1 else what[:-1]} ({number})"),
             ("verdict", verdict),
             *([("fit", name_unlike(unlike))] if unlike else []),
+            *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
             ("sampler", how),
             ("chains", f"{made} chain{'s' * (made != 1)} of {iterations:,} iterations"),
             ("draws", f"{len(self._recorded_partitions):,} draws"),
@@ -214,20 +216,25 @@ class Posterior(StoredDraws):
 
     @property
     def groups(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[N]``: the clusters of `labels` joined where the density has no gap between them.
+        """ndarray of int32, ``[N]``: the groups of rows between whose clusters the density has no gap.
 
-        A cluster that is not of the model's shape takes several normal distributions, and is one group. See
+        A group that is not of the model's shape takes several clusters. With ``options={"gap": 0.25}`` groups are the
+        clusters of a run, and levels, certainties and interval are theirs. See
         `splitmerge_cli.diagnostics.density_gaps`.
 
         Raises
         ------
         ConfigError
-            The groups were not looked for: other data than dense real columns, too many clusters or columns, or chains
-            that are not finished.
+            The groups were not looked for: one cluster, other data than dense real columns, too many clusters or
+            columns, chains that have not converged or are not finished, or a run with `gap`.
         """
-        found = groups_of(self.run)
+        if (found := self.run.summary.get(schema.GROUPS) if self.run.is_done else None) is None:
+            raise ConfigError(
+                f"{self.run.path}: groups of clusters were not looked for; expected a finished run on dense real "
+                "columns, none of them a sum of others, with several clusters, but not many"
+            )
         self._warn()
-        return found[self._labels]
+        return np.asarray(found["labels"], dtype=np.int32)
 
     def representatives(self, answers: int) -> list[Representative]:
         """Several partitions that stand for the posterior, with weights, that of the largest weight first.

@@ -89,16 +89,17 @@ OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power",
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
-CANDIDATES: dict[str, Any] = {
-    **{"powers": list(POWERS), "covariances": list(candidates.COVARIANCES), "tails": list(TAILS), "scales": [RESCALED]},
-    "readings": {what: [*names, *(SHARES if what == "counts" else ())] for what, names in READINGS.items()},
-}
-"""Candidates that are compared. A choice among others, by another version, is made again."""
 Tell = Callable[[Dataset], None] | None
 """Receives a table as it is read."""
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
+
+
+def _list_candidates() -> dict[str, Any]:
+    """Candidates that are compared. A choice among others, by another version, is made again."""
+    readings = {w: [*names, *(of_given_totals() if w == "counts" else ())] for w, names in READINGS.items()}
+    return {"powers": POWERS, "covariances": candidates.COVARIANCES, "tails": list(TAILS), "readings": readings}
 
 
 def options_for(model: str, dataset: Dataset) -> dict[str, str]:
@@ -148,13 +149,12 @@ def _are_same(read: Dataset, table: Dataset) -> bool:
 def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:
     """Choose what a run leaves to the data: the model, its covariance and power.
 
-    What was chosen for the same data, options, sampler and seed is read from the folder of the results. `say` receives
-    what was chosen, a line or a table at a time, and `tell` before that the table for which a model is chosen; `fits`
-    were made of these data before.
+    A stored choice for the same data, options, sampler and seed is read from the results. `say` receives the choice by
+    lines and tables, `tell` before that the table for which a model is chosen; `fits` were made of these data before.
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | CANDIDATES))
+    file = choices.path_of(spec.out, choice_id(spec, _describe_comparison() | _list_candidates()))
     if spec.resume and (stored := choices.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(words_of(spec, changes))}, as {file} says")

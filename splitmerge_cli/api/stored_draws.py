@@ -22,6 +22,7 @@ from splitmerge_cli.data.given import hold
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs import dataset_of, open_run
+from splitmerge_cli.runs.clusterings import joined_partitions
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
@@ -128,7 +129,8 @@ class StoredDraws:
 
     @cached_property
     def partitions(self) -> NDArray[np.int32]:
-        """ndarray of int32, ``[draws, N]``: the labels of the items in every draw.
+        """ndarray of int32, ``[draws, N]``: the labels of the items in every draw; of a run with `gap` in up to 100,
+        whose clusters are joined.
 
         Raises
         ------
@@ -143,6 +145,8 @@ class StoredDraws:
             raise ConfigError(
                 "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
             )
+        if (joined := joined_partitions(self.run)) is not None:
+            return joined
         return np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
 
     @cached_property

@@ -83,9 +83,6 @@ def summary(
     levels: Annotated[
         bool, typer.Option("--levels", help="The clusters merged pair by pair: expected distance, held-out density.")
     ] = False,
-    groups: Annotated[
-        bool, typer.Option("--groups", help="The clusters joined where the density has no gap between them.")
-    ] = False,
     config_dir: ConfigDir = None,
 ) -> None:
     """Show the clusters of runs: size, certainty, where each differs most.
@@ -99,10 +96,10 @@ def summary(
     """
     width = max(WIDTH, get_terminal_size().columns) if sys.stdout.isatty() else WIDTH
     runs, shown = _read_words(words)
-    if columns and (levels or groups or shown):
-        raise ConfigError("--columns: expected by itself, without --levels, --groups, clusters=, answers= and core=")
+    if columns and (levels or shown):
+        raise ConfigError("--columns: expected by itself, without --levels, clusters=, answers= and core=")
     status = 0
-    for path in runs if levels or groups or columns or shown else show_certificates(runs):
+    for path in runs if levels or columns or shown else show_certificates(runs):
         found = runs_in(path)
         for one in found:
             try:
@@ -111,13 +108,12 @@ def summary(
                     raise ConfigError(f"{one.path}: expected a finished run, got one that is {one.missing}")
                 if len(runs) > 1 or len(found) > 1:
                     typer.echo(one.path)
-                if not (levels or groups or shown):
+                if not (levels or shown):
                     for line in summaries.lines(one, width=width, columns=columns):
                         typer.echo(line)
                     continue
 
                 made = [alternatives.dendrogram_lines(one)] if levels else []
-                made += [alternatives.group_lines(one, width)] if groups else []
                 made += [alternatives.cut_lines(one, int(value), width) for value in shown.get("clusters", ())]
                 made += [alternatives.answer_lines(one, int(value), width) for value in shown.get("answers", ())]
                 made += [alternatives.core_lines(one, value) for value in shown.get("core", ())]

@@ -38,6 +38,9 @@ change nothing that is computed."""
 LATER = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None}
 """Options of data sets that runs were stored without, and their defaults, at which they do not tell runs apart."""
 
+NO_GAP = 0.0
+"""`gap` of runs whose clusters are the components of the model."""
+
 INITIAL = ("one_cluster", "singletons", "random", "sequential", "stages", "search", "prior", "mixture", "truth")
 """Initial states that have a name; any other is that of a file."""
 
@@ -174,6 +177,17 @@ class Schema:
         Positive("budget", None, "seconds of sampling per chain; null: no limit", optional=True, most=1e9)
     )
     until: Until
+    gap: float = _key(
+        Number(
+            "gap",
+            NO_GAP,
+            "join clusters between which the density falls by less than this, in nats (0.25: by less than 22 %), in "
+            "every draw; 0: none",
+            least=0.0,
+            most=100.0,
+        ),
+        default=NO_GAP,  # runs were stored without it
+    )
     thin: int = _key(Count("thin", 1, "record every thin-th iteration", least=1, most=_COUNT))
     K0: int | None = _key(
         Count(

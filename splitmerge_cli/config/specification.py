@@ -31,6 +31,7 @@ from splitmerge_cli.config.schema import (
     ENOUGH,
     GROUPS,
     LATER,
+    NO_GAP,
     NOT_TYPED,
     RUNTIME_KEYS,
     SHARED,
@@ -204,10 +205,11 @@ class RunSpecification(Schema):
 
         How held-out documents are evaluated is no part of it where that is never done, nor how chains are tempered
         where they are not, nor is an option of the data, the model or a sampler that runs were stored without (`LATER`,
-        `Option.later`), at its default.
+        `Option.later`), at its default, nor `gap` where it joins nothing.
         """
         left_out = [*RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
+        left_out += ["gap"] * (self.gap == NO_GAP)
         found = {
             key: unshared_options(key, value) if key in SHARED else value
             for key, value in self.values.items()

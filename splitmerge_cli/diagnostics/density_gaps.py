@@ -1,13 +1,19 @@
-"""Groups of clusters without a gap of density between them: one cluster of another shape takes several normal ones.
+"""Clusters without a gap of density between them are joined, draw by draw: a group that is not of the model's shape
+takes several components.
 
-The path between two clusters is their ridgeline: all maxima and saddle points of the density of two normal
-distributions lie on it. Along it the density of the mixture is averaged over draws. Two clusters are joined where the
-density falls by less than `GAP` below its lower end, and so are chains of such clusters.
+Each cluster of a draw has a normal distribution of its own. The density is that of all these mixtures together,
+averaged over draws. The path between two clusters of a draw is their ridgeline, on which all maxima and saddle points
+of the density of two normal distributions lie. The pass between two clusters is the lowest point of their path. Passes
+are taken from the highest to the lowest: the groups on its two sides are joined where the pass lies less than `gap`
+below the peak of the lower group. So a group is a mode of the density that rises by at least `gap` nats above the pass
+to a higher one.
 
 Source: Ray and Lindsay 2005, The topography of multivariate normal mixtures (the ridgeline); Hennig 2010, Methods for
-merging Gaussian mixture components. The average over draws and the number `GAP` are ours, see docs/how-many.md.
+merging Gaussian mixture components; Chazal, Guibas, Oudot and Skraba 2013, Persistence-based clustering (the order of
+the passes). The average over draws and the gaps are ours, see docs/how-many.md.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,14 +22,14 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
-GAP = 0.25
-"""Nats by which the density must fall between two clusters that stay apart."""
-MOST_DRAWS = 40
+AVERAGED = 16
 """Draws over which the density is averaged."""
-STEPS = 21
+LEAST_DRAWS, MOST_DRAWS = 20, 100
+"""Draws whose clusters are joined: no more than these, and fewer of many clusters."""
+STEPS = 13
 """Points of a ridgeline, both ends included."""
-MOST_WORK = 2_000_000
-"""Pairs of clusters, times clusters, times squared columns, up to which groups are looked for: about a second."""
+MOST_WORK = 3e9
+"""Floating-point operations, about: a second or two."""
 SINGULAR = 1e-10
 """Smallest eigenvalue of the covariance within clusters, relative to the largest, below which no density exists."""
 
@@ -32,7 +38,7 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class _Normals:
-    """A normal distribution for each of K clusters."""
+    """A mixture of normal distributions."""
 
     share: Numbers
     mean: Numbers
@@ -40,69 +46,102 @@ class _Normals:
 
     def log_density(self, points: Numbers) -> Numbers:
         """Log density of the mixture at points ``[n, D]``, less a constant."""
-        terms = np.empty((len(self.share), len(points)))
-        for k, factor in enumerate(np.linalg.cholesky(self.covariance)):
-            off = (points - self.mean[k]) @ np.linalg.inv(factor).T
-            terms[k] = np.log(self.share[k] / factor.diagonal().prod()) - 0.5 * (off**2).sum(axis=1)
-        return np.asarray(np.logaddexp.reduce(terms, axis=0))
+        D = points.shape[1]
+        one, other = np.triu_indices(D)
+        precision = np.linalg.inv(self.covariance)
+        pulled = np.einsum("kij,kj->ki", precision, self.mean)
+        constant = np.log(self.share) - 0.5 * (
+            np.linalg.slogdet(self.covariance)[1] + np.einsum("ki,ki->k", pulled, self.mean)
+        )
+        # the exponents are quadratic in a point: one product of matrices
+        quadratic = -precision[:, one, other] * np.where(one == other, 0.5, 1.0)
+        coefficients = np.hstack([constant[:, None], pulled, quadratic])
+        found = np.empty(len(points))
+        for begin in range(0, len(points), 4096):
+            part = points[begin : begin + 4096]
+            terms = np.hstack([np.ones((len(part), 1)), part, part[:, one] * part[:, other]]) @ coefficients.T
+            highest = terms.max(axis=1)
+            found[begin : begin + 4096] = highest + np.log(np.exp(terms - highest[:, None]).sum(axis=1))
+        return found
 
 
-def density_groups(
-    x: ArrayLike, labels: ArrayLike, draws: ArrayLike, alone: ArrayLike | None = None
-) -> NDArray[np.int32]:
-    """Group the clusters of a partition that have no gap of density between them.
+def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list[NDArray[np.int32]]:
+    """Join the clusters of draws that have no gap of density between them.
 
     Parameters
     ----------
     x : array_like of float
-        ``[N, D]``, without missing cells. An invertible affine map of the rows changes nothing.
-    labels : array_like of int
-        ``[N]``, from 0 to K - 1.
+        ``[N, D]``. An invertible affine map of the rows changes nothing. Rows with missing cells do not count for the
+        density; they stay with their clusters.
     draws : array_like of int
-        ``[M, N]``: partitions over which the density is averaged, at most `MOST_DRAWS` of them, evenly spaced.
-    alone : array_like of bool, optional
-        ``[K]``: clusters that are joined to no other, such as outliers.
+        ``[M, N]``: partitions.
+    gaps : sequence of float
+        Nats that a mode rises above the pass to a higher one, at least.
 
     Returns
     -------
-    ndarray of int32, ``[K]``
-        The group of each cluster, numbered by the first cluster of the group.
+    list of ndarray of int32, ``[M', N]``
+        For each gap the joined partitions of the first M' draws: all of them, unless they have many clusters.
 
     Raises
     ------
     numpy.linalg.LinAlgError
         The covariance within clusters is singular.
     ValueError
-        Too many clusters or columns (`MOST_WORK`).
+        Too many clusters or columns (`MOST_WORK`), or no row without a missing cell.
 
     Examples
     --------
     >>> x = np.r_[np.arange(20.0), 100 + np.arange(20.0)][:, None]
-    >>> labels = np.arange(40) // 10
-    >>> draws = [labels, np.arange(40) // 20]
-    >>> density_groups(x, labels, draws).tolist()
-    [0, 0, 1, 1]
+    >>> draws = [np.arange(40) // 10, np.arange(40) // 20]
+    >>> (joined,) = join_clusters(x, draws, [0.25])
+    >>> joined[:, ::10].tolist()
+    [[0, 0, 1, 1], [0, 0, 1, 1]]
     """
-    rows, own, sampled = np.asarray(x, dtype=np.float64), np.asarray(labels), np.asarray(draws)
+    rows, sampled = np.asarray(x, dtype=np.float64), np.asarray(draws)
+    complete = ~np.isnan(rows).any(axis=1)
+    if not complete.any():
+        raise ValueError("every row has a missing cell")
+    rows = rows[complete]
     deviation = rows.std(axis=0)
     rows = (rows - rows.mean(axis=0)) / np.where(deviation > 0, deviation, 1.0)
-    K = int(own.max()) + 1
-    joinable = np.ones(K, dtype=bool) if alone is None else ~np.asarray(alone, dtype=bool)
-    numbers = np.flatnonzero(joinable)
-    if len(numbers) < 2:
-        return np.arange(K, dtype=np.int32)
-    if len(numbers) ** 2 * (len(numbers) - 1) // 2 * rows.shape[1] ** 2 > MOST_WORK:
-        raise ValueError(f"{len(numbers)} clusters in {rows.shape[1]} columns are too many")
-    used, renumbered = np.unique(own, return_inverse=True)
-    at = np.searchsorted(used, numbers)
-    path, pairs = _ridgelines(_fit(rows, renumbered.astype(np.int32)), at)
-    fits = [_fit(rows, by_appearance(sampled[m])) for m in evenly_spaced(len(sampled), MOST_DRAWS)]
-    density = np.logaddexp.reduce([fit.log_density(path) for fit in fits], axis=0).reshape(len(pairs), STEPS)
-    fall = np.minimum(density[:, 0], density[:, -1]) - density.min(axis=1)
-    group = np.arange(K, dtype=np.int32)
-    for one, other in numbers[pairs[fall < GAP]]:
-        group[group == group[other]] = group[one]
-    return by_appearance(group)
+    numbered = [np.unique(labels[complete], return_inverse=True) for labels in sampled]
+    fits = [_fit(rows, numbers.astype(np.int32)) for _, numbers in numbered]
+    averaged = [fits[m] for m in evenly_spaced(len(fits), AVERAGED)]
+    density = _Normals(
+        np.concatenate([fit.share for fit in averaged]),
+        np.concatenate([fit.mean for fit in averaged]),
+        np.concatenate([fit.covariance for fit in averaged]),
+    )
+    D = rows.shape[1]
+    features = 1 + D + D * (D + 1) // 2
+    points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
+    work = np.cumsum(points) * (len(density.share) * (8.0 + features) + 4.0 * D**3)
+    kept = int(np.searchsorted(work, MOST_WORK, side="right"))
+    if kept < min(LEAST_DRAWS, len(fits)):
+        most = max(len(fit.share) for fit in fits)
+        raise ValueError(f"{most} clusters in {D} columns are too many")
+    joined = [np.empty((kept, sampled.shape[1]), dtype=np.int32) for _ in gaps]
+    for m in range(kept):
+        used, _ = numbered[m]
+        peaks, passes, pairs = _find_passes(fits[m], density)
+        for labels, gap in zip(joined, gaps, strict=True):
+            # clusters without a complete row stay alone
+            group = np.arange(int(sampled[m].max()) + 1)
+            group[used] = used[_join(peaks, passes, pairs, gap)]
+            labels[m] = by_appearance(group[sampled[m]].astype(np.int32))
+    return joined
+
+
+def _join(peaks: Numbers, passes: Numbers, pairs: NDArray[np.intp], gap: float) -> NDArray[np.intp]:
+    """The group of each cluster: the number of one of its clusters."""
+    group, height = np.arange(len(peaks)), peaks.copy()
+    for pair in np.argsort(-passes, kind="stable"):
+        one, other = group[pairs[pair]]
+        if one != other and min(height[one], height[other]) - passes[pair] < gap:
+            height[one] = max(height[one], height[other])
+            group[group == other] = one
+    return group
 
 
 def _fit(rows: Numbers, labels: NDArray[np.int32]) -> _Normals:
@@ -120,16 +159,19 @@ def _fit(rows: Numbers, labels: NDArray[np.int32]) -> _Normals:
     return _Normals(sizes / len(rows), mean, covariance)
 
 
-def _ridgelines(fit: _Normals, clusters: NDArray[np.intp]) -> tuple[Numbers, NDArray[np.intp]]:
-    """Points on the ridgelines between all pairs of clusters, one pair after the other; and the pairs, as places in
-    `clusters`."""
-    pairs = np.stack(np.triu_indices(len(clusters), 1), axis=1)
-    precision = np.linalg.inv(fit.covariance[clusters])
-    pull = np.einsum("kij,kj->ki", precision, fit.mean[clusters])
+def _find_passes(fit: _Normals, density: _Normals) -> tuple[Numbers, Numbers, NDArray[np.intp]]:
+    """The log density at the mean of each cluster, its least value on the ridgeline of each pair, and the pairs."""
+    pairs = np.stack(np.triu_indices(len(fit.share), 1), axis=1)
+    if not len(pairs):
+        return np.zeros(1), np.zeros(0), pairs
+    precision = np.linalg.inv(fit.covariance)
+    pull = np.einsum("kij,kj->ki", precision, fit.mean)
     second = np.linspace(0.0, 1.0, STEPS)[:, None]
-    points = []
-    for one, other in pairs:
-        mixed = (1 - second[..., None]) * precision[one] + second[..., None] * precision[other]
-        pulled = (1 - second) * pull[one] + second * pull[other]
-        points.append(np.linalg.solve(mixed, pulled[..., None])[..., 0])
-    return np.concatenate(points), pairs
+    one, other = pairs.T
+    mixed = (1 - second[..., None]) * precision[one, None] + second[..., None] * precision[other, None]
+    pulled = (1 - second) * pull[one, None] + second * pull[other, None]
+    points = np.linalg.solve(mixed, pulled[..., None])[..., 0]
+    path = density.log_density(points.reshape(-1, points.shape[-1])).reshape(len(pairs), STEPS)
+    peaks = np.empty(len(fit.share))
+    peaks[one], peaks[other] = path[:, 0], path[:, -1]
+    return peaks, path.min(axis=1), pairs

@@ -15,10 +15,13 @@ from splitmerge_cli.config import ConfigError, RunSpecification, auto, choice, c
 from splitmerge_cli.config.commands import command_of
 from splitmerge_cli.data.tables.repeats import KEEP, ONCE
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import misfit, recorders, search, stages
 from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
+from splitmerge_cli.runs.grouping import choose_gap, count_larger
 from splitmerge_cli.runs.judgement import lie_apart
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import specification_of
 
@@ -71,6 +74,9 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     step = _choose_step(run, spec, judged)
     if step is None:
+        if judged.converged and _can_be_merged(run.summary, spec):
+            yield "the clusters merged pair by pair, down to one, and which level predicts held-out rows best:"
+            yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
         return
     why, changed = step
     try:
@@ -79,6 +85,13 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     yield why
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
+
+
+def _can_be_merged(summary: Mapping[str, Any], spec: RunSpecification) -> bool:
+    """Whether the clusters overlap, and levels of them can be compared by held-out rows, not by their density."""
+    is_table = spec.model.kind.has_rows and spec.data.name != "given"
+    several = is_table and misfit.do_overlap(summary) and count_larger(summary["point_estimate"]["labels"]) > 1
+    return several and schema.GROUPS not in summary
 
 
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
@@ -115,7 +128,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
         return why, _prolong(run, spec, _count_times(judged.ess))
     if until and not until["reached"]:
         return "the chains go on:", _prolong(run, spec, _count_times(judged.ess or 0.0))
-    return _advise_single(run, spec)
+    return _advise_single(run, spec) or choose_gap(run.summary, spec)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:

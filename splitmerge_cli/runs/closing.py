@@ -8,6 +8,7 @@ from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import advice, misfit, recorders, stopping, summaries
+from splitmerge_cli.runs.grouping import describe_groups
 from splitmerge_cli.runs.judgement import differ, judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.terminal import fold
@@ -25,7 +26,7 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     converged."""
     recorders.say(run)
     # the lines of clusters end with those of the interval
-    brief = (*summaries.group_lines(run), *summaries.interval_lines(run))
+    brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
     for line in summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief:
         print(fold(line), file=sys.stderr, flush=True)
     if scores := summaries.score_line(run.summary):
@@ -54,6 +55,8 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     judged = judgement_of(run)
     yield from _describe_judgement(run, judged)
     yield from misfit.describe_misfit(run.summary)
+    if groups := describe_groups(run.summary):
+        yield groups
     yield from advice.say_next(run, judged, spec)
 
 

@@ -142,11 +142,24 @@ def pooled_estimate(
 
 def sampled_partitions(run: "Run") -> NDArray[np.int32]:
     """The partitions ``[M, N]`` that the estimate of a finished run averages; raises `ConfigError` without any."""
+    if (joined := joined_partitions(run)) is not None:
+        return joined
     summary = run.summary
     found = second_half_partitions(run.path, summary["N"], summary["iterations"])
     if not found:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
     return np.concatenate(list(found.values()))
+
+
+def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
+    """The partitions ``[M, N]`` of a finished run whose clusters are joined, as ``gap`` asks; None where they are not.
+
+    See `splitmerge_cli.runs.grouping.join_draws`.
+    """
+    if not run.is_done or (run.summary.get(schema.JOINED_BY) or {"why_not": ""})["why_not"] is not None:
+        return None
+    labels = run.rows(schema.JOINED, ["labels"])["labels"]
+    return numbers_of(labels).reshape(-1, run.summary["N"])
 
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
@@ -162,7 +175,13 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
 
 def select_averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
     """Select the late partitions that an estimate averages: those with one spacing, so that each weighs the same."""
-    return {c: rows.labels[of_one_spacing(np.arange(len(rows.labels)), rows.iterations)] for c, rows in late.items()}
+    return {c: rows.labels for c, rows in select_draws(late).items()}
+
+
+def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
+    """Select the draws that `select_averaged` gives the partitions of."""
+    chosen = {c: of_one_spacing(np.arange(len(rows.labels)), rows.iterations) for c, rows in late.items()}
+    return {c: Late(rows.iterations[chosen[c]], rows.labels[chosen[c]]) for c, rows in late.items()}
 
 
 @dataclass(frozen=True)

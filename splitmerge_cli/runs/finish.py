@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import distances
-from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, thin_partitions
+from splitmerge_cli.diagnostics.point_estimate import COST, LEVEL, interval_of_counts, thin_partitions
 from splitmerge_cli.diagnostics.summary import score, second_half
 from splitmerge_cli.runs import both_ends, stopping, summaries
 from splitmerge_cli.runs.clusterings import (
@@ -23,15 +24,15 @@ from splitmerge_cli.runs.clusterings import (
     interval_of_trace,
     late_partitions,
     pooled_estimate,
-    select_averaged,
+    select_draws,
 )
-from splitmerge_cli.runs.grouping import find_groups
+from splitmerge_cli.runs.grouping import find_groups, join_draws
 from splitmerge_cli.runs.informative import find_informative
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.misfit import find_misfit
 from splitmerge_cli.runs.recorders.base import best
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.arrays import numbers_of
+from splitmerge_cli.runs.store.arrays import array_of, numbers_of
 from splitmerge_cli.runs.store.files import json_text
 from splitmerge_cli.runs.store.names import SUMMARY
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
@@ -60,10 +61,14 @@ def assemble(
     )
     iterations = [outcome["iterations"] for outcome in outcomes]
     late = late_partitions(store.path, plan.dataset.N, iterations)
-    partitions = select_averaged(late)
+    averaged_draws = select_draws(late)
+    partitions = {c: rows.labels for c, rows in averaged_draws.items()}
     trace = _diagnosed_trace(store.path)
     interval = interval_of_trace(trace)
-    pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
+    listed_partitions, joined_by = partitions, None
+    if plan.spec.gap:
+        listed_partitions, interval, joined_by = _join(plan, store, averaged_draws, interval)
+    pooled, why_not = pooled_estimate(plan.recorder, listed_partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
     averaged = {} if plan.recorder.not_estimated else partitions
@@ -81,12 +86,16 @@ def assemble(
             f"the chains have not converged ({judged.description}): the clusters are those of the single best "
             "state, no estimate over all chains"
         )
+        if joined_by is not None:
+            joined_by["why_not"] = "the chains have not converged"
         why_not = said if why_not is None else f"{said}; {why_not}"
     if plan.dataset.truth is not None:
         diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     summary[schema.INTERVAL] = list(interval)
+    if joined_by is not None:
+        summary[schema.JOINED_BY] = joined_by
     summary[schema.FIT] = find_misfit(plan, late)
     if plan.spec.model.as_typed.get("select"):
         summary["informative"] = find_informative(store.path, plan.dataset.column_names, iterations)
@@ -115,13 +124,34 @@ def assemble(
         )
         if weights is not None:
             summary["far"] = (np.flatnonzero(weights < FAR) + 1).tolist()
-    if plan.recorder.is_listed and plan.spec.experiment is None and plan.describes:
-        groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], partitions)
-        summary |= {} if groups is None else {"groups": groups}
+    is_looked_for = plan.recorder.is_listed and plan.spec.experiment is None and plan.describes and not plan.spec.gap
+    if is_looked_for and judged.converged is not False:
+        groups = find_groups(plan.dataset, summary["point_estimate"]["labels"], averaged_draws)
+        summary |= {} if groups is None else {schema.GROUPS: groups}
     if plan.describes and summaries.is_described(plan):
         certainty = None if membership is None else membership["certainty"]
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty)
     store.keep_text(SUMMARY, json_text(summary))
+
+
+def _join(
+    plan: "Plan", store: RunStore, draws: Mapping[int, Late], components: tuple[int, int]
+) -> tuple[dict[int, NDArray[np.int32]], tuple[int, int], dict[str, Any]]:
+    """Join the clusters of draws as ``gap`` asks, and write them: partitions by chain, the 95 % interval of the number
+    of clusters, and what the summary says of it. Draws that cannot be joined stay as they are."""
+    joined, why_not = join_draws(plan.dataset, draws, [plan.spec.gap])
+    said = {"gap": plan.spec.gap, "components": list(components), "why_not": why_not}
+    if not joined:
+        return {c: rows.labels for c, rows in draws.items()}, components, said
+    partitions = {c: rows.labels for c, rows in joined[0].items()}
+    columns = schema.recorded_columns(schema.JOINED)
+    chain = np.repeat(list(partitions), [len(labels) for labels in partitions.values()])
+    iteration = np.concatenate([rows.iterations for rows in joined[0].values()])
+    each = zip((chain, iteration, np.concatenate(list(partitions.values()))), columns, strict=True)
+    arrays = [array_of(values, field.type) for values, field in each]
+    store.write_parts(schema.JOINED, [pa.Table.from_arrays(arrays, schema=columns)])
+    counts = np.concatenate([labels.max(axis=1) + 1 for labels in partitions.values()])
+    return partitions, interval_of_counts(counts), said
 
 
 def _mean_weights(plan: "Plan", late: Mapping[int, Late]) -> NDArray[np.float64] | None:

@@ -1,21 +1,28 @@
-"""Groups of clusters without a gap of density between them: they are found for a run, and named."""
+"""Clusters without a gap of density between them: joined as ``gap`` asks, or named at the end of a run."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.density_gaps import density_groups
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.diagnostics.density_gaps import MOST_DRAWS, join_clusters
+from splitmerge_cli.diagnostics.point_estimate import estimate_partition, evenly_spaced, interval_of_counts
+from splitmerge_cli.runs.clusterings import Late
+from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
 
 FEW_ITEMS = 3
 """Items of a cluster that is listed as outliers, at most, and so few that they are less than `FEW_SHARE` of all."""
 FEW_SHARE = 0.05
+GAP, WIDE_GAP = 0.25, 1.25
+"""Nats by which the density falls between groups; and where no cluster stands clearly apart (docs/how-many.md)."""
+PIECES = 3
+"""Groups, at least, that are pieces of one where none stands clearly apart. Two are two groups with a pass between."""
 
 
 def is_outlying(size: int, N: int) -> bool:
@@ -29,57 +36,141 @@ def is_outlying(size: int, N: int) -> bool:
     return size <= FEW_ITEMS and size < FEW_SHARE * N
 
 
-def find_groups(dataset: "Dataset", labels: ArrayLike, partitions: Mapping[int, NDArray[np.int32]]) -> list[int] | None:
-    """Group the clusters of an estimate (`splitmerge_cli.diagnostics.density_gaps`).
+def count_larger(labels: ArrayLike) -> int:
+    """Count the clusters of a partition that are not listed as outliers.
 
-    Rows with missing cells are left out. Outliers, and clusters with as few complete rows, stay alone.
+    Examples
+    --------
+    >>> count_larger([0] * 60 + [1] * 40 + [2])
+    2
+    """
+    sizes = np.bincount(np.asarray(labels))
+    return sum(not is_outlying(size, int(sizes.sum())) for size in sizes.tolist())
+
+
+def why_not_joined(dataset: "Dataset") -> str | None:
+    """Why the clusters of a data set cannot be joined; None: they can."""
+    is_dense = dataset.kind.has_columns and isinstance(dataset.values, np.ndarray)
+    if not is_dense or any(column.type != "real" for column in dataset.kind.types_of(dataset)):
+        return "the density between clusters is that of real columns in a dense table"
+    return None
+
+
+def join_draws(
+    dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float]
+) -> tuple[list[dict[int, Late]], str | None]:
+    """Join the clusters of draws (`splitmerge_cli.diagnostics.density_gaps`).
+
+    Parameters
+    ----------
+    dataset : Dataset
+    late : mapping of int to Late
+        By chain, the draws that an estimate averages.
+    gaps : sequence of float
+
+    Returns
+    -------
+    list of dict
+        For each gap the joined draws by chain, `MOST_DRAWS` in all at most.
+    str or None
+        Why there are none.
+    """
+    if why := why_not_joined(dataset):
+        return [], why
+    if not late:
+        return [], "no late partitions were recorded; trace.partitions=10 records more"
+    taken = [
+        (chain, int(row))
+        for chain, rows in late.items()
+        for row in evenly_spaced(len(rows.labels), max(1, MOST_DRAWS // len(late)))
+    ]
+    # the first of them come from all chains, as many clusters leave only these
+    taken = [taken[m] for m in np.argsort([row for _, row in taken], kind="stable")]
+    draws = np.stack([late[chain].labels[row] for chain, row in taken])
+    try:
+        found = join_clusters(dataset.values, draws, gaps)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return [], str(error)
+    joined = []
+    for labels in found:
+        of_gap = {}
+        for chain, rows in late.items():
+            at = [m for m in range(len(labels)) if taken[m][0] == chain]
+            if at:
+                of_gap[chain] = Late(rows.iterations[[taken[m][1] for m in at]], labels[at])
+        joined.append(of_gap)
+    return joined, None
+
+
+def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late]) -> dict[str, Any] | None:
+    """Find the groups of clusters without a gap of density between them.
 
     Parameters
     ----------
     dataset : Dataset
     labels : array_like of int
         ``[N]``, the estimate.
-    partitions : mapping of int to numpy.ndarray
-        By chain, the partitions ``[M, N]`` over which the density is averaged.
+    late : mapping of int to Late
+        By chain, the draws that it averages.
 
     Returns
     -------
-    list of int, or None
-        The group of each cluster. None for other data than dense real columns, for too many clusters or columns, for
-        columns that depend on each other, and without partitions.
+    dict, or None
+        For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
+        its 95 % `interval`, the `labels` of the groups ``[N]``, and `n_clusters`, those of the estimate that are not
+        listed as outliers. None for one cluster, and where they cannot be joined.
     """
-    x, own = dataset.values, np.asarray(labels)
-    if not dataset.kind.has_columns or not isinstance(x, np.ndarray) or not partitions:
+    n_clusters = count_larger(labels)
+    joined = join_draws(dataset, late, (GAP, WIDE_GAP))[0] if n_clusters > 1 else []
+    if not joined:
         return None
-    if any(column.type != "real" for column in dataset.kind.types_of(dataset)):
-        return None
-    complete = ~np.isnan(x).any(axis=1)
-    sizes = np.bincount(own[complete], minlength=int(own.max()) + 1)
-    alone = [size == 0 or is_outlying(size, len(own)) for size in sizes.tolist()]
-    draws = np.concatenate(list(partitions.values()))
-    try:
-        return density_groups(x[complete], own[complete], draws[:, complete], alone).tolist()
-    except (ValueError, np.linalg.LinAlgError):
-        return None
+    narrow, wide = (_estimate(of_gap) for of_gap in joined)
+    is_one = count_larger(wide) == 1 and count_larger(narrow) >= PIECES
+    gap, found, draws = (WIDE_GAP, wide, joined[1]) if is_one else (GAP, narrow, joined[0])
+    return {
+        "gap": gap,
+        "n_clusters": n_clusters,
+        "n_groups": count_larger(found),
+        "interval": list(interval_of_counts([count_larger(row) for rows in draws.values() for row in rows.labels])),
+        "labels": found.tolist(),
+    }
 
 
-def groups_of(run: Run) -> NDArray[np.int32]:
-    """Return the group that each cluster of a finished run is in; raise `ConfigError` where none were looked for."""
-    found = run.summary.get("groups") if run.is_done else None
-    if found is None:
-        raise ConfigError(
-            f"{run.path}: groups of clusters were not looked for; expected a finished run on dense real columns, "
-            "none of them a sum of others, with few clusters"
+def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
+    draws = np.concatenate([rows.labels for rows in joined.values()])
+    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1)).labels
+
+
+def are_apart(groups: Mapping[str, Any]) -> bool:
+    """Whether each cluster is a group, given what `find_groups` found."""
+    return bool(groups["n_groups"] >= groups["n_clusters"])
+
+
+def describe_fall(groups: Mapping[str, Any]) -> str:
+    """Say how far the density falls between groups, or between the clusters of one."""
+    amount = "at least" if are_apart(groups) else "less than"
+    return f"the density falls by {amount} {1 - math.exp(-groups['gap']):.0%} between"
+
+
+def describe_groups(summary: Mapping[str, Any]) -> str | None:
+    """Say which groups the clusters of a run form; None where each is a group, and where they were not looked for."""
+    found = summary.get(schema.GROUPS)
+    if found is None or are_apart(found):
+        return None
+    clusters, groups, (low, high) = found["n_clusters"], found["n_groups"], found["interval"]
+    number = f"95 %: {low} group{'s' * (low != 1)}" if low == high else f"95 %: {low} to {high} groups"
+    fall = describe_fall(found)
+    if groups > 1:
+        return (
+            f"the {clusters} clusters form {groups} groups ({number}): {fall} clusters of one group, which are parts "
+            "of it, or groups that overlap"
         )
-    return np.asarray(found, dtype=np.int32)
+    known = "the rows do not separate into groups" if high == 1 else "the rows may be one group"
+    return f"{known} ({number}): {fall} the {clusters} clusters, which are parts of one group, or groups that overlap"
 
 
-def name_groups(run: Run) -> dict[int, str]:
-    """Name each group of a finished run by its clusters, such as ``0+2+5``, outliers left out."""
-    labels = np.asarray(run.summary["point_estimate"]["labels"])
-    sizes = np.bincount(labels)
-    members: dict[int, list[str]] = {}
-    for cluster, group in enumerate(groups_of(run).tolist()):
-        if not is_outlying(sizes[cluster], len(labels)):
-            members.setdefault(group, []).append(str(cluster))
-    return {group: "+".join(clusters) for group, clusters in members.items()}
+def choose_gap(summary: Mapping[str, Any], spec: "RunSpecification") -> tuple[str, dict[str, Any]] | None:
+    """Why, and the key that joins the clusters of a group."""
+    if spec.gap or describe_groups(summary) is None:
+        return None
+    return "each group as one cluster:", {"gap": summary[schema.GROUPS]["gap"]}

@@ -31,8 +31,8 @@ DATA_FILES = {
 """Keys of the files that a data set is read from."""
 NO_FILES = {"data.stop_words": ("none", "english", "auto")}
 """Values of such a key that name something else."""
-LENGTH = ("iterations", "budget", "until")
-"""Keys that say where the chains of a run end, and change none of their draws."""
+LENGTH = ("iterations", "budget", "until", "gap")
+"""Keys that say where the chains of a run end, or what is made of their draws, and change none of them."""
 DECIDING = ("data", "model", "sampler", "seed", "N")
 """Keys that decide what ``auto`` stands for."""
 

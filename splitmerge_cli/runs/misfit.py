@@ -12,6 +12,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.grouping import are_apart, count_larger, describe_fall
 from splitmerge_cli.runs.quantities import TIE
 from splitmerge_cli.runs.store import schema
 
@@ -99,19 +100,36 @@ def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     """Say where clusters overlap, name what the model does not describe, the farthest first, and say what that means
     for the clusters; nothing where nothing was found, or nothing was checked."""
-    several, unlike = summary["point_estimate"]["n_clusters"] > 1, find_unlike(summary)
-    fit = summary.get(schema.FIT) or {}
-    certainty = fit.get("certainty")
-    if several and certainty is not None and certainty < OVERLAPPING and fit["unchecked"] is None:
-        yield (
-            f"the clusters overlap: an item is with another of its cluster in {certainty:.0%} of the draws, on average"
-        )
-    elif not unlike:
-        return
+    unlike, labels = find_unlike(summary), summary["point_estimate"].get("labels")
+    several = bool(labels) and count_larger(labels) > 1
+    if overlap := do_overlap(summary):
+        share = f"an item is with another of its cluster in {summary[schema.FIT]['certainty']:.0%} of the draws"
+        groups = summary.get(schema.GROUPS)
+        if groups is not None and are_apart(groups):
+            yield f"the draws cut the clusters into parts ({share}, on average), but {describe_fall(groups)} any two"
+        elif several:
+            yield f"the clusters overlap: {share}, on average"
+        else:
+            yield f"the rows do not separate into groups: the draws that divide them do so at other places ({share})"
     if unlike:
         yield name_unlike(unlike)
-    if several and "topics" not in summary:
+    # where groups were looked for their line says more
+    if several and (overlap or unlike) and not {"topics", schema.GROUPS, schema.JOINED_BY} & summary.keys():
         yield "clusters may be parts of one group: their number is that of the model's components"
+
+
+def do_overlap(summary: Mapping[str, Any]) -> bool:
+    """Whether the draws cut the rows at places that differ from draw to draw."""
+    fit = summary.get(schema.FIT) or {}
+    certainty = fit.get("certainty")
+    # where draws are joined a low certainty is that of one group or several
+    return (
+        certainty is not None
+        and certainty < OVERLAPPING
+        and fit["unchecked"] is None
+        and schema.JOINED_BY not in summary
+        and summary["point_estimate"]["n_clusters"] > 1
+    )
 
 
 def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:

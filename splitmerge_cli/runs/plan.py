@@ -20,6 +20,7 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.datasets import load_dataset
 from splitmerge_cli.runs.disk import check_disk
+from splitmerge_cli.runs.grouping import why_not_joined
 from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
 from splitmerge_cli.runs.initial import read_labels
 from splitmerge_cli.runs.limits import most_iterations
@@ -179,6 +180,8 @@ def _prepare(spec: RunSpecification, records: bool) -> Plan:
         )
     recorder = recorder_of(spec, dataset)
     recorder.check(workers(spec))
+    if spec.gap and (why := why_not_joined(dataset)):
+        raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
     labels: NDArray[np.int32] | None = None
     if spec.init not in INITIAL:
         labels, digests["init"] = read_labels(spec.init)

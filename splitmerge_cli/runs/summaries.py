@@ -1,6 +1,7 @@
 """The clusters of a run in the data's own terms: their files, and lines of text."""
 
 import csv
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, WIDTH, cluster_lines, column_lines, shorten
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying, name_groups
+from splitmerge_cli.runs.grouping import FEW_ITEMS, is_outlying
 from splitmerge_cli.runs.identity import of_data
 from splitmerge_cli.runs.informative import describe_informative
 from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import report_damage
 from splitmerge_cli.runs.store.names import CLUSTER_SUMMARY, COLUMN_SUMMARY
 from splitmerge_cli.runs.store.read import Run
@@ -124,7 +126,7 @@ def _lines(run: Run, most: int | None, width: int, columns: bool) -> Iterator[st
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from far_lines(run)
     yield from describe_informative(run.summary)
-    yield from group_lines(run)
+    yield from joined_lines(run.summary)
     yield from interval_lines(run)
     if not columns:
         return
@@ -162,17 +164,19 @@ def _name_items(run: Run, items: Sequence[int]) -> str:
     return ", ".join(said) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 
-def group_lines(run: Run) -> Iterator[str]:
-    """A line that names the groups of clusters without a gap of density between them; none where each is by itself."""
-    if run.summary.get("groups") is None:
+def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
+    """A line that says how many components the clusters of a run are joined of, or why they are not."""
+    if (joined := summary.get(schema.JOINED_BY)) is None:
         return
-    groups = list(name_groups(run).values())
-    clusters = sum(group.count("+") + 1 for group in groups)
-    if clusters > len(groups):
-        yield (
-            f"{clusters} clusters form {len(groups)} group{'s' * (len(groups) != 1)}: {', '.join(groups)} (the density "
-            f"has no gap within a group); smcmc summary {shell_word(str(run.path))} --groups describes them"
-        )
+    gap, (low, high) = f"gap={joined['gap']:g}", joined["components"]
+    if why_not := joined["why_not"]:
+        yield f"{gap}: clusters are not joined: {why_not}"
+        return
+    number = f"{low:,}" if low == high else f"{low:,} to {high:,}"
+    yield (
+        f"{gap}: clusters are joined of the model's components ({number}, 95 %), between which the density falls by "
+        f"less than {1 - math.exp(-joined['gap']):.0%}"
+    )
 
 
 def interval_lines(run: Run) -> Iterator[str]:
@@ -202,9 +206,9 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], wha
     low, high = interval
     labels = summary["point_estimate"].get("labels") or []
     sizes = np.bincount(labels).tolist() if what == "clusters" else []
-    has_outliers = any(is_outlying(size, len(labels)) for size in sizes)
-    counted = ", small ones that are listed as outliers included" if has_outliers else ""
-    yield f"95 % interval of the number of {what}{counted}: {low:,} to {high:,} (second halves of {chains})"
+    small = sum(is_outlying(size, len(labels)) for size in sizes)
+    counted = f"; the estimate has {len(sizes):,}, {small:,} of which hold{'s' * (small == 1)} outliers" * (small > 0)
+    yield f"95 % interval of the number of {what}: {low:,} to {high:,} (second halves of {chains}){counted}"
     if outside := describe_outside(interval, summary, what):
         yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]

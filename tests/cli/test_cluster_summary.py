@@ -63,7 +63,7 @@ def test_what_is_not_the_users_own_is_not_described(smcmc) -> None:
     generated = ["data=gaussian", "model=gaussian", "N=40", *OPTIONS]
     result = smcmc("run", *generated)
     run = Run(run_path(result))
-    assert not run.has_cluster_summary and "clusters of" not in result.stderr
+    assert not run.has_cluster_summary and "of 40 items" not in result.stderr
     # but the command shows it
     shown = smcmc("summary", str(run.path))
     assert shown.exit_code == 0 and "of 40 items" in shown.stdout and "column 1 = " in shown.stdout

@@ -1,6 +1,6 @@
-"""Clusters are not components: what a run says of clusters without a gap of density between them."""
+"""Clusters are not components: what a run says of clusters without a gap of density between them, and `gap`."""
 
-from pathlib import Path
+import shlex
 
 import numpy as np
 import pandas as pd
@@ -10,87 +10,117 @@ import smcmc as smcmc_library
 from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs.grouping import find_groups
+from splitmerge_cli.runs.clusterings import Late
+from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, choose_gap, count_larger, describe_groups, find_groups
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
 
-SHORT = ["model=gaussian", "model.covariance=full", "iterations=400", "chains=2", "progress=none"]
+OPTIONS = ["model=gaussian", "model.covariance=full", "model.b0=hierarchical", "model.kappa0=hierarchical"]
+SHORT = ["iterations=600", "chains=2", "progress=none"]
 
 
 @pytest.fixture(scope="module")
 def table() -> pd.DataFrame:
-    """A lognormal group of 150 rows, a normal one of 60 far from it, and one row far from both."""
+    """A lognormal group of 150 rows, a normal one of 60 far from it."""
     rng = np.random.default_rng(3)
-    x = np.concatenate([np.exp(rng.normal(size=(150, 2))), 60 + rng.normal(size=(60, 2)), [[-300.0, 300.0]]])
+    x = np.concatenate([np.exp(rng.normal(size=(150, 2))), 60 + rng.normal(size=(60, 2))])
     return pd.DataFrame(x, columns=["a", "b"])
 
 
-@pytest.fixture(scope="module")
-def posterior(table) -> smcmc_library.Posterior:
-    model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
-    return smcmc_library.sample(model, table, chains=2, iterations=1000, progress="none")
-
-
-def test_a_run_names_its_groups(smcmc, table, posterior) -> None:
-    run, labels = posterior.run, np.asarray(posterior.run.summary["point_estimate"]["labels"])
-    groups = run.summary["groups"]
-    assert len(groups) == labels.max() + 1 > 3
-    with pytest.raises(ValueError, match="groups of another number of clusters"):
-        Summary.model_validate(run.summary | {"groups": [*groups, 0]})
-    found = posterior.groups
-    assert found.dtype == np.int32 and np.array_equal(found, np.array(groups)[labels])
-    # two groups, and the row that is far from both
+def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, table, tmp_path) -> None:
+    file = tmp_path / "two.csv"
+    table.to_csv(file, index=False)
+    result = smcmc("run", "data=csv", f"data.path={file}", *OPTIONS, *SHORT, "iterations=1500")
+    run, lines = Run(run_path(result)), result.stderr.splitlines()
+    found = run.summary["density_groups"]
+    assert found["n_clusters"] > found["n_groups"] == 2 and found["gap"] == GAP
+    (line,) = [line for line in lines if " clusters form 2 groups (95 %: " in line]
+    assert lines[lines.index(line) + 1] == "each group as one cluster:"
+    assert line in smcmc("diagnose", str(run.path)).output and line.removesuffix("overlap") in describe_groups(
+        run.summary
+    )
+    posterior = smcmc_library.Posterior(run)
+    assert line in dict(posterior._facts())["groups"]
     rows = np.repeat([0, 1], [150, 60])
-    largest = [np.bincount(found[:210][rows == k]).argmax() for k in (0, 1)]
-    assert largest[0] != largest[1] and (found[:210] == np.array(largest)[rows]).mean() > 0.95
-    assert (found == found[-1]).sum() == 1
+    assert (posterior.groups[rows == 1] == posterior.groups[-1]).all() and posterior.groups[0] != posterior.groups[-1]
+    with pytest.raises(ValueError, match="labels of another number of items"):
+        Summary.model_validate(run.summary | {"density_groups": found | {"labels": found["labels"][1:]}})
 
-    shown = smcmc("summary", str(run.path))
-    (line,) = [line for line in shown.stdout.splitlines() if " form 2 groups: " in line]
-    assert line.endswith(f" (the density has no gap within a group); smcmc summary {run.path} --groups describes them")
-    described = smcmc("summary", str(run.path), "--groups")
-    assert described.exit_code == 0 and described.stdout.startswith("2 groups of clusters: ")
-    sizes = np.bincount(found)
-    for group in largest:
-        assert any(line.split()[:2] == [str(group), str(sizes[group])] for line in described.stdout.splitlines())
-    assert "outlier" in described.stdout
-
-
-def test_the_end_of_a_run_names_its_groups(smcmc, table, tmp_path) -> None:
-    path = tmp_path / "one.csv"
-    table[:150].to_csv(path, index=False)
-    result = smcmc("run", "data=csv", f"data.path={path}", *SHORT, "model.b0=hierarchical", "model.kappa0=hierarchical")
-    assert " form 1 group: 0+" in result.stderr
-    run = Run(Path(run_path(result)))
-    groups, labels = run.summary["groups"], run.summary["point_estimate"]["labels"]
-    assert len(groups) == max(labels) + 1
+    following = next(line for line in lines if line.startswith("next: "))
+    assert following.endswith(f" gap={GAP}")
+    again = smcmc(*shlex.split(following)[2:])
+    joined = Run(run_path(again))
+    assert count_larger(joined.summary["point_estimate"]["labels"]) == 2 and again.stderr.count("next:") == 0
+    # the chains are the same: none of them is made again, and the components are those of the first run
+    assert f"goes on after the 1,500 iterations of {run.path}" in again.stderr
+    assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
+    low, high = run.summary["n_clusters_95"]
+    components = f"gap=0.25: clusters are joined of the model's components ({low} to {high}, 95 %)"
+    assert any(line.startswith(components) for line in again.stderr.splitlines())
+    # levels, certainties and predictions are those of the joined clusters
+    found = smcmc_library.Posterior(joined)
+    assert found.partitions.max() < found.run.partitions()["K"].max() and len(found.partitions) <= 100
+    assert found.at(1).max() == 0 and found.membership()["certainty"].between(0, 1).all()
+    assert found.n_clusters_interval == tuple(np.quantile(found.partitions.max(axis=1) + 1, [0.025, 0.975]).astype(int))
+    of_new = found.predict(table.iloc[[0, -1]])
+    assert of_new.tolist() == found.labels[[0, -1]].tolist()
+    with pytest.raises(ConfigError, match="were not looked for"):
+        _ = found.groups
 
 
 def test_nothing_is_said_where_each_cluster_is_a_group(smcmc) -> None:
-    result = smcmc("run", "data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *SHORT)
-    run = Run(run_path(result))
-    K = run.summary["point_estimate"]["n_clusters"]
-    assert K >= 2 and run.summary["groups"] == list(range(K)) and " form " not in result.stderr
-    assert smcmc("summary", str(run.path), "--groups").stdout.startswith("2 groups of clusters: 0 = 0, 1 = 1\n")
+    result = smcmc(
+        "run", "data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT
+    )
+    found = Run(run_path(result)).summary["density_groups"]
+    assert found["n_groups"] == found["n_clusters"] == 2 and " form " not in result.stderr
 
 
-def test_rows_with_missing_cells_are_left_out(table) -> None:
-    x = table.to_numpy()[:210].copy()
-    labels = np.repeat([0, 1, 2], [100, 50, 60])
-    draws = {0: np.repeat([0, 1], [150, 60])[None].astype(np.int32)}
-    x[:40, 0] = np.nan
-    assert find_groups(Dataset("some", "points", x), labels, draws) == [0, 0, 1]
-    x[100:150] = np.nan, 1.0
-    assert find_groups(Dataset("some", "points", x), labels, draws) == [0, 1, 2]
-    x[:, 0] = 5.0
-    assert find_groups(Dataset("some", "points", x), labels, draws) is None
+@pytest.fixture(scope="module")
+def draws() -> tuple[Dataset, dict[int, Late]]:
+    """Rows on a line in five pieces, and draws that cut it at one place each."""
+    rng = np.random.default_rng(5)
+    x = np.linspace(0, 4.99, 300)
+    labels = np.clip(x + rng.uniform(-0.1, 0.1, (40, 1)), 0, 4.99).astype(np.int32)
+    return Dataset("line", "points", x[:, None]), {0: Late(np.arange(40), labels)}
 
 
-def test_other_models_have_no_groups(smcmc) -> None:
-    result = smcmc("run", "data=jain_neal", "N=20", "iterations=40", "chains=2", "progress=none")
-    run = Run(run_path(result))
-    assert "groups" not in run.summary
-    refused = smcmc("summary", str(run.path), "--groups")
-    assert refused.exit_code == 2 and "groups of clusters were not looked for" in refused.stderr
-    with pytest.raises(ConfigError, match="were not looked for"):
-        _ = smcmc_library.Posterior(run).groups
+def test_pieces_none_of_which_stands_apart_are_one_group(draws) -> None:
+    dataset, late = draws
+    found = find_groups(dataset, late[0].labels[0], late)
+    assert found["n_clusters"] == 5 and found["n_groups"] == 1 and found["gap"] == WIDE_GAP
+    line = describe_groups({"density_groups": found})
+    assert line.startswith("the rows do not separate into groups (95 %: 1 group): the density falls by less than 71% ")
+    spec = type("Spec", (), {"gap": 0.0})
+    assert choose_gap({"density_groups": found}, spec)[1] == {"gap": WIDE_GAP}
+    assert choose_gap({"density_groups": found}, type("Spec", (), {"gap": 0.25})) is None
+
+
+def test_two_pieces_with_a_pass_between_them_are_two_groups(draws) -> None:
+    dataset, late = draws
+    rows = late[0].labels[0] < 2
+    two = {0: Late(late[0].iterations, np.minimum(late[0].labels[:, rows], 1))}
+    found = find_groups(Dataset("line", "points", dataset.values[rows]), two[0].labels[0], two)
+    assert found["n_clusters"] == found["n_groups"] == 2 and describe_groups({"density_groups": found}) is None
+    assert find_groups(dataset, np.zeros(300, int), late) is None
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (
+            ["data=jain_neal", "N=20"],
+            "gap=0.5: expected 0, because the density between clusters is that of real columns",
+        ),
+        (["data=gaussian", "gap=-1"], "gap=-1: expected a number from 0 to 100"),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(smcmc, words, why) -> None:
+    result = smcmc("run", *SHORT, "gap=0.5", *words)
+    assert result.exit_code == 2 and why in result.stderr
+
+
+def test_clusters_that_were_not_joined_are_the_components(smcmc) -> None:
+    words = ["data=gaussian", "data.D=2", "data.components=2", "data.separation=8", "N=60", *OPTIONS, *SHORT]
+    result = smcmc("run", *words, "gap=0.25", "trace.partitions=0")
+    assert "gap=0.25: clusters are not joined: no late partitions were recorded" in result.stderr

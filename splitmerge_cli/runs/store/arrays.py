@@ -9,7 +9,12 @@ from numpy.typing import NDArray
 
 
 def array_of(values: NDArray[Any] | list[Any], type: pa.DataType) -> pa.Array:
-    """Return the Arrow array of numbers or texts; None and NaN in a list are missing values."""
+    """Return the Arrow array of numbers or texts, or of lists ``[n, length]`` of numbers; None and NaN in a list are
+    missing values."""
+    if pa.types.is_list(type):
+        lists = np.asarray(values)
+        ends = np.arange(len(lists) + 1) * lists.shape[1]
+        return pa.ListArray.from_arrays(array_of(ends, pa.int32()), array_of(lists.ravel(), type.value_type))
     text, validity = pa.types.is_string(type), None
     if isinstance(values, list):
         known = [value is not None and value == value for value in values]

@@ -9,6 +9,7 @@ from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store.names import (
     DIAGNOSTICS,
     HELDOUT,
+    JOINED,
     MOVES,
     PARTITIONS,
     PERPLEXITY,
@@ -39,6 +40,7 @@ _TABLES = {
     TRACE: "chain:int iteration:long seconds:real log_joint:real log_lik:real n_clusters:int K:int largest:reals",
     MOVES: "chain:int move:text proposed:long accepted:long null:long seconds:real",
     PARTITIONS: "chain:int iteration:long K:int labels:ints",
+    JOINED: "chain:int iteration:long labels:ints",
     DIAGNOSTICS: "quantity:text chain:int? value:real?~ note:text?",
     SIMILARITY: "row:int other:int probability:real",
     TOPICS: "chain:int topic:int tokens:long share:real weight:real documents:long coherence:real? top_words:texts "
@@ -79,6 +81,11 @@ CLUSTERS = ("row", "cluster", "name", *MEMBERSHIP, WEIGHT)
 """Columns of ``clusters.csv``: `name` where the items have names; of runs made earlier `MEMBERSHIP` is missing."""
 INTERVAL = "n_clusters_95"
 """Key of ``summary.json``: the 95 % interval of the number of clusters. Runs made before there was this key lack it."""
+GROUPS = "density_groups"
+"""Key of ``summary.json``: the groups of clusters without a gap of density between them, where they were looked for."""
+JOINED_BY = "joined"
+"""Key of ``summary.json``: the `gap` by which the clusters of the run were joined, the 95 % interval of the number of
+components (`components`), and, where they were not joined, `why_not`."""
 FIT = "fit"
 """Key of ``summary.json``: what the model does not describe. Runs made before there was this key lack it."""
 COPY_OF = "copy_of"

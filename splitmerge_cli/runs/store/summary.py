@@ -76,6 +76,24 @@ class Fit(_Said):
     certainty: Share | None = None
 
 
+class Groups(_Said):
+    """Groups of clusters without a gap of density between them."""
+
+    gap: Annotated[FiniteFloat, Field(gt=0)]
+    n_clusters: Size
+    n_groups: Whole
+    interval: Annotated[list[Whole], Field(min_length=2, max_length=2)]
+    labels: list[Whole]
+
+
+class JoinedBy(_Said):
+    """How the clusters of the run were joined."""
+
+    gap: Annotated[FiniteFloat, Field(gt=0)]
+    components: Annotated[list[Size], Field(min_length=2, max_length=2)]
+    why_not: str | None
+
+
 class HashTables(_Said):
     """Contents of the hash tables in a run of ``lshsm``."""
 
@@ -105,7 +123,8 @@ class Summary(_Said):
     least_expected_vi: Clustered | None
     n_clusters_95: Annotated[list[Size], Field(min_length=2, max_length=2)] | None = None
     credible_ball: Ball | None = None
-    groups: list[Whole] | None = None
+    density_groups: Groups | None = None
+    joined: JoinedBy | None = None
     convergence: Judged | None = None
     fit: Fit | None = None
     hash_tables: HashTables | None = None
@@ -118,12 +137,12 @@ class Summary(_Said):
         ball = self.credible_ball
         bounds = [ball.horizontal, ball.vertical_upper, ball.vertical_lower] if ball else []
         partitions = [one.labels for one in [*estimates, *bounds] if one and one.labels is not None]
+        if self.density_groups is not None:
+            partitions.append(self.density_groups.labels)
         if any(len(labels) != self.N for labels in partitions):
             raise ValueError("labels of another number of items")
         if not len(self.iterations) == len(self.seconds) == self.chains:
             raise ValueError("another number of chains")
-        if self.groups is not None and len(self.groups) != self.point_estimate.n_clusters:
-            raise ValueError("groups of another number of clusters")
         return self
 
 
