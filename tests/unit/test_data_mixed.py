@@ -424,8 +424,19 @@ def test_columns_that_are_alike_are_read_alike(tmp_path, columns, type, word):
     assert len(alone) > 1
     data = neighbours(tmp_path, columns)
     assert {types_of(data)[f"s{j}"] for j in range(columns.shape[1])} == {type}
-    (note,) = [note for note in data.notes if "as the columns around" in note]
+    (note,) = [note for note in data.notes if "judged together" in note]
     assert word in note and len(note.removeprefix(f"{tmp_path}/")) <= 80
+
+
+def test_large_numbers_are_counts_where_the_totals_of_rows_differ(tmp_path):
+    rng = np.random.default_rng(6)
+    shares, totals = rng.dirichlet(np.ones(6), 60), rng.integers(400, 3001, 60)
+    samples = np.stack([rng.multinomial(n, p) for n, p in zip(totals, shares, strict=True)])
+    assert set(types_of(neighbours(tmp_path, samples)).values()) == {"count", "real"}
+    # rows of one total, and four columns
+    equal = np.stack([rng.multinomial(1200, p) for p in shares])
+    for others in (equal, samples[:, :4]):
+        assert set(types_of(neighbours(tmp_path, others)).values()) == {"real"}
 
 
 def test_columns_that_differ_are_read_as_they_are_alone(tmp_path):

@@ -106,10 +106,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         else:
             spelt.append(f"{table.path}: {table.column(j)}: {said}")
     _raise_problems(table, wanted, readings)
-    alike = read_alike(neighbours)
-    for j, type_of_neighbours in alike.items():
+
+    def numbers_of(j: int) -> NDArray[np.float64] | None:
         cells = cells_of(table, j, wanted.missing, j in with_none)
-        readings[j] = read_as_type(cells, type_of_neighbours)
+        return None if cells.missing.any() else cells.numbers
+
+    alike = read_alike(neighbours, numbers_of)
+    for j, type_of_neighbours in alike.items():
+        readings[j] = read_as_type(cells_of(table, j, wanted.missing, j in with_none), type_of_neighbours)
     _note_alike(table, alike)
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
@@ -187,7 +191,7 @@ def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
         read_as = "categories" if type == "categorical" else f"{type}s"
         many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
         listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
-        table.notes.append(f"{table.path}: {many} {read_as}, as the columns around: {listed}")
+        table.notes.append(f"{table.path}: {many} {read_as}, judged together: {listed}")
 
 
 def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:
