@@ -27,7 +27,7 @@ HABITS = {
     "in times of": re.compile(r"\bin\s+times\s+of\b"),
     "to be had": re.compile(r"\bto\s+be\s+had\b"),
     "what is so": re.compile(r"\b[Ww]hat\s+is\s+(?:not\s+)?so\b"),
-    "Of ...": re.compile(r"(?:(?<=[.:]\s)|(?<=\n\n)|(?<=\| )|(?<=[\"(])|(?<=\n[*-]\s))Of\s(?!course)"),
+    "Of ...": re.compile(r"(?:\A|(?<=[.:]\s)|(?<=\n\n)|(?<=\| )|(?<=[\"(])|(?<=\n[*-]\s))Of\s(?!course)"),
 }
 """Each habit; the last is a sentence that begins with "Of"."""
 FENCE = re.compile(r"^ *(```+)[^\n]*\n.*?^ *\1 *$", re.MULTILINE | re.DOTALL)

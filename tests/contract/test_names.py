@@ -3,6 +3,7 @@
 import importlib.util
 from pathlib import Path
 
+import count_habits
 import pytest
 
 import splitmerge_cli
@@ -47,6 +48,16 @@ def test_finds_planted(path: str, text: str, rule: str) -> None:
 @pytest.mark.parametrize(("path", "text"), GOOD)
 def test_passes_what_follows_the_rules(path: str, text: str) -> None:
     assert not list(check_names.check_file(path, text))
+
+
+def test_counts_each_habit_once() -> None:
+    text = (
+        "Of mfm it is static. Beside it, beside those of A and that of B, what is so runs by itself anew,\n"
+        "in times of C, to be had. Of course not; kind of.\n"
+    )
+    assert {name: len(pattern.findall(text)) for name, pattern in count_habits.HABITS.items()} == dict.fromkeys(
+        count_habits.HABITS, 1
+    )
 
 
 def test_compiled_code_uses_no_negative_index() -> None:
