@@ -311,7 +311,7 @@ def test_table5_compares_acceptance_over_restarts(networks):
     assert rows["acceptance_percent"].to_numpy() == pytest.approx(100 * cell.acceptance())
     assert {v.claim.metric for v in drawing.verdicts} == {
         *("above_sarm", "above_bsm", "above_sm"),
-        *("times_sarm", "times_sm", "below_half_percent"),
+        *("times_sarm", "times_sm", "below_half_percent", "higher_on_nips_and_hagmann"),
     }
     assert all(v.unit == "restarts" for v in drawing.verdicts)
 

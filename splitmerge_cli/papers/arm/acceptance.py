@@ -180,7 +180,9 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             against = rates.get((level, start, other))
             if against is not None:
                 n = min(len(own), len(against))
-                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent"
+                ratio, low, high = estimate_ratio(own, against).interval
+                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
+                what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
                 verdicts.append(by_sign(claim, {what: own[:n] - against[:n]}, words, unit="restarts"))
     return verdicts
 
