@@ -222,14 +222,12 @@ def judge_networks(claim: Claim, rates: Rates, of: Sequence[str]) -> list[Verdic
         here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
         high = [x for level, x in here.items() if level.startswith(("nips", "hagmann"))]
         low = [x for level, x in here.items() if level.startswith(("usair", "caltech"))]
-        words = f"start: {STARTS[start]}"
         if len(high) < 2 or len(low) < 2:
-            verdicts.append(no_run(claim, "not on all four networks", claim.rule, words))
             continue
-        ends = partial(_ratio_of_ends, high, low)
-        told = leave_one_out(ends, min(len(x) for x in [*high, *low]))
-        of_all = jackknife(*told, geometric_interval, "restarts")
-        verdicts.append(by_edge(claim, of_all, "lower rate of the two over the higher one of the others", words))
+        told = leave_one_out(partial(_ratio_of_ends, high, low), min(len(x) for x in [*high, *low]))
+        ratio = jackknife(*told, geometric_interval, "restarts")
+        reason = "lower rate of the two over the higher one of the others"
+        verdicts.append(by_edge(claim, ratio, reason, f"start: {STARTS[start]}"))
     return verdicts
 
 
