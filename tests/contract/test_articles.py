@@ -53,6 +53,8 @@ def find_article(key: str) -> articles.Article:
 def test_an_article_is_filled_from_what_is_kept(key):
     text, about = find_article(key).text, find_article(key).front_matter
     assert not re.search(r"\{\{\w|```\{|\[(?:eq|fig|table):|nan", about["abstract"] + text)
+    # a dash stands for a number that is absent
+    assert not re.search(r"^(?!\|).*(?<=\s)–(?=[\s,.])", text, re.M)
     heads = re.findall(r"^# (.*)$", text, re.M)
     assert all(any(head.endswith(end) for head in heads) for end in SECTIONS)
     assert len(about["keywords"].split(",")) >= 3 and 50 <= len(about["abstract"].split()) <= 250

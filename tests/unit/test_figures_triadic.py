@@ -11,7 +11,6 @@ from splitmerge_cli.analysis.plots import points
 from splitmerge_cli.analysis.plots.chains import traces
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
-from splitmerge_cli.data.published import sets
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import examples, transitions, violins
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -325,13 +324,3 @@ def test_a_figure_whose_data_are_gone_does_not_stop_the_others(tmp_path, monkeyp
     capsys.readouterr()
     assert reproduce.plot(names, "quick", tmp_path) == 2
     assert drawn == names and capsys.readouterr().err == "smcmc: sdds-fig1: mine.csv: no such file\n"
-
-
-@pytest.mark.skipif(not (sets.folder() / "noparama_results").is_dir(), reason="runs of the released program")
-def test_scores_of_the_released_program_are_means_over_its_runs():
-    runs = pd.read_csv(sets.folder() / "noparama_results" / "runs.csv")
-    name = {"dyadic": "jain_neal_split", "neal8": "algorithm8", "triadic": "triadic"}
-    for row in triadic_table.released_scores().itertuples():
-        own = runs[(runs["ticks"] == row.ticks) & (runs["algorithm"] == name[row.sampler])]
-        assert len(own) == row.sets and (own["ari_last"] == 0).sum() == row.one_cluster
-        assert own["ari_best"].mean() == pytest.approx(row.ari_best_lik, abs=1e-4)

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from splitmerge_cli.analysis.plots.style import FULL, entry, hollow, legend, mark_alone
@@ -20,7 +19,6 @@ from splitmerge_cli.papers.lshsm.runs import (
     TOLERANCE,
     Climbs,
     Lead,
-    handles,
     judge_ratio,
     methods_of,
     style_of,
@@ -100,14 +98,8 @@ def picture_speed(numbers: pd.DataFrame) -> Figure:
     never = entry(
         color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
     )
-    legend(figure, [*(mark_alone_entry(handle) for handle in handles(methods)), never])
+    legend(figure, [*(entry(label=METHODS[method], **mark_alone(style_of(method))) for method in methods), never])
     return figure
-
-
-def mark_alone_entry(handle: Line2D) -> Line2D:
-    """A legend's entry without its line."""
-    handle.set_linestyle("")
-    return handle
 
 
 def _count_text(least: int, most: int) -> str:

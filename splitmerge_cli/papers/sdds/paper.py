@@ -31,8 +31,8 @@ FIGURES = (
     ),
     PaperFigure(
         "sdds-fig3",
-        "10 entities with one token each, start at K0 = 5. Thick: median over chains of the running mean; thin: each "
-        "chain; band: their range. Upper row: the acceptance ratios as printed, whose stationary distribution is the "
+        "10 entities with one token each, start at K0 = 5. Lines: median over chains of the running mean; band: "
+        "their range. Upper row: the acceptance ratios as printed, whose stationary distribution is the "
         "posterior times 2^K/K!, after each move a full Gibbs scan for RGSM and one Gibbs site for the others; lower "
         "row: the model as defined, with full scans. Dashed: the mean of what the chains of the row sample.",
         "running_means.fig3",

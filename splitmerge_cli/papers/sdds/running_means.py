@@ -81,14 +81,6 @@ def _paths(runs: Sequence[Run]) -> _Paths:
     return _Paths(iteration[1:][at], running[:, at], K[:, half].mean(axis=1), data_sets(runs))
 
 
-MEDIAN, THIN = 1.8, 0.5
-"""Line widths of a median over chains and of one chain."""
-
-
-Paths = Mapping[tuple[str, str, Any, str], _Paths]
-"""Running means by target, schedule, value of the key that a figure varies, and sampler."""
-
-
 def counted_step(figure: str, sampler: str) -> str:
     """The schedule under which a figure's claims on a sampler are judged."""
     readings = [claim.reading for claim in published_claims(figure) if claim.sampler == sampler]
@@ -106,18 +98,15 @@ def select_counted(figure: str, numbers: pd.DataFrame) -> pd.DataFrame:
     return numbers[(numbers["target"] != "as_printed") | (numbers["schedule"] == steps)]
 
 
-def _draw_paths(ax: Axes, numbers: pd.DataFrame, chains: Mapping[str, _Paths]) -> None:
-    """Draw median and range of every sampler; of those in `chains` each chain too."""
+def _draw_paths(ax: Axes, numbers: pd.DataFrame) -> None:
+    """Draw the median and the range over chains of every sampler."""
     lines = dict(list(numbers.groupby("sampler", sort=False)))
     for place, (sampler, rows) in enumerate(lines.items()):
-        look = look_of(str(sampler))
-        colour, iteration = look["color"], rows["iteration"]
-        ax.fill_between(iteration, rows["low"], rows["high"], color=colour, alpha=0.1, lw=0)
-        if path := chains.get(str(sampler)):
-            ax.plot(path.iteration, path.running.T, color=colour, alpha=0.4, linewidth=THIN)
-        median = rows["median"].to_numpy()
-        along = marks_along(median, place, len(lines), 0.3)
-        ax.plot(iteration, median, linewidth=MEDIAN, zorder=3, **look, **along)
+        look, median = look_of(str(sampler)), rows["median"].to_numpy()
+        ax.fill_between(rows["iteration"], rows["low"], rows["high"], color=look["color"], alpha=0.1, lw=0)
+        ax.plot(
+            rows["iteration"], median, linewidth=1.8, zorder=3, **look, **marks_along(median, place, len(lines), 0.3)
+        )
     ax.set_xscale("log")
     ax.set_xlim(numbers["iteration"].min(), numbers["iteration"].max())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
@@ -138,12 +127,11 @@ def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
     return verdicts
 
 
-def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series, thin: bool) -> None:
+def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series) -> None:
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", " to ".join(dict.fromkeys(f"{n:g}" for n in (chains.min(), chains.max())))
     what = [
-        entry(color=grey, linewidth=MEDIAN, label=f"thick: median of {each} chains"),
-        *([entry(color=grey, linewidth=THIN, label="thin: one chain")] if thin else []),
+        entry(color=grey, linewidth=1.8, label=f"median of {each} chains"),
         Patch(facecolor=grey, alpha=0.2, linewidth=0, label="band: range of chains"),
         entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), label="E[K] of the row's chains"),
     ]
@@ -206,15 +194,13 @@ def _measure(
     return means, paths
 
 
-def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, symbol: str, paths: Paths) -> None:
+def _draw_targets(axes: NDArray[np.object_], numbers: pd.DataFrame, key: str, symbol: str) -> None:
     """Draw a row of running means for each target, a panel for each value of a key."""
     for row, target in zip(axes, TARGETS, strict=True):
         for ax, value in zip(row, sorted(numbers[key].unique()), strict=True):
             own = numbers[(numbers["target"] == target) & (numbers[key] == value)]
             exact = own["exact_mean_K"].iloc[0]
-            drawn = set(zip(own["sampler"], own.get("schedule", ["full_scan"] * len(own)), strict=True))
-            chains = {s: p for (t, step, v, s), p in paths.items() if (t, v) == (target, value) and (s, step) in drawn}
-            _draw_paths(ax, own, chains)
+            _draw_paths(ax, own)
             ax.axhline(exact, color=REFERENCE, linewidth=0.9, linestyle=(0, (5, 2)), zorder=1)
             ax.set_title(f"{symbol} = {value}, E[K] = {exact:.1f}")
         row[0].set_ylabel(f"{TARGETS[target]}\nrunning mean of K")
@@ -239,17 +225,17 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         for (target, step, N, sampler), path in paths.items()
     ]
     numbers = pd.concat(frames, ignore_index=True)
-    return Drawing(picture_fig3(numbers, paths), numbers, verdicts, _notes("sdds-fig3", runs))
+    return Drawing(picture_fig3(numbers), numbers, verdicts, _notes("sdds-fig3", runs))
 
 
-def picture_fig3(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
-    """Two rows of panels, a column for each size; with `paths` each chain is a thin line."""
+def picture_fig3(numbers: pd.DataFrame) -> Figure:
+    """Two rows of panels, a column for each size."""
     numbers = select_counted("sdds-fig3", numbers)
     figure, axes = plt.subplots(2, numbers["N"].nunique(), figsize=(FULL, 4.3), sharey="row", squeeze=False)
-    _draw_targets(axes, numbers, "N", "N", paths or {})
+    _draw_targets(axes, numbers, "N", "N")
     for ax in axes[-1]:
         ax.set_xlabel("iteration")
-    _paths_legend(figure, list(dict.fromkeys(numbers["sampler"])), numbers["chains"], bool(paths))
+    _paths_legend(figure, list(dict.fromkeys(numbers["sampler"])), numbers["chains"])
     return figure
 
 
@@ -282,19 +268,19 @@ def fig4(runs: Sequence[Run]) -> Drawing:
             else:
                 verdicts.append(_judge_K(claim, path, here[0].config["N"], STEPS[schedule]))
     numbers = pd.concat(frames, ignore_index=True)
-    return Drawing(picture_fig4(numbers, paths), numbers, verdicts, f"{_notes('sdds-fig4', runs)} {SETTLES}")
+    return Drawing(picture_fig4(numbers), numbers, verdicts, f"{_notes('sdds-fig4', runs)} {SETTLES}")
 
 
-def picture_fig4(numbers: pd.DataFrame, paths: Paths | None = None) -> Figure:
-    """Two rows of running means, a column for each start, and a row of shares; `paths` as for `picture_fig3`."""
+def picture_fig4(numbers: pd.DataFrame) -> Figure:
+    """Two rows of running means, a column for each start, and a row of shares."""
     starts, samplers = sorted(numbers["K0"].unique()), list(dict.fromkeys(numbers["sampler"]))
     means, settled = (numbers[numbers["panel"] == panel] for panel in ("running mean", "settled"))
     means = select_counted("sdds-fig4", means)
     figure, axes = plt.subplots(3, len(starts), figsize=(FULL, 6.2), sharey="row", squeeze=False)
-    _draw_targets(axes[:2], means, "K0", "K₀", paths or {})
+    _draw_targets(axes[:2], means, "K0", "K₀")
     for ax in axes[:2].flat:
         ax.set_xlabel("iteration")
-    _paths_legend(figure, samplers, means["chains"], bool(paths))
+    _paths_legend(figure, samplers, means["chains"])
     for ax, K0 in zip(axes[2], starts, strict=True):
         for row in settled[settled["K0"] == K0].itertuples(index=False):
             counts = row.schedule == counted_step("sdds-fig4", row.sampler)
