@@ -45,7 +45,7 @@ APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names, of a table that may start by search, ends at the first look
 at which its chains lie in different modes: most stay there (decisions 31 and 38)."""
 APART_LARGE = 200
-"""The same where a chain makes `EARLY_MOST` at most: 4,000 iterations of so large a table take many minutes."""
+"""Iterations after which chains that lie apart end where a chain makes `EARLY_MOST` at most, which takes minutes."""
 
 
 @dataclass(frozen=True)

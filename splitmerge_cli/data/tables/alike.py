@@ -29,8 +29,8 @@ EXPECTED = 3.0
 
 
 UNEQUAL = 0.3
-"""Standard deviation of the totals of rows over their mean, at least, where columns of large numbers are counts: five
-tables of measurements (digits, letters, linnerud, satellite, vehicle) have from 0.11 to 0.20."""
+"""Columns of large numbers are counts if row totals have at least this standard deviation over mean. Five tables of
+measurements (digits, letters, linnerud, satellite, vehicle) have 0.11 to 0.20."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
 
 
 def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float64] | None]) -> bool:
-    """Whether rows have totals that differ as those of samples of unequal size do."""
+    """Whether row totals differ as in samples of unequal size."""
     totals: NDArray[np.float64] | float = 0.0
     for one in run:
         if (numbers := cells(one.j)) is None:
