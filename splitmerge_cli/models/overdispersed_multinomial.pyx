@@ -21,7 +21,6 @@ import zlib
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.models.count_vectors cimport CountVectors, GivenTotals
 
@@ -29,11 +28,11 @@ from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.fixed_point import resolution
 from splitmerge_cli.core.options import Positive, read_options
-from splitmerge_cli.core.shared import share
 from splitmerge_cli.models.count_vectors import PSEUDO_COUNT
 from splitmerge_cli.models.simulation import draw_pseudo_counts, simulate_scattered_shares
 
 cdef extern from "log_rise.h":
+    double log_rise(const double *rise, int64_t length, double zeta, double a, int64_t s, int64_t x) noexcept nogil
     double log_rise_far(double a, double x) noexcept nogil
 
 cdef extern from "simd_math.h":
@@ -42,22 +41,23 @@ cdef extern from "simd_math.h":
 cdef extern from *:
     """
     /* out[k]: what the exposures of clusters and the numbers of their tables make of an item with x tables, for m
-       clusters in rows of eight; `rise`: as of ``_rises``. */
-    static inline void score_exposed(const double *rise, const int64_t *sum, int64_t x, double exposure,
-                                     const double *level, const double *shape, const double *rate, ptrdiff_t m,
-                                     double *out)
+       clusters in rows of eight. */
+    static inline void score_exposed(const double *up, const double *down, const int64_t *sum, int64_t x,
+                                     double exposure, const double *level, const double *shape, const double *rate,
+                                     ptrdiff_t m, double *out)
     {
         for (ptrdiff_t k = 0; k < m; k += 8) {
             for (ptrdiff_t h = k; h < k + 8; h++)
-                out[h] = level[h] + (rise[sum[h] + x] - rise[sum[h]]);
+                out[h] = level[h] + (up[sum[h] + x] - up[sum[h]]) - (down[sum[h] + x] - down[sum[h]]);
             EACH_LANE(h)
                 LANES_TO(out + k + h) -=
                     ((double)x + LANES_AT(shape + k + h)) * lanes_log(exposure + LANES_AT(rate + k + h));
         }
     }
     """
-    void score_exposed(const double *rise, const int64_t *sum, int64_t x, double exposure, const double *level,
-                       const double *shape, const double *rate, Py_ssize_t m, double *out) noexcept nogil
+    void score_exposed(const double *up, const double *down, const int64_t *sum, int64_t x, double exposure,
+                       const double *level, const double *shape, const double *rate, Py_ssize_t m,
+                       double *out) noexcept nogil
 
 # unit of exposures, and the largest in it
 cdef double GRAIN = 2.0 ** -30
@@ -69,8 +69,6 @@ cdef double MOST_MULTIPLIED = 1e5
 # least a_kd: its logarithm is a number
 cdef double LEAST = 1e-300
 cdef double LOG_2 = log(2.0)
-LONGEST_TABLE = 1 << 18
-"""Entries of the table of rising factorials of totals."""
 MOST_RESEATED = 200
 """Rows whose cluster is drawn in a refresh."""
 PRIOR_DRAWS = 200
@@ -120,12 +118,6 @@ cdef double sum_of(const double *a, Py_ssize_t n) noexcept nogil:
     for d in range(n):
         total += a[d]
     return total
-
-
-def _rises(double shape, double all_alpha, Py_ssize_t length):
-    """Log rising factorials of `shape` over those of `all_alpha`, of 0 to length - 1 factors."""
-    n = np.arange(length - 1)
-    return {"rise": np.concatenate([[0.0], np.cumsum(np.log((shape + n) / (all_alpha + n)))])}
 
 
 class _Rows:
@@ -189,9 +181,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
     CALIBRATION = {"": {"options": {"concentration": "gamma(2,2)", "rate": 0.1}, "D": 4}}
 
     cdef readonly double shape, rate
-    cdef Py_ssize_t length_all
-    cdef bint is_whole_all              # whether the next has all sums that there can be, and an item's more
-    cdef const double *rise_all         # [length_all] as of ``_rises``
+    cdef const double *rise_shape       # [length_all] log of shape (shape + 1) ...
     # -- of a cluster, where it is settled
     cdef double *level                  # [cap] shape_now times the log of rate_now
     cdef double *shape_now              # [cap] of the posterior of its precision, given tables and exposures
@@ -214,12 +204,7 @@ cdef class OverdispersedMultinomial(GivenTotals):
         cdef Py_ssize_t i, N = len(data.total), entries = data.start[N]
         cdef int64_t t
         self.shape, self.rate, self.data, self.alone = given["shape"], given["rate"], data, {}
-        longest = data.all + data.total.max() + 1
-        self.length_all = min(longest, LONGEST_TABLE)
-        self.is_whole_all = longest == self.length_all
-        rises = share(_rises, self.shape, self.all_alpha, self.length_all)
-        self._hold(rises)
-        self.rise_all = doubles_of(rises.rise)
+        self.rise_shape = self.rising_table(self.shape, self.length_all)
         self.count, self.n, self.ways, self.ways_unit = self.value, self.total, self.constant, self.unit
         # two clusters of all rows have terms that are far from the ends of int64
         self.unit = resolution(1e4 * (1.0 + data.total.max()), N)
@@ -308,17 +293,15 @@ cdef class OverdispersedMultinomial(GivenTotals):
 
     cdef double log_rest(self, Py_ssize_t i, Py_ssize_t k, bint counted) noexcept nogil:
         cdef int64_t x = self.total[i], s = self.total_sum[k] - counted * x
-        cdef double own = GRAIN * self.exposure[i], shape = self.shape + s, log_rise
+        cdef double own = GRAIN * self.exposure[i], shape = self.shape + s
+        cdef double log_rises = (log_rise(self.rise_shape, self.length_all, 1.0, self.shape, s, x)
+                                 - log_rise(self.rise_all, self.length_all, 1.0, self.all_alpha, s, x))
         if not self.is_settled[k]:
             self.settle(k)
-        if s + x < self.length_all:
-            log_rise = self.rise_all[s + x] - self.rise_all[s]
-        else:
-            log_rise = log_rise_far(shape, x) - log_rise_far(self.all_alpha + s, x)
         if counted:
             own = self.rate + GRAIN * (self.exposure_sum[k] - self.exposure[i])
-            return log_rise + shape * log(own) - self.level[k]
-        return log_rise + self.level[k] - (shape + x) * log(self.rate_now[k] + own)
+            return log_rises + shape * log(own) - self.level[k]
+        return log_rises + self.level[k] - (shape + x) * log(self.rate_now[k] + own)
 
     cdef void log_rests(self, Py_ssize_t i, Py_ssize_t m, double *out) noexcept nogil:
         cdef Py_ssize_t k
@@ -328,8 +311,8 @@ cdef class OverdispersedMultinomial(GivenTotals):
         for k in range(m):
             if not self.is_settled[k]:
                 self.settle(k)
-        score_exposed(self.rise_all, self.total_sum, self.total[i], GRAIN * self.exposure[i], self.level,
-                      self.shape_now, self.rate_now, m, out)
+        score_exposed(self.rise_shape, self.rise_all, self.total_sum, self.total[i], GRAIN * self.exposure[i],
+                      self.level, self.shape_now, self.rate_now, m, out)
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef double t = self.total_sum[a] + (self.total_sum[b] if b >= 0 else 0)
